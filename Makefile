@@ -1,0 +1,38 @@
+# `make demo` and `make test` set up everything they need in .venv and may be run again and again.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Small matrices on several BLAS threads are slower than on one; pytest runs one process a core.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test lint benchmark test-oldest clean
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+
+test: lint
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+benchmark: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.kernel_quadratic
+
+# The lower bounds of pyproject.toml, in an environment of its own.
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" \
+		"numpy==1.26.*" "scipy==1.11.4" "scikit-learn==1.6.*" "pandas==2.2.*" "numba==0.60.*"
+	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
+
+clean:
+	rm -rf .venv .venv-oldest build .pytest_cache .hypothesis .coverage htmlcov

@@ -1,0 +1,129 @@
+"""A few checks whose messages say what was expected, what came and what to do."""
+
+import numbers
+import os
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+# Relative asymmetry up to which a matrix is taken to be symmetric but for rounding (of float32).
+SYMMETRY_RTOL = 1e-5
+
+
+def check_choice(value, name, choices):
+    """One of the names, whatever its case; returns it as the table spells it."""
+    for choice in choices:
+        if value == choice or (
+            isinstance(value, str) and isinstance(choice, str) and value.lower() == choice.lower()
+        ):
+            return choice
+    raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, choices))}.")
+
+
+def check_reg(reg, n_classes):
+    """Regularisation, one positive number per class."""
+    values = np.asarray(reg)
+    if values.dtype.kind not in "iuf" or values.ndim > 1:
+        raise ValueError(f"reg must be a number or one number per class; got {reg!r}.")
+    if values.ndim == 1 and len(values) != n_classes:
+        raise ValueError(f"reg has {len(values)} values, but there are {n_classes} classes.")
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(f"reg must be positive and finite; got {reg!r}.")
+    return np.broadcast_to(values.astype(float), n_classes)
+
+
+def check_priors(priors, n_classes):
+    """Prior probabilities, one positive number per class, normalised to sum to 1."""
+    values = np.asarray(priors, dtype=float)
+    if values.shape != (n_classes,) or not np.isfinite(values).all() or (values <= 0).any():
+        raise ValueError(
+            f"priors must be {n_classes} positive numbers, one per class in the order of "
+            f"classes_; got {priors!r}."
+        )
+    return values / values.sum()
+
+
+def check_classes(y):
+    """Class labels, at least two of them: (classes, codes)."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {len(classes)} class "
+            f"({classes.tolist()!r}). A classifier needs examples of at least two."
+        )
+    return classes, codes
+
+
+def refuse_fit_params(estimator, params):
+    """Say why what was passed to fit is not taken."""
+    if "sample_weight" in params:
+        raise TypeError(
+            f"{type(estimator).__name__}.fit does not take sample_weight: the class-wise kernel "
+            "covariances are unweighted. class_weight weighs the errors the offsets minimise."
+        )
+    if params:
+        names = ", ".join(sorted(params))
+        raise TypeError(f"{type(estimator).__name__}.fit got unexpected arguments: {names}.")
+
+
+def check_square(K, name="The precomputed matrix"):
+    """A square matrix."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{name} must be square, every training object against every training object; "
+            f"got shape {K.shape}."
+        )
+
+
+def check_symmetric(K, name="The precomputed matrix"):
+    """A symmetric matrix: K itself, or its symmetric part where only rounding differs."""
+    largest, gap = 0.0, 0.0
+    block = max(1, 2**20 // max(1, len(K)))
+    for i in range(0, len(K), block):
+        rows = K[i : i + block]
+        largest = max(largest, np.abs(rows).max())
+        gap = max(gap, np.abs(rows - K[:, i : i + block].T).max())
+    if gap == 0:
+        return K
+    if gap > SYMMETRY_RTOL * largest:
+        raise ValueError(
+            f"{name} is not symmetric: the largest difference between K[i, j] and K[j, i] is "
+            f"{gap:.3g}, {gap / largest:.1%} of the largest value. If both directions measure the "
+            "same thing, pass (K + K.T) / 2."
+        )
+    return (K + K.T) / 2
+
+
+def available_memory():
+    """Bytes that can be had now, None where the system does not tell."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def check_memory(n_doubles, what):
+    """Refuse, before anything is allocated, what cannot fit."""
+    needed, available = 8 * n_doubles, available_memory()
+    if available is not None and needed > available:
+        raise MemoryError(
+            f"{what} needs about {needed / 2**30:.1f} GiB, and {available / 2**30:.1f} GiB are "
+            "available. Fit on fewer objects; a class-wise variant (IC, RC) needs only the "
+            "kernel within each class, RC- with a positive definite kernel none of it."
+        )
+
+
+def check_positive(value, name):
+    """A positive finite number."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not ok or not np.isfinite(value) or value <= 0:
+        raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    return float(value)

@@ -1,0 +1,149 @@
+"""Class-wise squared kernel Mahalanobis distances of training objects and of queries."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._training import TrainingKernel, row_chunks, take
+from .._validation import check_memory, check_reg
+from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
+from ..formulas.gram import Centering, center_gram, centering
+from ..formulas.kernel_mahalanobis import CLASSWISE_VARIANTS, MeanModel, class_model
+from ..formulas.linalg import is_psd
+
+VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
+REG_ON = ("auto", "covariance", "kernel", "relative")
+SPECTRA = ("krein", "ignore", "raise")
+
+# Blocks of a chunk's size alive at once while queries are compared with a class.
+_BLOCKS = 3
+
+
+class DistanceModel(NamedTuple):
+    """A fitted set of class models: a tuple of them, or a FullKernelModel."""
+
+    training: TrainingKernel
+    models: tuple | FullKernelModel
+
+    def sq_distances(self, X, kxx):
+        """d² of queries to each class, (m, c), with memory bounded by working_memory."""
+        out = np.empty((len(X), len(self.training.slices)))
+        for rows in self._chunks(len(X)):
+            queries = take(X, rows)
+            if isinstance(self.models, FullKernelModel):
+                out[rows] = self.models.sq_distances(self.training.cross(queries))
+                continue
+            for j, (model, members) in enumerate(self._classes()):
+                k = self.training.cross(queries, members)
+                out[rows, j] = model.sq_distances(k, kxx[rows])
+        return out
+
+    def training_sq_distances(self):
+        """d² of the training objects to each class (resubstitution), in the original order."""
+        training = self.training
+        sorted_d2 = np.empty((len(training), len(training.slices)))
+        if isinstance(self.models, FullKernelModel):
+            for rows in self._chunks(len(training)):
+                sorted_d2[rows] = self.models.sq_distances(training.training_cross(rows))
+        else:
+            kxx = training.training_self_similarities()
+            for j, (model, members) in enumerate(self._classes()):
+                others = [slice(0, members.start), slice(members.stop, len(training))]
+                if isinstance(model, MeanModel):
+                    others = [slice(0, len(training))]
+                else:
+                    sorted_d2[members, j] = model.own_sq_distances()
+                for part in others:
+                    for rows in self._chunks(part.stop - part.start):
+                        rows = slice(part.start + rows.start, part.start + rows.stop)
+                        k = training.training_cross(rows, members)
+                        sorted_d2[rows, j] = model.sq_distances(k, kxx[rows])
+        d2 = np.empty_like(sorted_d2)
+        d2[training.order] = sorted_d2
+        return d2
+
+    def _classes(self):
+        return zip(self.models, self.training.slices, strict=True)
+
+    def _chunks(self, n_rows):
+        full = isinstance(self.models, FullKernelModel)
+        width = len(self.training) if full else self.training.counts.max()
+        return row_chunks(n_rows, _BLOCKS * int(width))
+
+
+def fit_distances(training, variant, alphas, spectrum="krein", *, spectral=False):
+    """The class models of a TrainingKernel, one α for each class.
+
+    spectral: keep eigenvalues (the log-determinants of MAP offsets need them for RC-).
+    """
+    n = len(training)
+    if variant in FULL_KERNEL_VARIANTS:
+        check_memory(2 * n**2, f"The kernel matrix of {n} objects and its factors")
+        if spectrum == "raise":
+            _refuse_indefinite(training, [slice(0, n)])
+        K = training.gram()
+        return DistanceModel(training, full_kernel_model(K, variant, alphas, training.slices))
+    definite, krein = training.positive_definite, spectrum != "ignore"
+    if variant == "RC-" and (definite or not krein) and not spectral:
+        means = [class_centering(training, members) for members in training.slices]
+        return DistanceModel(training, tuple(map(MeanModel, alphas, means)))
+    check_memory(int((training.counts**2).sum()), f"The class kernel matrices of {n} objects")
+    if spectrum == "raise":
+        _refuse_indefinite(training, training.slices)
+    models = [
+        class_model(
+            training.gram(members),
+            variant,
+            alpha,
+            definite=definite,
+            krein=krein,
+            spectral=spectral,
+        )
+        for alpha, members in zip(alphas, training.slices, strict=True)
+    ]
+    return DistanceModel(training, tuple(models))
+
+
+def resolve_alphas(reg, reg_on, variant, training):
+    """α of each class from `reg` and what it is measured in."""
+    counts = training.counts
+    reg = check_reg(reg, len(counts))
+    if reg_on == "auto":
+        reg_on = "covariance" if variant.startswith("RC") else "kernel"
+    if reg_on == "relative":
+        scale = mean_centred_self_similarity(training)
+        if variant.startswith("RC"):
+            return reg * scale * counts
+        return reg * (scale**2 if variant.startswith("FK") else scale)
+    return reg * counts if reg_on == "covariance" else np.array(reg)
+
+
+def mean_centred_self_similarity(training):
+    """|Σ_j trace K̃_j|/n, the mean spread of the objects around their class means; 1 if it is 0."""
+    spread = training.training_self_similarities().sum()
+    for members in training.slices:
+        spread -= (members.stop - members.start) * class_centering(training, members).grand_mean
+    return abs(spread) / len(training) or 1.0
+
+
+def class_centering(training, members):
+    """Centring of one class, without its whole Gram matrix in memory."""
+    n = members.stop - members.start
+    total = np.zeros(n)
+    for rows in row_chunks(n, _BLOCKS * n):
+        rows = slice(members.start + rows.start, members.start + rows.stop)
+        total += training.training_cross(rows, members).sum(axis=0)
+    return Centering(total / n, total.mean() / n)
+
+
+def _refuse_indefinite(training, blocks):
+    if training.positive_definite:
+        return
+    for members in blocks:
+        K = training.gram(members)
+        if not is_psd(center_gram(K, centering(K), overwrite=True)):
+            raise ValueError(
+                "The kernel is not positive definite: its centred matrix has negative "
+                "eigenvalues, and spectrum='raise' asks to stop. spectrum='krein' handles them as "
+                "the papers do; see signature_ and negative_fraction_ for how many there are."
+            )

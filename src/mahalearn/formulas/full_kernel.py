@@ -1,0 +1,96 @@
+r"""Squared kernel Mahalanobis distances in the complete kernel space (C, (22) and (23)).
+
+K̃ is centred over all n objects, K̃_j its n×n_j column block of class j, B = K̃_jH_j and
+M_j = BBᵀ, v(x) = k̃_x − K̃_j1/n_j:
+
+    FK+   d²(x) = n_j vᵀ(M_j + αI)⁻¹v
+    FK-   d²(x) = n_j vᵀM_j⁻v, the pseudo-inverse drops eigenvalues < α
+
+M_j is never formed. With B = QR (thin) the first is  n_j(‖v − QQᵀv‖²/α + uᵀ(RRᵀ + αI)⁻¹u), u = Qᵀv,
+and TᵀT = RRᵀ + αI comes from a QR factorisation of Rᵀ stacked on √α·I, so that nothing is squared
+before it is factorised: accurate down to α near the rounding of M_j. The second needs the singular
+values of R.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from .gram import Centering, center_cross, center_gram, centering
+from .linalg import rank_tolerance, row_sq_norms, solve_lower
+
+FULL_KERNEL_VARIANTS = ("FK+", "FK-")
+
+
+class FullKernelClass(NamedTuple):
+    """One class: its mean K̃_j1/n_j, an orthonormal basis Q of B and the inner factor.
+
+    The inner factor is T (upper triangular) for FK+ and the weights 1/s² for FK-.
+    """
+
+    n: int
+    mean: np.ndarray
+    Q: np.ndarray
+    factor: np.ndarray
+
+    def sq_distances(self, kc, variant, alpha):
+        """d² of queries with centred rows kc (m, n_total)."""
+        V = kc - self.mean
+        U = V @ self.Q
+        if variant == "FK-":
+            return self.n * (np.square(U) @ self.factor)
+        V -= U @ self.Q.T
+        return self.n * (row_sq_norms(V) / alpha + row_sq_norms(solve_lower(self.factor.T, U)))
+
+
+class FullKernelModel(NamedTuple):
+    """All classes; rows of queries are in the order of the training objects."""
+
+    variant: str
+    alphas: tuple
+    means: Centering
+    classes: tuple
+
+    def sq_distances(self, k):
+        """d² of queries, (m, c): k (m, n) is overwritten."""
+        kc = center_cross(k, self.means, overwrite=True)
+        per_class = [
+            model.sq_distances(kc, self.variant, alpha)
+            for model, alpha in zip(self.classes, self.alphas, strict=True)
+        ]
+        return np.column_stack(per_class)
+
+
+def full_kernel_model(K, variant, alphas, slices):
+    """The model of all classes from the Gram matrix K, which is overwritten.
+
+    The objects are in the order of their classes, class j at slices[j]. K's own memory becomes the
+    bases Q, so that n² doubles plus one class's work are all that is needed.
+    """
+    means = centering(K)
+    Kc = center_gram(K, means, overwrite=True).T  # Fortran order: a class is a contiguous block
+    classes = tuple(_full_class(Kc[:, s], variant, a) for s, a in zip(slices, alphas, strict=True))
+    return FullKernelModel(variant, tuple(alphas), means, classes)
+
+
+def _full_class(B, variant, alpha):
+    """The class from its columns K̃_j, which are overwritten."""
+    n = B.shape[1]
+    mean = B.mean(axis=1)
+    B -= mean[:, None]
+    Q, R = linalg.qr(B, mode="economic", overwrite_a=True, check_finite=False)
+    if variant == "FK+":
+        stacked = np.vstack([R.T, np.sqrt(alpha) * np.eye(n)])
+        (T,) = linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
+        return FullKernelClass(n, mean, Q, np.ascontiguousarray(T[:n]))
+    U, s, _ = linalg.svd(R, overwrite_a=True, check_finite=False)
+    rotate_columns(Q, U)
+    kept = (s**2 >= alpha) & (s > rank_tolerance(s[0], n))
+    return FullKernelClass(n, mean, Q, np.where(kept, 1 / np.where(kept, s, 1.0) ** 2, 0.0))
+
+
+def rotate_columns(Q, U, block=512):
+    """Q ← QU in place, a block of rows at a time."""
+    for start in range(0, len(Q), block):
+        Q[start : start + block] = Q[start : start + block] @ U

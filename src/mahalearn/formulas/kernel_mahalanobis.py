@@ -1,0 +1,188 @@
+r"""Squared kernel Mahalanobis distances to one class (C, Table II; A, (4) and (7)).
+
+All quantities are centred by the class, n is its size, K̃ = UΛUᵀ, J the signs of Λ (all +1 for a
+positive definite kernel), α = nσ² for RC:
+
+========  ===================================================================
+variant   d²(x)
+========  ===================================================================
+IC-       n k̃ᵀ(K̃⁻)²k̃, the pseudo-inverse drops \|λ\| < α
+IC+       n k̃ᵀK̃_reg⁻²k̃ with K̃_reg = U(Λ + αJ)Uᵀ
+RC+       (k̃_xx − k̃ᵀK̃_reg⁻¹k̃)/σ²
+RC-       (k̃_xx − k̃ᵀUJUᵀk̃/(nσ²))/σ²
+========  ===================================================================
+
+With P = k̃ᵀU each of them is  s·k̃_xx + Σ_i w_i P_i²,  so that one decomposition serves a whole path
+of regularisation values as the matrix product P²W.
+
+Rounding. RC subtracts nearly equal numbers when σ² is small: the absolute error of d² is of the
+order eps·k̃_xx/σ². Distances may be negative for RC+ with an indefinite kernel and for RC- with any:
+that is the method, and nothing here clips them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .gram import (
+    Centering,
+    center_cross,
+    center_gram,
+    center_self,
+    centering,
+    fundamental_symmetry,
+)
+from .linalg import (
+    RANK_RTOL,
+    cholesky,
+    eigh,
+    inverse_diagonal,
+    is_psd,
+    row_sq_norms,
+    solve_lower,
+)
+
+CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
+
+
+def self_weight(variant, n, alpha):
+    """s in d² = s·k̃_xx + Σ w P²: 1/σ² = n/α for RC, 0 for IC."""
+    return n / np.asarray(alpha, float) if variant.startswith("RC") else np.zeros(np.shape(alpha))
+
+
+def spectral_weights(variant, values, signs, n, alpha):
+    """w in d² = s·k̃_xx + Σ w P², a column for each α: (len(values), *shape of alpha)."""
+    alpha = np.asarray(alpha, float)
+    lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
+    match variant:
+        case "IC-":
+            return _drop_small(lam, alpha, lambda kept: n / kept**2)
+        case "IC+":
+            return n / (lam + alpha * J) ** 2
+        case "RC+":
+            return -n / alpha / (lam + alpha * J)
+        case "RC-":
+            return -n / alpha**2 * J * np.ones_like(lam + alpha)
+    raise ValueError(f"not a class-wise variant: {variant!r}")
+
+
+def own_weights(variant, values, signs, n, alpha):
+    """w' with d²(x_i) = Σ w'U_i² for the class's own objects, where k̃_i = UΛU_i.
+
+    The subtraction of RC is done in algebra, not in rounding: λ − λ²/(λ + αJ) = αλJ/(λ + αJ).
+    """
+    alpha = np.asarray(alpha, float)
+    lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
+    match variant:
+        case "IC-":
+            return _drop_small(lam, alpha, lambda kept: n * np.ones_like(kept))
+        case "IC+":
+            return n * lam**2 / (lam + alpha * J) ** 2
+        case "RC+":
+            return n * lam * J / (lam + alpha * J)
+        case "RC-":
+            return n / alpha * (lam - J * lam**2 / alpha)
+    raise ValueError(f"not a class-wise variant: {variant!r}")
+
+
+def _drop_small(lam, alpha, weight):
+    lam = lam + 0 * alpha
+    kept = (np.abs(lam) >= alpha) & (lam != 0)
+    return np.where(kept, weight(np.where(kept, lam, 1.0)), 0.0)
+
+
+class SpectralModel(NamedTuple):
+    """A class by its eigendecomposition: any variant, any spectrum."""
+
+    variant: str
+    alpha: float
+    means: Centering
+    values: np.ndarray
+    signs: np.ndarray
+    vectors: np.ndarray
+
+    def sq_distances(self, k, kxx):
+        """d² of queries: k (m, n) is overwritten, kxx (m,)."""
+        n = len(self.values)
+        s = self_weight(self.variant, n, self.alpha)
+        kxx = center_self(kxx, k, self.means)
+        P = center_cross(k, self.means, overwrite=True) @ self.vectors
+        P *= P
+        return s * kxx + P @ spectral_weights(self.variant, self.values, self.signs, n, self.alpha)
+
+    def own_sq_distances(self):
+        """d² of the class's own objects."""
+        n = len(self.values)
+        w = own_weights(self.variant, self.values, self.signs, n, self.alpha)
+        return np.square(self.vectors) @ w
+
+    def log_volume(self):
+        """The log-determinant of the MAP offset (C, IV-D), up to what is common to the classes."""
+        if self.variant.startswith("RC"):
+            return np.log1p(self.values / self.alpha).sum()
+        kept = self.values[(self.values > 0)]
+        if self.variant == "IC-":
+            return np.log(kept[kept >= self.alpha] / len(self.values)).sum()
+        return np.log((kept + self.alpha) / len(self.values)).sum()
+
+
+class CholeskyModel(NamedTuple):
+    """A class by the Cholesky factor of K̃ + αI: RC+ for a positive definite kernel."""
+
+    alpha: float
+    means: Centering
+    L: np.ndarray
+
+    def sq_distances(self, k, kxx):
+        """d² of queries: k (m, n) is overwritten, kxx (m,)."""
+        kxx = center_self(kxx, k, self.means)
+        k = solve_lower(self.L, center_cross(k, self.means, overwrite=True))
+        return (kxx - row_sq_norms(k)) * (len(self.L) / self.alpha)
+
+    def own_sq_distances(self):
+        """d² of the class's own objects: n(1 − α[(K̃ + αI)⁻¹]_ii)."""
+        return len(self.L) * (1 - self.alpha * inverse_diagonal(self.L))
+
+    def log_volume(self):
+        """Σ ln(1 + λ/α)."""
+        return 2 * np.log(np.diagonal(self.L)).sum() - len(self.L) * np.log(self.alpha)
+
+
+class MeanModel(NamedTuple):
+    """A class by its mean alone: RC- for a positive definite kernel, where UJUᵀ = I."""
+
+    alpha: float
+    means: Centering
+
+    def sq_distances(self, k, kxx):
+        """d² of queries: k (m, n) is overwritten, kxx (m,)."""
+        kxx = center_self(kxx, k, self.means)
+        k = center_cross(k, self.means, overwrite=True)
+        return (kxx - row_sq_norms(k) / self.alpha) * (k.shape[1] / self.alpha)
+
+
+def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False):
+    """The model of one class from its Gram matrix K, which is overwritten.
+
+    definite: K is known to be positive (semi)definite; otherwise that is proven or K decomposed.
+    krein: take J from the spectrum; False applies the formulas of a definite kernel (J = I).
+    spectral: always decompose (for a path over α or for the log-determinant).
+    """
+    n = len(K)
+    means = centering(K)
+    Kc = center_gram(K, means, overwrite=True)
+    if variant.startswith("RC") and not spectral and (definite or not krein or is_psd(Kc)):
+        if variant == "RC-":
+            return MeanModel(alpha, means)
+        # α must exceed the rank tolerance, or the factor would be that of rounding errors; for a
+        # definite K̃ the trace bounds the largest eigenvalue.
+        diagonal = np.diagonal(Kc).copy()
+        if alpha > RANK_RTOL * diagonal.sum():
+            Kc.flat[:: n + 1] += alpha
+            L = cholesky(Kc, overwrite=True)
+            if L is not None:
+                return CholeskyModel(alpha, means, L)
+            Kc.flat[:: n + 1] = diagonal  # the lower triangle is as it was, and eigh reads no more
+    values, U = eigh(Kc, overwrite=True)
+    signs = fundamental_symmetry(values) if krein else np.ones(n)
+    return SpectralModel(variant, alpha, means, values, signs, U)

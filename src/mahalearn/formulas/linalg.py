@@ -1,0 +1,105 @@
+"""Symmetric linear algebra; the only home of the rank tolerance."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+# An eigenvalue below this fraction of the largest in absolute value counts as zero.
+RANK_RTOL = 1e-10
+_EPS = np.finfo(np.float64).eps
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues (ascending, the negligible ones exactly 0) and eigenvectors in columns."""
+
+    values: np.ndarray
+    vectors: np.ndarray | None
+
+
+def rank_tolerance(largest, n):
+    """Absolute value below which an eigenvalue of an n×n matrix counts as zero.
+
+    `largest` is the largest eigenvalue in absolute value; n·eps·largest is the least that rounding
+    allows.
+    """
+    return max(RANK_RTOL, n * _EPS) * largest
+
+
+def zero_negligible(values):
+    """Set eigenvalues within the rank tolerance to exactly 0, in place; returns them."""
+    if len(values):
+        values[np.abs(values) <= rank_tolerance(np.abs(values).max(), len(values))] = 0.0
+    return values
+
+
+def eigh(A, *, vectors=True, overwrite=False):
+    """Spectrum of the symmetric matrix A, negligible eigenvalues set to 0.
+
+    Only the lower triangle of A is read (LAPACK gets the transpose: Fortran order, no copy).
+    """
+    options = {"lower": False, "overwrite_a": overwrite, "check_finite": False, "driver": "evd"}
+    if not vectors:
+        values = linalg.eigh(A.T, eigvals_only=True, **options)
+        return Spectrum(zero_negligible(values), None)
+    values, U = linalg.eigh(A.T, **options)
+    return Spectrum(zero_negligible(values), U)
+
+
+def spectral_norm_lower_bound(A, n_iter=8):
+    """A number that never exceeds the largest |eigenvalue| of the symmetric A, and is near it.
+
+    A few steps of the power method; |Av|/|v| is at most the norm whatever v is.
+    """
+    v = np.ones(len(A)) + np.cos(np.arange(len(A)))  # a fixed start: the answer is deterministic
+    bound = np.abs(np.diagonal(A)).max(initial=0.0)
+    for _ in range(n_iter):
+        size = np.linalg.norm(v)
+        if size == 0:
+            break
+        v = A @ (v / size)
+        bound = max(bound, np.linalg.norm(v))
+    return bound
+
+
+def is_psd(A):
+    """Whether no eigenvalue of the symmetric A is negative beyond the rank tolerance.
+
+    A Cholesky factor of A + tol·I exists if and only if λ_min > −tol, up to a rounding far below
+    tol: a proof, at a tenth of the price of the eigenvalues.
+    """
+    tol = rank_tolerance(spectral_norm_lower_bound(A), len(A))
+    if tol == 0:
+        return True  # the zero matrix
+    shifted = A.copy()
+    shifted.flat[:: len(A) + 1] += tol
+    return cholesky(shifted, overwrite=True) is not None
+
+
+def cholesky(A, *, overwrite=False):
+    """Lower Cholesky factor of A, None where there is none; above its diagonal is rubbish.
+
+    With `overwrite` the work is done in A's own diagonal and upper triangle (of a C-ordered A); its
+    strict lower triangle stays as it was.
+    """
+    L, info = linalg.lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=overwrite)
+    return L if info == 0 else None
+
+
+def solve_lower(L, B):
+    """L⁻¹Bᵀ, transposed: rows of B (m, n) are right-hand sides. May overwrite B."""
+    X, info = linalg.lapack.dtrtrs(L, B.T, lower=1, overwrite_b=1)
+    assert info == 0
+    return X.T
+
+
+def inverse_diagonal(L):
+    """Diagonal of (LLᵀ)⁻¹ from the lower Cholesky factor: column sums of squares of L⁻¹."""
+    inverse, info = linalg.lapack.dtrtri(L, lower=1)
+    assert info == 0
+    return np.array([inverse[i:, i] @ inverse[i:, i] for i in range(len(L))])
+
+
+def row_sq_norms(A):
+    """Squared Euclidean norms of the rows of A, without a temporary of A's size."""
+    return np.einsum("ij,ij->i", A, A)

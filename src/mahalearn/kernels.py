@@ -1,0 +1,306 @@
+"""The kernel protocol, and kernels of the library.
+
+A kernel is a scikit-learn kernel name, ``"precomputed"``, or any callable ``k(X, Y)`` that returns
+the (len(X), len(Y)) matrix of kernel values. It may also have
+
+- ``diag(X)``: the self-similarities k(x, x), without the matrix;
+- ``fit(X, y=None)``: called on the training data of each fit, on a clone;
+- ``get_params``/``set_params``: then ``kernel__name`` can be searched;
+- ``requires_vector_input = False``: it takes objects (strings, sequences, sets of points, row
+  numbers …), and what the user passes reaches it untouched. scikit-learn's Gaussian-process kernels
+  use the same name;
+- ``positive_definite = True``: known to be so; otherwise that is proven from the matrix.
+"""
+
+import copy
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+
+from ._validation import check_choice, check_positive, check_square, check_symmetric
+
+KERNEL_NAMES = tuple(sorted(kernel_metrics()))
+
+
+class NamedKernel:
+    """A kernel of scikit-learn by name, its parameters resolved on the training data."""
+
+    requires_vector_input = True
+
+    def __init__(self, name, gamma=None, degree=3, coef0=1):
+        self.name = name
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    @property
+    def positive_definite(self):
+        """Whether every Gram matrix of this kernel is positive semidefinite."""
+        if self.name in ("poly", "polynomial"):
+            return self.coef0 >= 0 and self.gamma > 0 and float(self.degree).is_integer()
+        return self.name in ("linear", "rbf", "laplacian", "cosine", "chi2")
+
+    def __call__(self, X, Y):
+        """The matrix of kernel values."""
+        return pairwise_kernels(
+            X,
+            Y,
+            metric=self.name,
+            filter_params=True,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+        )
+
+    def diag(self, X):
+        """Self-similarities."""
+        if self.name in ("rbf", "laplacian", "chi2"):
+            return np.ones(len(X))
+        inner = np.einsum("ij,ij->i", X, X)
+        match self.name:
+            case "linear":
+                return inner
+            case "cosine":
+                return (inner > 0).astype(float)
+            case "poly" | "polynomial":
+                return (self.gamma * inner + self.coef0) ** self.degree
+            case "sigmoid":
+                return np.tanh(self.gamma * inner + self.coef0)
+            case "additive_chi2":
+                return np.zeros(len(X))
+        raise AssertionError(self.name)
+
+
+def resolve_gamma(gamma, X):
+    """A number from "scale" (1/(d·Var X)), "auto" or None (1/d), or a positive number."""
+    if gamma is None or (isinstance(gamma, str) and gamma == "auto"):
+        return 1 / X.shape[1]
+    if isinstance(gamma, str) and gamma == "scale":
+        # As in scikit-learn's SVC; constant data have no scale, and any value serves.
+        variance = X.var()
+        return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    if isinstance(gamma, str):
+        raise ValueError(f"gamma={gamma!r} is not known; choose 'scale', 'auto' or a number.")
+    return check_positive(gamma, "gamma")
+
+
+class _FunctionKernel:
+    """A plain function k(X, Y, **params)."""
+
+    def __init__(self, function, params):
+        self.function = function
+        self.params = params
+        self.requires_vector_input = takes_vectors(function)
+        self.positive_definite = getattr(function, "positive_definite", False)
+
+    def __call__(self, X, Y):
+        return self.function(X, Y, **self.params)
+
+
+def takes_vectors(kernel):
+    """Whether the kernel wants numeric rows; False if it takes objects as they are."""
+    return isinstance(kernel, str) or getattr(kernel, "requires_vector_input", True)
+
+
+def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_params=None):
+    """The kernel, ready for use on these training data; the given one is not touched."""
+    if isinstance(kernel, str):
+        if kernel_params:
+            raise ValueError(
+                f"kernel_params belongs to a kernel that is a function; for kernel={kernel!r} use "
+                "gamma=, degree= and coef0=."
+            )
+        name = check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed"))
+        return NamedKernel(name, resolve_gamma(gamma, X), degree, coef0)
+    if not callable(kernel) or isinstance(kernel, type):
+        raise ValueError(
+            f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
+            f"k(X, Y) that returns a matrix; got {kernel!r}."
+        )
+    if not hasattr(kernel, "get_params"):
+        if not hasattr(kernel, "fit"):
+            if kernel_params or not hasattr(kernel, "diag"):
+                return _FunctionKernel(kernel, dict(kernel_params or {}))
+            return kernel
+        return copy.deepcopy(kernel).fit(X, y)
+    kernel = clone(kernel)
+    return kernel.fit(X, y) if hasattr(kernel, "fit") else kernel
+
+
+def kernel_matrix(kernel, X, Y):
+    """k(X, Y) as a new float64 matrix, its shape and values checked."""
+    K = np.asarray(kernel(X, Y))
+    if K.shape != (len(X), len(Y)) or K.dtype.kind not in "iufb":
+        raise ValueError(
+            f"The kernel must return a real matrix of shape {(len(X), len(Y))}, a row for each "
+            f"object of X and a column for each of Y; got {K.dtype} of shape {K.shape}. "
+            "For a function of two single objects use mahalearn.MeasureKernel."
+        )
+    K = np.require(K, dtype=np.float64, requirements=["C", "W"])
+    if not isinstance(kernel, NamedKernel):
+        K = K.copy()  # it will be overwritten, and may be the kernel's own
+    if not np.isfinite(K.sum()):
+        raise ValueError("The kernel gave NaN or infinite values; check its inputs and scaling.")
+    return K
+
+
+def kernel_diagonal(kernel, X):
+    """k(x, x) for each object."""
+    if hasattr(kernel, "diag"):
+        return np.asarray(kernel.diag(X), dtype=np.float64)
+    step = 16  # a few rows at a time: blocks waste work, single calls waste time
+    blocks = [X[i : i + step] for i in range(0, len(X), step)]
+    return np.concatenate([np.diagonal(kernel_matrix(kernel, b, b)) for b in blocks])
+
+
+def proximity_to_kernel(values, kind, gamma=1.0):
+    """Kernel values from dissimilarities d ("neg_squared", "neg", "rbf") or similarities."""
+    match check_choice(kind, "kind", PROXIMITY_KINDS):
+        case "neg_squared":
+            return -(values**2)
+        case "neg":
+            return -values
+        case "rbf":
+            return np.exp(-check_positive(gamma, "gamma") * values**2)
+    return values
+
+
+PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf")
+
+
+class MeasureKernel(BaseEstimator):
+    """A kernel on objects from a scalar measure of two of them.
+
+    Parameters
+    ----------
+    measure : callable
+        ``measure(a, b)`` returns a number; a and b are two objects, whatever their type.
+    kind : {"similarity", "neg_squared", "neg", "rbf"}, default="similarity"
+        What the measure is, and which kernel it becomes: a similarity s as it is, a dissimilarity d
+        as −d², −d or exp(−gamma·d²).
+    gamma : float, default=1.0
+        For ``kind="rbf"``.
+    symmetric : bool, default=True
+        Whether measure(a, b) = measure(b, a): then a Gram matrix costs half.
+
+    Examples
+    --------
+    >>> from mahalearn import KernelQuadraticDiscriminant, MeasureKernel
+    >>> def common_letters(a, b):
+    ...     return len(set(a) & set(b))
+    >>> words = ["ape", "apple", "pear", "oak", "elk", "look"]
+    >>> fruit = [1, 1, 1, 0, 0, 0]
+    >>> model = KernelQuadraticDiscriminant(kernel=MeasureKernel(common_letters)).fit(words, fruit)
+    >>> model.predict(["peach", "yolk"]).tolist()
+    [1, 0]
+    """
+
+    requires_vector_input = False
+
+    def __init__(self, measure, kind="similarity", gamma=1.0, symmetric=True):
+        self.measure = measure
+        self.kind = kind
+        self.gamma = gamma
+        self.symmetric = symmetric
+
+    def __call__(self, X, Y):
+        """The matrix of kernel values."""
+        values = np.empty((len(X), len(Y)))
+        half = Y is X and self.symmetric
+        for i, a in enumerate(X):
+            for j in range(i if half else 0, len(Y)):
+                values[i, j] = self.measure(a, Y[j])
+                if half:
+                    values[j, i] = values[i, j]
+        return proximity_to_kernel(values, self.kind, self.gamma)
+
+    def diag(self, X):
+        """Self-similarities."""
+        values = np.array([self.measure(a, a) for a in X], dtype=float)
+        return proximity_to_kernel(values, self.kind, self.gamma)
+
+
+class PrecomputedKernel:
+    """A kernel on row numbers into one full kernel matrix.
+
+    With X = row numbers (a list, a vector or a column) every scikit-learn wrapper works on
+    proximity data, also those that forget which estimators need both axes sliced (calibration,
+    stacking, nested searches). Copies, clones included, share the matrix.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric kernel (similarity) matrix of all objects, training and test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahalearn import KernelQuadraticDiscriminant, PrecomputedKernel
+    >>> x = np.array([0.0, 0.2, 0.4, 3.0, 4.0, 5.0])
+    >>> K = PrecomputedKernel(-np.subtract.outer(x, x) ** 2)
+    >>> model = KernelQuadraticDiscriminant(kernel=K).fit([0, 1, 3, 4], ["a", "a", "b", "b"])
+    >>> model.predict([2, 5]).tolist()
+    ['a', 'b']
+    """
+
+    requires_vector_input = False
+
+    def __init__(self, K):
+        self.K = K
+
+    def get_params(self, deep=True):
+        """Parameters, in scikit-learn's manner."""
+        return {"K": self.K}
+
+    def set_params(self, **params):
+        """Set the matrix."""
+        if unknown := set(params) - {"K"}:
+            raise ValueError(f"PrecomputedKernel has the parameter K only; got {sorted(unknown)}.")
+        self.K = params.get("K", self.K)
+        return self
+
+    def __sklearn_clone__(self):
+        return type(self)(self.K)
+
+    def __copy__(self):
+        return type(self)(self.K)
+
+    def __deepcopy__(self, memo):
+        return type(self)(self.K)
+
+    def __repr__(self):
+        return f"PrecomputedKernel(<matrix of shape {np.shape(self.K)}>)"
+
+    def fit(self, X, y=None):
+        """Check the matrix; nothing is learned."""
+        self.K = np.asarray(self.K)
+        check_square(self.K, "PrecomputedKernel's matrix")
+        if not np.isfinite(self.K.sum()):
+            raise ValueError("PrecomputedKernel's matrix contains NaN or infinite values.")
+        self.K = check_symmetric(self.K, "PrecomputedKernel's matrix")
+        return self
+
+    def _rows(self, X):
+        X = np.asarray(X)
+        rows = X.reshape(-1).astype(np.intp, copy=False) if X.dtype.kind in "iuf" else None
+        n = len(self.K)
+        if rows is None or X.size != len(X) or (rows != X.reshape(-1)).any():
+            raise ValueError(
+                "PrecomputedKernel takes row numbers into its matrix, a whole number for each "
+                f"object; got {X.dtype} of shape {X.shape}."
+            )
+        if len(rows) and not 0 <= rows.min() <= rows.max() < n:
+            raise ValueError(
+                f"Row numbers must be from 0 to {n - 1} for a {n}×{n} matrix; got "
+                f"{rows.min()} to {rows.max()}."
+            )
+        return rows
+
+    def __call__(self, X, Y):
+        """The block of the matrix."""
+        return np.asarray(self.K)[np.ix_(self._rows(X), self._rows(Y))]
+
+    def diag(self, X):
+        """Self-similarities."""
+        return np.asarray(self.K).diagonal()[self._rows(X)]

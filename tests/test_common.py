@@ -1,0 +1,37 @@
+"""scikit-learn's own checks, for every estimator in one list."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant
+
+# Expected failures: estimator -> {check: reason}.
+_NO_ERRORS_TO_WEIGH = {
+    "check_class_weight_classifiers": (
+        "class_weight weighs the training errors that the offsets minimise; on the check's data "
+        "there are none, so the weights have nothing to trade."
+    )
+}
+_MAP_REFUSES = {
+    "check_class_weight_classifiers": "offset='map' refuses class_weight: priors do that job."
+}
+
+ESTIMATORS = [
+    (KernelQuadraticDiscriminant(), _NO_ERRORS_TO_WEIGH),
+    (KernelQuadraticDiscriminant("IC-"), _NO_ERRORS_TO_WEIGH),
+    (KernelQuadraticDiscriminant("FK+"), _NO_ERRORS_TO_WEIGH),
+    (KernelQuadraticDiscriminant(offset="map"), _MAP_REFUSES),
+    (KernelQuadraticDiscriminant(kernel="precomputed"), _NO_ERRORS_TO_WEIGH),
+    (KernelMahalanobisTransformer(), {}),
+]
+
+
+def _expected(estimator):
+    for known, reasons in ESTIMATORS:
+        if repr(known) == repr(estimator):
+            return reasons
+    return {}
+
+
+@parametrize_with_checks([e for e, _ in ESTIMATORS], expected_failed_checks=_expected)
+def test_sklearn_check(estimator, check):
+    check(estimator)
