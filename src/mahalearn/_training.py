@@ -20,10 +20,10 @@ def take(X, index):
     return [X[i] for i in index]
 
 
-def row_chunks(n_rows, row_doubles):
+def row_chunks(n_rows, row_doubles, at_most=None):
     """Slices of rows such that a chunk's doubles stay within scikit-learn's working_memory."""
     budget = sklearn.get_config()["working_memory"] * 2**20 // 8
-    step = max(1, min(n_rows, int(budget // max(1, row_doubles))))
+    step = max(1, min(at_most or n_rows, int(budget // max(1, row_doubles))))
     return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
 
 

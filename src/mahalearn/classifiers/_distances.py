@@ -43,32 +43,56 @@ class DistanceModel(NamedTuple):
         training = self.training
         sorted_d2 = np.empty((len(training), len(training.slices)))
         if isinstance(self.models, FullKernelModel):
-            for rows in self._chunks(len(training)):
+            # Small chunks: beside the model's n² doubles there is to be little else.
+            for rows in self._chunks(len(training), at_most=1 + len(training) // (4 * _BLOCKS)):
                 sorted_d2[rows] = self.models.sq_distances(training.training_cross(rows))
         else:
             kxx = training.training_self_similarities()
             for j, (model, members) in enumerate(self._classes()):
-                others = [slice(0, members.start), slice(members.stop, len(training))]
-                if isinstance(model, MeanModel):
-                    others = [slice(0, len(training))]
-                else:
+                if not isinstance(model, MeanModel):
                     sorted_d2[members, j] = model.own_sq_distances()
-                for part in others:
-                    for rows in self._chunks(part.stop - part.start):
-                        rows = slice(part.start + rows.start, part.start + rows.stop)
-                        k = training.training_cross(rows, members)
-                        sorted_d2[rows, j] = model.sq_distances(k, kxx[rows])
+            for rows, j, k in self._training_blocks():
+                sorted_d2[rows, j] = self.models[j].sq_distances(k, kxx[rows])
         d2 = np.empty_like(sorted_d2)
         d2[training.order] = sorted_d2
         return d2
 
+    def _training_blocks(self):
+        """Training objects against the other classes: (rows, class, kernel block to consume).
+
+        Each kernel value between two classes is computed once and serves both, unless that block
+        passes working_memory.
+        """
+        n = len(self.training)
+        for j, (model, members) in enumerate(self._classes()):
+            if isinstance(model, MeanModel):
+                yield from self._chunked_blocks(members, j)
+            later = slice(members.stop, n)
+            size = (later.stop - later.start) * (members.stop - members.start)
+            if len(row_chunks(2, size)) > 1:
+                yield from self._chunked_blocks(later, j)
+                yield from self._chunked_blocks(slice(0, members.start), j)
+                continue
+            if not size:
+                continue
+            k = self.training.training_cross(later, members)
+            for i, other in enumerate(self.training.slices[j + 1 :], start=j + 1):
+                part = slice(other.start - later.start, other.stop - later.start)
+                yield members, i, transpose(k[part])
+            yield later, j, k
+
+    def _chunked_blocks(self, rows, j):
+        for chunk in self._chunks(rows.stop - rows.start):
+            chunk = slice(rows.start + chunk.start, rows.start + chunk.stop)
+            yield chunk, j, self.training.training_cross(chunk, self.training.slices[j])
+
     def _classes(self):
         return zip(self.models, self.training.slices, strict=True)
 
-    def _chunks(self, n_rows):
+    def _chunks(self, n_rows, at_most=None):
         full = isinstance(self.models, FullKernelModel)
         width = len(self.training) if full else self.training.counts.max()
-        return row_chunks(n_rows, _BLOCKS * int(width))
+        return row_chunks(n_rows, _BLOCKS * int(width), at_most)
 
 
 def fit_distances(training, variant, alphas, spectrum="krein", *, spectral=False):
@@ -124,6 +148,14 @@ def mean_centred_self_similarity(training):
     for members in training.slices:
         spread -= (members.stop - members.start) * class_centering(training, members).grand_mean
     return abs(spread) / len(training) or 1.0
+
+
+def transpose(A, block=256):
+    """A new C-ordered Aᵀ, copied in blocks that stay in the cache."""
+    out = np.empty(A.shape[::-1])
+    for i in range(0, len(A), block):
+        out[:, i : i + block] = A[i : i + block].T
+    return out
 
 
 def class_centering(training, members):

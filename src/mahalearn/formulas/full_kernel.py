@@ -79,15 +79,31 @@ def _full_class(B, variant, alpha):
     n = B.shape[1]
     mean = B.mean(axis=1)
     B -= mean[:, None]
-    Q, R = linalg.qr(B, mode="economic", overwrite_a=True, check_finite=False)
+    Q, R = qr_in_place(B)
     if variant == "FK+":
-        stacked = np.vstack([R.T, np.sqrt(alpha) * np.eye(n)])
-        (T,) = linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-        return FullKernelClass(n, mean, Q, np.ascontiguousarray(T[:n]))
-    U, s, _ = linalg.svd(R, overwrite_a=True, check_finite=False)
-    rotate_columns(Q, U)
+        T = np.zeros((n, n), order="F")
+        np.fill_diagonal(T, np.sqrt(alpha))
+        T, _, _, info = linalg.lapack.dtpqrt(0, min(n, 64), T, R.T, overwrite_a=1, overwrite_b=1)
+        assert info == 0
+        return FullKernelClass(n, mean, Q, T)
+    # The faster driver takes a workspace of some 5 n_j² beside K: too much where one class is most
+    # of the objects.
+    driver = "gesdd" if 5 * n**2 <= B.shape[0] ** 2 else "gesvd"
+    _, s, Ut = linalg.svd(R.T, overwrite_a=True, check_finite=False, lapack_driver=driver)
+    rotate_columns(Q, Ut.T)
     kept = (s**2 >= alpha) & (s > rank_tolerance(s[0], n))
     return FullKernelClass(n, mean, Q, np.where(kept, 1 / np.where(kept, s, 1.0) ** 2, 0.0))
+
+
+def qr_in_place(B):
+    """B = QR of a tall Fortran-ordered B, whose memory becomes Q."""
+    n = B.shape[1]
+    _, tau, _, info = linalg.lapack.dgeqrf(B, lwork=64 * n, overwrite_a=1)
+    assert info == 0
+    R = np.triu(B[:n])
+    _, _, info = linalg.lapack.dorgqr(B, tau, lwork=64 * n, overwrite_a=1)
+    assert info == 0
+    return B, R
 
 
 def rotate_columns(Q, U, block=512):

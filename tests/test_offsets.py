@@ -1,0 +1,112 @@
+"""The offset search against brute force, and its rules for ties."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_classification
+
+import naive
+from mahalearn import KernelQuadraticDiscriminant
+from mahalearn.formulas.offsets import best_cut, error_offsets, map_offsets
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1.0, 3.0, 0.2]), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_two_class_offsets_reach_the_true_minimum(seed, weight, ties):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(2, 30)
+    y = np.concatenate([[0, 1], rng.integers(0, 2, n - 2)])
+    scores = rng.normal(size=(n, 2))
+    if ties:
+        scores = np.round(scores)
+    weights = [weight, 1.0]
+    b = error_offsets(scores, y, weights)
+    errors = naive.pair_errors(scores, y, 0, 1, b[0] - b[1], weights)
+    assert errors == pytest.approx(naive.least_pair_errors(scores, y, 0, 1, weights))
+    assert b.sum() == pytest.approx(0)
+
+
+def test_multi_class_offsets_are_least_squares_over_the_pairs(rng):
+    scores, y = rng.normal(size=(60, 4)), rng.integers(0, 4, 60)
+    b = error_offsets(scores, y)
+    rows, delta = [], []
+    for i in range(4):
+        for j in range(i):
+            in_pair = np.isin(y, [i, j])
+            pair = error_offsets(scores[in_pair][:, [j, i]], (y[in_pair] == i).astype(int))
+            row = np.zeros(4)
+            row[i], row[j] = 1, -1
+            rows.append(row)
+            delta.append(pair[1] - pair[0])
+    solution = np.linalg.lstsq(np.array(rows), np.array(delta), rcond=None)[0]
+    assert_allclose(b, solution, atol=1e-12)
+
+
+def test_equally_good_cuts_give_the_central_one():
+    # One error wherever the cut lies between 0 and 4: the middle of the middle gap is taken.
+    values = np.array([-1.0, 0.0, 1.0, 3.0, 4.0, 5.0])
+    above = np.array([False, True, False, True, False, True])
+    cut = best_cut(values, above, 1.0, 1.0, 0.0)
+    assert cut == 2.0
+    assert best_cut(-values, ~above, 1.0, 1.0, 0.0) == -2.0
+
+
+def test_rounding_does_not_break_ties():
+    values = np.array([0.0, 0.0, 0.0, 1.0])
+    above = np.array([False, True, False, True])
+    noise = 1e-14 * np.array([1.0, -1.0, 2.0, 1.0])
+    cuts = [best_cut(v, above, 1.0, 1.0, 1e-10) for v in (values, values + noise, values - noise)]
+    assert_allclose(cuts, 0.5, atol=1e-12)
+
+
+def test_class_weight_keeps_a_small_class_alive():
+    X, y = make_classification(
+        300, 2, n_redundant=0, n_clusters_per_class=1, weights=[0.95], flip_y=0.2, random_state=0
+    )
+    plain = KernelQuadraticDiscriminant(reg=1.0).fit(X, y)
+    balanced = KernelQuadraticDiscriminant(reg=1.0, class_weight="balanced").fit(X, y)
+    recall = [(m.predict(X)[y == 1] == 1).mean() for m in (plain, balanced)]
+    assert recall[0] < 0.5 < recall[1]
+
+
+def test_map_offsets_are_those_of_gaussian_densities(rng):
+    # With a linear kernel RC is a Gaussian with covariance C_j + σ²I.
+    X, y, sigma2 = rng.normal(size=(50, 3)), np.arange(50) % 5 % 2, 0.3
+    X[y == 1] *= 2
+    model = KernelQuadraticDiscriminant("RC+", sigma2, kernel="linear", offset="map").fit(X, y)
+    log_density = []
+    for j in range(2):
+        C = np.cov(X[y == j].T, bias=True) + sigma2 * np.eye(3)
+        d2 = np.array([naive.regularised_mahalanobis(X[y == j], x, sigma2) for x in X])
+        log_density.append(-d2 / 2 - np.linalg.slogdet(C)[1] / 2 + np.log(np.mean(y == j)))
+    difference = log_density[1] - log_density[0]
+    assert_allclose(model.decision_function(X), difference, rtol=1e-7)
+    assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-difference)), rtol=1e-7)
+    # A Cholesky factor and the eigenvalues know the same determinant.
+    chol = KernelQuadraticDiscriminant("RC+", sigma2, kernel="linear", offset=None).fit(X, y)
+    volumes = [m.log_volume() for m in chol._distances.models]
+    assert_allclose(map_offsets(volumes, [0.6, 0.4]), model.offsets_, rtol=1e-8)
+
+
+def test_map_offsets_of_ic_use_the_kept_eigenvalues(rng):
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    X[y == 1] *= 3
+    model = KernelQuadraticDiscriminant("IC-", 1e-6, kernel="linear", offset="map").fit(X, y)
+    dets = [np.linalg.slogdet(np.cov(X[y == j].T, bias=True))[1] for j in range(2)]
+    assert model.offsets_[1] - model.offsets_[0] == pytest.approx((dets[0] - dets[1]) / 2)
+
+
+@pytest.mark.parametrize(
+    ("params", "word"),
+    [
+        ({"variant": "FK+"}, "FK"),
+        ({"variant": "RC+", "reg_on": "kernel"}, "same σ²"),
+        ({"variant": "RC+", "kernel": "sigmoid"}, "negative eigenvalues"),
+    ],
+)
+def test_map_offsets_are_refused_where_they_are_not_defined(params, word):
+    X, y = make_classification(61, 5, random_state=0)
+    with pytest.raises(ValueError, match=word):
+        KernelQuadraticDiscriminant(offset="map", **params).fit(X, y)
