@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 
 import naive
 from mahalearn import KernelQuadraticDiscriminant
-from mahalearn.formulas.offsets import best_cut, error_offsets, map_offsets
+from mahalearn.formulas.offsets import best_cuts, error_offsets, map_offsets
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 3.0, 0.2]), st.booleans())
@@ -44,20 +44,34 @@ def test_multi_class_offsets_are_least_squares_over_the_pairs(rng):
     assert_allclose(b, solution, atol=1e-12)
 
 
+def best_cut(values, above, tie=0.0):
+    return best_cuts(values[None], above, 1.0, 1.0, np.array([tie]))[0]
+
+
 def test_equally_good_cuts_give_the_central_one():
     # One error wherever the cut lies between 0 and 4: the middle of the middle gap is taken.
     values = np.array([-1.0, 0.0, 1.0, 3.0, 4.0, 5.0])
     above = np.array([False, True, False, True, False, True])
-    cut = best_cut(values, above, 1.0, 1.0, 0.0)
-    assert cut == 2.0
-    assert best_cut(-values, ~above, 1.0, 1.0, 0.0) == -2.0
+    assert best_cut(values, above) == 2.0
+    assert best_cut(-values, ~above) == -2.0
+    # Two equally good cuts in the middle, 2.0 and 4.5: the one with more room.
+    values[4] = 4.2
+    assert best_cut(values[1:], above[1:]) == 2.0
+    assert best_cut(-values[1:], ~above[1:]) == -2.0
+
+
+def test_tables_of_scores_are_handled_together(rng):
+    scores, y = np.round(rng.normal(size=(5, 40, 3)), 1), rng.integers(0, 3, 40)
+    together = error_offsets(scores, y, [1.0, 2.0, 3.0])
+    one_by_one = [error_offsets(s, y, [1.0, 2.0, 3.0]) for s in scores]
+    assert_allclose(together, one_by_one, atol=1e-12)
 
 
 def test_rounding_does_not_break_ties():
     values = np.array([0.0, 0.0, 0.0, 1.0])
     above = np.array([False, True, False, True])
     noise = 1e-14 * np.array([1.0, -1.0, 2.0, 1.0])
-    cuts = [best_cut(v, above, 1.0, 1.0, 1e-10) for v in (values, values + noise, values - noise)]
+    cuts = [best_cut(v, above, 1e-10) for v in (values, values + noise, values - noise)]
     assert_allclose(cuts, 0.5, atol=1e-12)
 
 

@@ -110,3 +110,33 @@ def rotate_columns(Q, U, block=512):
     """Q ← QU in place, a block of rows at a time."""
     for start in range(0, len(Q), block):
         Q[start : start + block] = Q[start : start + block] @ U
+
+
+def full_kernel_path(K, variant, alphas, slices, k):
+    """d² of queries k (m, n) for a path of α, (len(alphas), m, c); K and k are overwritten.
+
+    alphas (r, c): a row for each step of the path. One singular value decomposition per class.
+    """
+    means = centering(K)
+    Kc = center_gram(K, means, overwrite=True).T
+    kc = center_cross(k, means, overwrite=True)
+    d2 = np.empty((len(alphas), len(k), len(slices)))
+    for j, members in enumerate(slices):
+        B = Kc[:, members]
+        n = B.shape[1]
+        mean = B.mean(axis=1)
+        B -= mean[:, None]
+        Q, R = qr_in_place(B)
+        _, s, Ut = linalg.svd(R.T, overwrite_a=True, check_finite=False)
+        V = kc - mean
+        U = V @ Q
+        V -= U @ Q.T
+        P2, alpha = np.square(U @ Ut.T), alphas[:, j]
+        if variant == "FK+":
+            inner = P2 @ (1 / (s[:, None] ** 2 + alpha))
+            d2[:, :, j] = n * (row_sq_norms(V)[:, None] / alpha + inner).T
+        else:
+            kept = (s[:, None] ** 2 >= alpha) & (s > rank_tolerance(s[0], n))[:, None]
+            weights = np.where(kept, 1 / np.where(s > 0, s, 1.0)[:, None] ** 2, 0.0)
+            d2[:, :, j] = n * (P2 @ weights).T
+    return d2

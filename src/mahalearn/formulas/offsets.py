@@ -11,54 +11,64 @@ _COUNT_RTOL = 1e-9
 def error_offsets(scores, codes, class_weights=None):
     """Offsets that minimise the pairwise training errors.
 
-    scores (n, c) without offsets, codes (n,) the class index of each object, class_weights (c,) the
-    weight of an error on an object of each class. For each pair (i, j) the difference
-    Δ_ij = b_i − b_j makes the fewest errors on the objects of the two classes; the offsets are the
-    least-squares solution over all pairs, which is b_i = Σ_j Δ_ij / c.
+    scores (n, c) without offsets, or (b, n, c) for b score tables of the same objects; codes (n,)
+    the class index of each object; class_weights (c,) the weight of an error on an object of each
+    class. Returns (c,) or (b, c).
+
+    For each pair (i, j) the difference Δ_ij = b_i − b_j makes the fewest errors on the objects of
+    the two classes; the offsets are the least-squares solution over all pairs, b_i = Σ_j Δ_ij / c.
     """
-    n_classes = scores.shape[1]
+    n_classes = scores.shape[-1]
+    tables = scores.reshape(-1, *scores.shape[-2:])
     weights = np.ones(n_classes) if class_weights is None else np.asarray(class_weights, float)
     members = [np.flatnonzero(codes == j) for j in range(n_classes)]
-    delta = np.zeros((n_classes, n_classes))
+    delta = np.zeros((len(tables), n_classes, n_classes))
     for i in range(n_classes):
         for j in range(i):
             rows = np.concatenate([members[i], members[j]])
-            first = np.arange(len(rows)) < len(members[i])
-            pair = scores[np.ix_(rows, [i, j])]
-            tie = TIE_RTOL * np.abs(pair).max()
-            cut = best_cut(pair[:, 0] - pair[:, 1], first, weights[i], weights[j], tie)
-            delta[i, j], delta[j, i] = -cut, cut
-    return delta.mean(axis=1)
+            first, second = tables[:, rows, i], tables[:, rows, j]
+            tie = TIE_RTOL * np.maximum(np.abs(first), np.abs(second)).max(axis=1)
+            above = np.arange(len(rows)) < len(members[i])
+            cut = best_cuts(first - second, above, weights[i], weights[j], tie)
+            delta[:, i, j], delta[:, j, i] = -cut, cut
+    return delta.mean(axis=2).reshape(scores.shape[:-2] + (n_classes,))
 
 
-def best_cut(values, above, weight_above, weight_below, tie):
-    """The cut t for which the rule "values > t" makes the fewest weighted errors.
+def best_cuts(values, above, weight_above, weight_below, tie):
+    """For each row of values (b, n) the cut t for which "value > t" makes the fewest errors.
 
-    above (n,) says which objects belong above the cut. Values within `tie` of each other are equal.
-    Among equally good cuts the most central one is taken, then the one with the most room around
-    it, then the one nearest to 0: the same answer, negated, for the mirrored problem.
+    above (n,) says which objects belong above the cut; tie (b,): values that close are equal. Among
+    equally good cuts the most central one is taken; of two, the one with the most room around it,
+    then the one nearest to 0: the same answer, negated, for the mirrored problem.
     """
-    order = np.argsort(values, kind="stable")
-    values, above = values[order], above[order]
-    # Cut k lies before the k-th group of tied values; the last one lies after all of them.
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(values) > tie) + 1])
-    ends = np.concatenate([starts[1:], [len(values)]]) - 1
-    lost_above = np.concatenate([[0], np.cumsum(above)])[np.append(starts, len(values))]
-    lost_below = np.concatenate([[0], np.cumsum(~above)])[np.append(starts, len(values))]
-    errors = weight_above * lost_above + weight_below * (lost_below[-1] - lost_below)
+    order = np.argsort(values, axis=1, kind="stable")
+    values, above = np.take_along_axis(values, order, axis=1), above[order]
+    gaps = np.diff(values, axis=1)
+    distinct = gaps > tie[:, None]
 
-    # Room around each cut; outside all values it is the mean gap.
-    gaps = values[starts[1:]] - values[ends[:-1]]
-    room = gaps.mean() if len(gaps) else max(abs(values[0]), 1.0) * 1e-3
-    low = np.concatenate([[values[0] - room], values[ends]])
-    high = np.concatenate([values[starts], [values[-1] + room]])
-    cuts = (low + high) / 2
+    # Cut k lies before the k-th value; the last one after all of them. Cuts within a tie are none.
+    lost = np.cumsum(np.where(above, weight_above, -weight_below), axis=1)
+    errors = np.pad(lost, ((0, 0), (1, 0))) + weight_below * (~above).sum(axis=1, keepdims=True)
+    errors[:, 1:-1][~distinct] = np.inf
+    slack = _COUNT_RTOL * (weight_above + weight_below) * values.shape[1]
+    best = errors <= errors.min(axis=1, keepdims=True) + slack
 
-    slack = _COUNT_RTOL * (weight_above * above.sum() + weight_below * (~above).sum())
-    best = np.flatnonzero(errors <= errors.min() + slack)
-    off_centre = np.abs(np.arange(len(best)) - (len(best) - 1) / 2)
-    chosen = np.lexsort([np.abs(cuts[best]), -(high - low)[best], off_centre])[0]
-    return cuts[best[chosen]]
+    # Outside all values the room is the mean gap; where all of them tie, anything.
+    room = np.where(distinct, gaps, 0).sum(axis=1) / np.maximum(distinct.sum(axis=1), 1)
+    room = np.where(room > 0, room, 1e-3 * np.maximum(np.abs(values[:, 0]), 1))[:, None]
+    low = np.concatenate([values[:, :1] - room, values], axis=1)
+    high = np.concatenate([values, values[:, -1:] + room], axis=1)
+
+    # The one or two cuts in the middle of the best.
+    count = np.cumsum(best, axis=1)
+    first = (count == (count[:, -1:] + 1) // 2).argmax(axis=1)
+    second = (count == count[:, -1:] // 2 + 1).argmax(axis=1)
+    rows = np.arange(len(values))
+    (a_cut, a_gap), (b_cut, b_gap) = (
+        ((low[rows, k] + high[rows, k]) / 2, high[rows, k] - low[rows, k]) for k in (first, second)
+    )
+    other = (b_gap > a_gap) | ((b_gap == a_gap) & (np.abs(b_cut) < np.abs(a_cut)))
+    return np.where(other, b_cut, a_cut)
 
 
 def map_offsets(log_volumes, priors):

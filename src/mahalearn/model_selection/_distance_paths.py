@@ -1,0 +1,130 @@
+"""Squared distances of all objects to the classes of every fold, for every regularisation value.
+
+The objects are in the order of their classes. A fold is the set of objects that its models are
+trained on; distances are those of all objects, so that offsets and heads find the training
+distances, and scores the held-out ones, in one array.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._training import row_chunks
+from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, full_kernel_path
+from ..formulas.gram import center_cross, center_gram, center_self, centering
+from ..formulas.kernel_mahalanobis import class_model, self_weight, spectral_weights
+from ..formulas.kriging import centre_on_class, kriging_class
+from ..formulas.linalg import is_psd, row_sq_norms
+
+
+class KernelProblem(NamedTuple):
+    """A kernel matrix of all objects, sorted by class, and what is known of it."""
+
+    K: np.ndarray
+    slices: list
+    definite: bool = False
+    krein: bool = True
+
+    @property
+    def kxx(self):
+        """Self-similarities."""
+        return np.diagonal(self.K)
+
+    def class_is_definite(self, members):
+        """Whether the class's centred matrix, and so that of every fold, is definite."""
+        if self.definite or not self.krein:
+            return True
+        K = self.K[members, members].copy()
+        return is_psd(center_gram(K, centering(K), overwrite=True))
+
+
+class FoldDistances(NamedTuple):
+    """d² (r, N, c) of one fold for the steps `regs` of the path; log-volumes (r, c) or None."""
+
+    regs: range
+    fold: int
+    d2: np.ndarray
+    log_volumes: np.ndarray | None
+
+
+def distance_paths(problem, variant, folds, alphas):
+    """FoldDistances for all folds and steps.
+
+    folds: boolean masks (N,) of the training objects; each class has some in every fold.
+    alphas (r, f, c): α of each step, fold and class.
+    """
+    if variant == "RC+" and all(problem.class_is_definite(s) for s in problem.slices):
+        yield from _kriging_paths(problem, folds, alphas)
+    else:
+        for f, train in enumerate(folds):
+            yield fold_path(problem, variant, f, train, alphas[:, f])
+
+
+def _kriging_paths(problem, folds, alphas):
+    """RC+ with a definite kernel: folds are block updates of one inverse per class and α."""
+    N, n_classes = len(problem.K), len(problem.slices)
+    centred = [centre_on_class(problem.K, problem.kxx, s) for s in problem.slices]
+    left_out = [[np.flatnonzero(~train[s]) for s in problem.slices] for train in folds]
+    for steps in row_chunks(len(alphas), len(folds) * N * n_classes):
+        steps = range(steps.start, steps.stop)
+        d2 = np.empty((len(folds), len(steps), N, n_classes))
+        volumes = np.empty((len(folds), len(steps), n_classes))
+        for j, ((k, kxx), own) in enumerate(zip(centred, problem.slices, strict=True)):
+            for r, step in enumerate(steps):
+                for alpha in np.unique(alphas[step, :, j]):
+                    model = kriging_class(k, kxx, own, alpha)
+                    for f in np.flatnonzero(alphas[step, :, j] == alpha):
+                        if model is None:  # α below the rounding of K: decompose
+                            path = fold_path(
+                                problem, "RC+", f, folds[f], alphas[step : step + 1, f]
+                            )
+                            d2[f, r, :, j] = path.d2[0, :, j]
+                            volumes[f, r, j] = path.log_volumes[0, j]
+                            continue
+                        gone = left_out[f][j]
+                        sigma2 = alpha / (own.stop - own.start - len(gone))
+                        d2[f, r, :, j], volumes[f, r, j] = model.without(gone, sigma2)
+        for f in range(len(folds)):
+            yield FoldDistances(steps, f, d2[f], volumes[f])
+
+
+def fold_path(problem, variant, fold, train, alphas):
+    """One fold by its own decompositions, any variant and spectrum; alphas (r, c)."""
+    K, kxx, N = problem.K, problem.kxx, len(problem.K)
+    steps = range(len(alphas))
+    if variant in FULL_KERNEL_VARIANTS:
+        rows = np.flatnonzero(train)
+        slices = training_slices(train, problem.slices)
+        K_train = K[np.ix_(rows, rows)]
+        d2 = full_kernel_path(K_train, variant, alphas, slices, K[:, rows])
+        return FoldDistances(steps, fold, d2, None)
+    d2 = np.empty((len(alphas), N, len(problem.slices)))
+    volumes = np.empty((len(alphas), len(problem.slices)))
+    for j, own in enumerate(problem.slices):
+        rows = own.start + np.flatnonzero(train[own])
+        n, alpha = len(rows), alphas[:, j]
+        K_own, k = K[np.ix_(rows, rows)], K[:, rows]
+        if variant == "RC-" and problem.class_is_definite(own):
+            means = centering(K_own)
+            kxx_c = center_self(kxx, k, means)
+            norms = row_sq_norms(center_cross(k, means, overwrite=True))
+            d2[:, :, j] = (kxx_c - norms / alpha[:, None]) * (n / alpha)[:, None]
+            volumes = None  # no spectrum, no volume
+            continue
+        model = class_model(K_own, variant, 1.0, krein=problem.krein, spectral=True)
+        kxx_c = center_self(kxx, k, model.means)
+        P2 = center_cross(k, model.means, overwrite=True) @ model.vectors
+        P2 *= P2
+        W = spectral_weights(variant, model.values, model.signs, n, alpha)
+        s = self_weight(variant, n, alpha)
+        d2[:, :, j] = s[:, None] * kxx_c + (P2 @ W).T
+        if volumes is not None:
+            volumes[:, j] = [model._replace(alpha=a).log_volume() for a in alpha]
+    return FoldDistances(steps, fold, d2, volumes)
+
+
+def training_slices(train, slices):
+    """Where the classes stand among a fold's training objects."""
+    counts = [int(train[s].sum()) for s in slices]
+    ends = np.cumsum(counts)
+    return [slice(end - n, end) for n, end in zip(counts, ends, strict=True)]
