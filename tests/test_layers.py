@@ -11,10 +11,10 @@ ROOT = Path(mahalearn.__file__).parent
 # Each layer may import itself and what stands before it.
 LAYERS = [
     {"formulas"},
-    {"_validation", "datasets", "results"},
+    {"_validation", "results"},
     {"kernels"},
     {"_training", "proximity"},
-    {"_base"},
+    {"_base", "datasets"},
     {"classifiers"},
     {"model_selection"},
     {"experiments"},
