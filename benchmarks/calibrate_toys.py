@@ -38,7 +38,7 @@ def rbf(s):
 
 
 def euclidean(X, Y):
-    """Squared distances in input space: the neighbours of every Gaussian kernel but for rounding."""
+    """Squared distances in input space: the neighbours of any Gaussian kernel but for rounding."""
     return ((X[:, None] - Y) ** 2).sum(axis=2)
 
 

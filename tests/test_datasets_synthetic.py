@@ -117,7 +117,7 @@ def test_xor_reaches_its_bayes_error():
 
 
 def test_two_mixtures_are_xor_stretched():
-    X, y = datasets.two_mixtures(500, separation=2.0, elongation=3.0, random_state=5)
+    X, _ = datasets.two_mixtures(500, separation=2.0, elongation=3.0, random_state=5)
     unit, _ = datasets.xor(500, noise=0.5, random_state=5)
     assert_allclose(X, unit * 2.0 * [1, 3.0])
     assert abs(X.mean(axis=0)).max() < 1  # both classes about the same point

@@ -3,6 +3,7 @@
 import csv
 import os
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -192,7 +193,10 @@ def _layout(entry):
 def read_csv(path):
     """(X, labels, column names) of a table whose last column is the class; empty cells are NaN."""
     with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = [row for row in csv.reader(file) if row]
+        lines = [row for row in csv.reader(file) if row]
+    if len(lines) < 2:
+        raise ValueError(f"{path} is empty; expected {_CONTENTS['csv']}.")
+    header, *rows = lines
     ragged = [i for i, row in enumerate(rows, start=2) if len(row) != len(header)]
     if ragged:
         raise ValueError(f"{path}, line {ragged[0]}: expected {len(header)} cells, as the header.")
@@ -206,8 +210,11 @@ def read_csv(path):
 
 def read_arrays(path, *required):
     """The arrays of an .npz file as a dict."""
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files}
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except (AttributeError, EOFError, TypeError, ValueError, BadZipFile) as error:
+        raise ValueError(f"{path} is not an .npz archive of plain arrays: {error}") from error
     if absent := [key for key in required if key not in arrays]:
         raise ValueError(
             f"{path} must hold the arrays {', '.join(required)}; {', '.join(absent)} not found "

@@ -83,7 +83,7 @@ def two_mixtures(n_samples=200, *, separation=1.46, elongation=2.0, random_state
     return (centres + rng.standard_normal((len(y), 2))) * scales, y
 
 
-def bent_normals(n_samples=100, *, gap=3.06, elongation=2.0, scale=0.6, random_state=None):
+def bent_normals(n_samples=100, *, gap=3.08, elongation=2.0, scale=0.6, random_state=None):
     """Two normals in the plane, bent into bananas that lie one behind the other (C, section V-A).
 
     With z ~ N(0, I) an object of class j is x = scale · (z₁ + z₂² − 1 + gap·j, elongation·z₂).
@@ -98,7 +98,7 @@ def bent_normals(n_samples=100, *, gap=3.06, elongation=2.0, scale=0.6, random_s
     ----------
     n_samples : int or pair of int, default=100
         Total, shared equally, or the sizes of the two classes.
-    gap : float, default=3.06
+    gap : float, default=3.08
         Distance of the class means, in standard deviations of the short axis before bending.
     elongation : float, default=2.0
         Standard deviation of the long axis, in the same unit.
