@@ -45,7 +45,7 @@ class EditDistance(Measure):
         points, arrays of shape (length, dimensions), their Euclidean distance; or a function of two
         symbols, which is called once for each two symbols that occur.
     insertion, deletion : float, default=1
-        Cost of inserting and of deleting a symbol. The distance is symmetric only if they are equal.
+        Cost of inserting and of deleting a symbol. Only equal ones make the distance symmetric.
     normalize : {"longer", "sum", None}, default=None
         Whether to divide by the length of the longer sequence, or by the sum of both lengths.
     period : float, default=2π
