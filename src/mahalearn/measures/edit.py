@@ -138,18 +138,13 @@ class EditDistance(Measure):
         """Substitution costs between all symbols, where a function gives them."""
         if not callable(self.substitution):
             return np.zeros((1, 1))
-        check_memory(
-            len(alphabet) ** 2,
-            f"A table of the costs of {len(alphabet)} symbols",
-            "Use fewer symbols.",
-        )
-        symbols = list(alphabet)
-        return np.array(
-            [
-                [_check_cost(self.substitution(a, b), "substitution") for b in symbols]
-                for a in symbols
-            ]
-        )
+        n = len(alphabet)
+        check_memory(n**2, f"A table of the costs of {n} symbols", "Use fewer symbols.")
+
+        def cost(a, b):
+            return _check_cost(self.substitution(a, b), "substitution")
+
+        return np.array([[cost(a, b) for b in alphabet] for a in alphabet])
 
 
 def _check_cost(value, name):

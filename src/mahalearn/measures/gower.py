@@ -128,9 +128,8 @@ class Gower(Measure):
 
     def _table(self, X, codes):
         names, columns = _columns(X)
-        if len(names) != len(self.columns_) or (
-            isinstance(names[0], str) and names != self.columns_
-        ):
+        named = isinstance(names[0], str)
+        if len(names) != len(self.columns_) or (named and names != self.columns_):
             raise ValueError(
                 f"The table has the columns {names!r}, the training data had {self.columns_!r}."
             )
@@ -208,20 +207,20 @@ def _tidy(column):
     if column.dtype.kind != "O":
         return column
     present = [v for v in column if not is_missing(v)]
-    if present and all(isinstance(v, (int, float, np.number)) for v in present):
-        if not any(isinstance(v, (bool, np.bool_)) for v in present):
-            return np.array([np.nan if is_missing(v) else float(v) for v in column])
-    return column
+    numeric = all(
+        isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in present
+    )
+    return _floats(column) if present and numeric else column
+
+
+def _floats(column):
+    return np.array([np.nan if is_missing(v) else float(v) for v in column])
 
 
 def _numbers(column, name):
     """A numeric column as floats."""
     try:
-        values = (
-            column.astype(float)
-            if column.dtype.kind in "iufb"
-            else np.array([np.nan if is_missing(v) else float(v) for v in column])
-        )
+        values = column.astype(float) if column.dtype.kind in "iufb" else _floats(column)
     except (TypeError, ValueError):
         raise ValueError(
             f"Column {name!r} holds values that are not numbers; name it in nominal=."

@@ -13,8 +13,8 @@ class Hausdorff(Measure):
     """Hausdorff or modified Hausdorff distance between sets of points of any size.
 
     With d(a, B) = min_b ‖a − b‖ the Hausdorff distance of A and B is the larger of max_a d(a, B)
-    and max_b d(b, A). The modified one [1]_ takes means instead of the two inner maxima: it forgives
-    single far points, and is no longer a metric.
+    and max_b d(b, A). The modified one [1]_ takes means for these two maxima: it forgives single
+    far points, and is no longer a metric.
 
     Parameters
     ----------
@@ -64,10 +64,8 @@ class Hausdorff(Measure):
 
     def _to_sets(self, points, coordinates, real, sizes):
         """Distances of one set to several, padded by repeated points that no minimum notices."""
-        d2 = sum(
-            (points[:, axis, None, None] - coordinates[axis]) ** 2
-            for axis in range(points.shape[1])
-        )
+        gaps = (a[:, None, None] - b for a, b in zip(points.T, coordinates, strict=True))
+        d2 = sum(gap * gap for gap in gaps)
         there, back = d2.min(axis=1), d2.min(axis=0)
         if not self.modified:
             return np.sqrt(np.maximum(there.max(axis=0), back.max(axis=0)))
