@@ -11,10 +11,11 @@ ROOT = Path(mahalearn.__file__).parent
 # Each layer may import itself and what stands before it.
 LAYERS = [
     {"formulas"},
-    {"_validation", "results"},
-    {"kernels"},
+    {"_objects", "_validation", "results"},
+    {"measures"},
+    {"datasets", "kernels"},
     {"_training", "proximity"},
-    {"_base", "datasets"},
+    {"_base"},
     {"classifiers"},
     {"model_selection"},
     {"experiments"},

@@ -7,17 +7,9 @@ function, an object kernel or a precomputed matrix.
 import numpy as np
 import sklearn
 
+from ._objects import take
 from ._validation import check_square, check_symmetric
 from .kernels import NamedKernel, kernel_diagonal, kernel_matrix
-
-
-def take(X, index):
-    """Objects by position (a slice or an array), whatever holds them."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index]
-    if isinstance(index, slice) or hasattr(X, "shape"):
-        return X[index]
-    return [X[i] for i in index]
 
 
 def row_chunks(n_rows, row_doubles):
