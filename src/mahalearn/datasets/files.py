@@ -13,7 +13,9 @@ from .registry import find
 FOLDER_VARIABLE = "MAHALEARN_DATA"
 
 
-def load(name, *, folder=None, download_if_missing=True, n_per_class=None, random_state=0):
+def load(
+    name, *, folder=None, download_if_missing=True, n_per_class=None, random_state=0, n_jobs=None
+):
     """Load a data set of the papers by name.
 
     Looks for the set's file in `folder`; a UCI set that is not there is taken from OpenML through
@@ -34,6 +36,8 @@ def load(name, *, folder=None, download_if_missing=True, n_per_class=None, rando
         matrix is smaller; None keeps the paper's size.
     random_state : int, RandomState or None, default=0
         Seed of what is drawn: the polygons, the documents of News-COR, the sample of a class.
+    n_jobs : int, default=None
+        Workers for a matrix, as in :func:`mahalearn.proximity.pairwise`.
 
     Returns
     -------
@@ -51,7 +55,9 @@ def load(name, *, folder=None, download_if_missing=True, n_per_class=None, rando
     if entry.paper == "C":
         from .proximities import load_proximities
 
-        return load_proximities(entry, folder, download_if_missing, n_per_class, random_state)
+        return load_proximities(
+            entry, folder, download_if_missing, n_per_class, random_state, n_jobs
+        )
     if n_per_class is not None:
         raise ValueError(
             f"n_per_class is for proximity data; {entry.name!r} has feature vectors. Take a "

@@ -204,9 +204,9 @@ _PAPER_B = [
 ]
 
 
-def _c(name, file, counts, source, description, fraction, **more):
+def _c(name, file, counts, source, description, fraction, n_features=None, **more):
     return Entry(
-        name, "C", file, counts, None, source, description, train_fraction=fraction, **more
+        name, "C", file, counts, n_features, source, description, train_fraction=fraction, **more
     )
 
 
@@ -252,6 +252,7 @@ _PAPER_C = [
         _UCI,
         "Cleveland heart disease, all 303 rows, by Gower's distance √(1 − s); six cells missing.",
         0.8,
+        n_features=13,
         status="rebuilt",
         licence=_PRTOOLS,
         openml=OpenML(194, classes=("1", "0"), merge=(("2", "1"), ("3", "1"), ("4", "1"))),
