@@ -68,7 +68,12 @@ class TrainingKernel:
         """Kernel of training objects against training objects, both in class order."""
         if self.kernel is None:
             return self.X[np.ix_(self.order[queries], self.order[rows])]
-        return self.cross(take(self.X, queries), rows)
+        K = self.cross(take(self.X, queries), rows)
+        if getattr(self.kernel, "knows_self", False):
+            position = np.arange(len(self))
+            i, j = np.nonzero(position[queries][:, None] == position[rows])
+            K[i, j] = self.training_self_similarities()[position[queries][i]]
+        return K
 
     def training_self_similarities(self):
         """k(x, x) of the training objects, in class order."""

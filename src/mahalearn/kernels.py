@@ -9,6 +9,7 @@ the (len(X), len(Y)) matrix of kernel values. It may also have
 - ``requires_vector_input = False``: it takes objects (strings, sequences, sets of points, row
   numbers …), and what the user passes reaches it untouched. scikit-learn's Gaussian-process kernels
   use the same name;
+- ``knows_self = True``: an object and itself have another value than two equal objects;
 - ``positive_definite = True``: known to be so; otherwise that is proven from the matrix.
 """
 
@@ -221,6 +222,11 @@ class MeasureKernel(BaseEstimator):
     """
 
     requires_vector_input = False
+
+    @property
+    def knows_self(self):
+        """Whether an object and itself have another value than two equal objects."""
+        return self._measure().knows_self
 
     def __init__(self, measure, kind="auto", gamma=1.0, symmetric=True, symmetrize="mean"):
         self.measure = measure

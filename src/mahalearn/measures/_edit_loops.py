@@ -64,7 +64,9 @@ def _loops(A, a_starts, B, b_starts, mode, deletion, insertion, extra, table, ou
                         cost[q] = abs(A[p, 0] - B[first + q, 0])
                 elif mode == 3:
                     for q in range(n):
-                        gap = abs(A[p, 0] - B[first + q, 0]) % extra
+                        gap = abs(A[p, 0] - B[first + q, 0])
+                        if gap >= extra:  # a remainder is slow, and seldom needed
+                            gap %= extra
                         cost[q] = min(gap, extra - gap)
                 else:
                     for q in range(n):
@@ -73,12 +75,16 @@ def _loops(A, a_starts, B, b_starts, mode, deletion, insertion, extra, table, ou
                             gap = A[p, d] - B[first + q, d]
                             total += gap * gap
                         cost[q] = np.sqrt(total)
-                corner = row[0]
-                row[0] = corner + deletion
                 for q in range(n):
-                    above = row[q + 1]
-                    row[q + 1] = min(min(above + deletion, row[q] + insertion), corner + cost[q])
-                    corner = above
+                    cost[q] = min(row[q + 1] + deletion, row[q] + cost[q])
+                # Only this last step of a row has to wait for its left neighbour.
+                left = row[0] + deletion
+                row[0] = left
+                for q in range(n):
+                    left += insertion
+                    if cost[q] < left:
+                        left = cost[q]
+                    row[q + 1] = left
             out[i, j] = row[n]
 
 

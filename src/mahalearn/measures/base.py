@@ -29,6 +29,8 @@ class Measure(BaseEstimator):
     dissimilarity = True
     # The value of an object with itself; None if it must be computed.
     self_value = 0.0
+    # Whether two equal objects have another value than an object and itself.
+    knows_self = False
     # Whether threads serve; otherwise parallel work needs processes.
     releases_gil = True
     # Rows and columns of a block: enough to keep overhead away, few enough to stay in the cache.
@@ -108,7 +110,8 @@ class Measure(BaseEstimator):
         half = is_half(self, Y, symmetrize)
         out = np.empty((len(P), len(Q)))
         for rows, cols in block_slices(len(P), len(Q), self.block_size, half):
-            place(out, rows, cols, pair_block(self, P, Q, rows, cols, symmetrize), half)
+            own = Y is None and rows == cols
+            place(out, rows, cols, pair_block(self, P[rows], Q[cols], own, symmetrize), half)
         return out
 
     def diagonal(self, X):
@@ -206,11 +209,9 @@ def block_slices(n_rows, n_cols, size, half):
     return [(r, c) for r in rows for c in cols if not half or c.start >= r.start]
 
 
-def pair_block(measure, P, Q, rows, cols, symmetrize):
-    """One block of the matrix between prepared P and Q; Q is P for the matrix of one collection."""
-    A = P[rows]
-    own = Q is P and rows == cols
-    B = A if own else Q[cols]
+def pair_block(measure, A, B, own, symmetrize):
+    """One block of the matrix, between two slices; own: they are the same objects."""
+    B = A if own else B
     values = np.asarray(measure.block(A, B), dtype=np.float64)
     if not measure.symmetric and symmetrize is not None:
         back = values if own else np.asarray(measure.block(B, A), dtype=np.float64)

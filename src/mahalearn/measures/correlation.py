@@ -26,6 +26,8 @@ class Correlation(Measure):
     0.33333333333333337
     """
 
+    knows_self = True
+
     def __init__(self, equal=0.5):
         self.equal = equal
 

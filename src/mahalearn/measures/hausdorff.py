@@ -64,8 +64,11 @@ class Hausdorff(Measure):
 
     def _to_sets(self, points, coordinates, real, sizes):
         """Distances of one set to several, padded by repeated points that no minimum notices."""
-        gaps = (a[:, None, None] - b for a, b in zip(points.T, coordinates, strict=True))
-        d2 = sum(gap * gap for gap in gaps)
+        d2 = np.zeros((len(points), *real.shape))
+        for a, b in zip(points.T, coordinates, strict=True):
+            gap = a[:, None, None] - b
+            gap *= gap
+            d2 += gap
         there, back = d2.min(axis=1), d2.min(axis=0)
         if not self.modified:
             return np.sqrt(np.maximum(there.max(axis=0), back.max(axis=0)))

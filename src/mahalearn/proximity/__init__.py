@@ -12,6 +12,7 @@ _HOME = {
     "Hausdorff": "measures.hausdorff",
     "MEASURES": "measures.table",
     "Measure": "measures.base",
+    "pairwise": "measures.pairs",
 }
 
 __all__ = [*_HOME]
