@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from benchmarks.calibrate_toys import A_KNN, C_KNN, a_row, c_row
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
@@ -197,3 +198,14 @@ def test_parameters_are_checked():
     with pytest.raises(AttributeError, match="no attribute 'spirals'"):
         datasets.spirals  # noqa: B018
     assert "load" in dir(datasets)
+
+
+@pytest.mark.parametrize(
+    ("row", "published"), [(a_row, A_KNN), (c_row, C_KNN)], ids=["two_mixtures", "bent_normals"]
+)
+def test_the_frozen_toys_have_the_published_knn_errors(row, published):
+    """The defaults are those that the calibration found, within the noise of both sides."""
+    draws = 20
+    for cell, (mean, _) in row(draws).items():
+        error, deviation = published[cell]
+        assert abs(mean - error) <= 3 * deviation * np.sqrt(1 / 10 + 1 / draws), cell

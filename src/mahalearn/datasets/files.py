@@ -171,29 +171,31 @@ def missing_file_message(entry, folder):
     """Which file to put where."""
     root = data_folder(folder)
     if root is None:
-        place = f"The environment variable {FOLDER_VARIABLE} is not set. Set it to a data folder"
-    elif not root.is_dir():
-        place = f"The data folder {root} does not exist. Make it"
+        problem = f"the environment variable {FOLDER_VARIABLE}, which names the folder, is not set"
     else:
-        place = f"The data folder {root} has no such file. Go to it"
+        problem = f"the data folder {root} " + (
+            "has no such file" if root.is_dir() else "is absent"
+        )
+    place = f"{FOLDER_VARIABLE}/{entry.file}" if root is None else root / entry.file
     return (
-        f"The data set {entry.name!r} needs the file {entry.file}. {place}, and put there "
-        f"{entry.file}: {_CONTENTS[_layout(entry)]} ({entry.n_objects} objects in the set; "
-        f"source: {entry.source})."
+        f"The data set {entry.name!r} needs the file {entry.file}, but {problem}. Put at {place} "
+        f"{_CONTENTS[_layout(entry)]}; {expectation(entry)}, source: {entry.source}."
     )
 
 
 _CONTENTS = {
-    "csv": "a header line, then a line for each object, its class in the last column",
-    "uci": "arrays x (a row for each object) and y (labels)",
-    "ida": "arrays x, t (−1 or +1) and, where known, train and test (row numbers from 0, a row "
+    "csv": "a table with a header line and the class in the last column",
+    "uci": "an archive of the arrays x (a row for each object) and y (labels)",
+    "ida": "an archive of the arrays x, t (−1 or +1) and, where known, train and test (row numbers from 0, a row "
     "for each realisation)",
-    "dissimilarity": "the arrays described in docs/datasets.md",
+    "objects": "an archive of the arrays that docs/datasets.md lists",
 }
 
 
 def _layout(entry):
-    return "csv" if entry.file.endswith(".csv") else entry.file.split("/")[0]
+    if entry.file.endswith(".csv"):
+        return "csv"
+    return "objects" if entry.paper == "C" else entry.file.split("/")[0]
 
 
 def read_csv(path):

@@ -1,5 +1,6 @@
 """The proximity data of paper C (table 6, appendix II): objects read or drawn, then compared."""
 
+import numbers
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ class _Objects(NamedTuple):
 
 def load_proximities(entry, folder, download_if_missing, n_per_class, random_state, n_jobs):
     """The Dataset of an entry of paper C; see `load`."""
-    if n_per_class is not None and not (isinstance(n_per_class, int) and n_per_class >= 1):
+    whole = isinstance(n_per_class, numbers.Integral) and not isinstance(n_per_class, bool)
+    if n_per_class is not None and not (whole and n_per_class >= 1):
         raise ValueError(f"n_per_class must be a positive whole number; got {n_per_class!r}.")
     rng = check_random_state(random_state)
     if entry.file is None:

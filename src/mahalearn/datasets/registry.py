@@ -44,7 +44,7 @@ class Entry:
         return sum(self.counts.values())
 
 
-_PRTOOLS = "none stated by the copy (PRTools; public UCI origin)"
+_PRTOOLS = "none stated by the copy (PRTools; public UCI or StatLib origin)"
 _UCI = "UCI Machine Learning Repository"
 _TEN_DIGITS = {str(digit): 200 for digit in range(10)}
 

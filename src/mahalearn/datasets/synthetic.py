@@ -90,9 +90,10 @@ def bent_normals(n_samples=100, *, gap=3.08, elongation=2.0, scale=0.6, random_s
 
     The paper does not publish its parameters. These were calibrated on the KNN row of C's table 4
     alone, by ``python -m benchmarks.calibrate_toys``: the gap by the error at large s, the
-    elongation by its standard deviation, the scale by what rounding adds at s = 0.5 (where
-    neighbours further than 3 units away are all at the same distance in feature space). Then they
-    were frozen; no other number of the paper was used.
+    elongation by its standard deviation (which hardly tells 1 from 6), the scale by what rounding
+    adds at s = 0.5 (where neighbours further than 3 units away are all at the same distance in
+    feature space). Then they were frozen; no other number of the paper was used. The strength of
+    the bend is a choice.
 
     Parameters
     ----------
