@@ -219,17 +219,13 @@ def test_the_folder_goes_before_openml(offline, rng):
 
 
 def test_an_absent_file_is_named(offline, monkeypatch):
-    with pytest.raises(
-        FileNotFoundError, match=r"needs the file uci/imox.csv.*is not set.*expected 192"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"file uci/imox.csv.*is not set.*has 192 objects"):
         datasets.load("imox")
     monkeypatch.setenv("MAHALEARN_DATA", str(offline / "nowhere"))
     with pytest.raises(FileNotFoundError, match=r"folder .*nowhere is absent"):
         datasets.load("ida-banana")
     monkeypatch.setenv("MAHALEARN_DATA", str(offline))
-    with pytest.raises(
-        FileNotFoundError, match=r"has no such file.*ida/banana.npz an archive of the arrays x, t"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"no such file.*ida/banana.npz an archive of"):
         datasets.load("ida-banana")
     with pytest.raises(FileNotFoundError, match=r"needs the file uci/wine.csv"):
         datasets.load("wine", download_if_missing=False)

@@ -106,7 +106,7 @@ def read_vectors(entry, folder, download_if_missing):
     if entry.n_features is not None and X.shape[1] != entry.n_features:
         raise ValueError(
             f"{origin} has {X.shape[1]} features for {entry.name!r}; "
-            f"{expectation(entry)}. It is not the set of the paper."
+            f"expected {described(entry)}. It is not the set of the paper."
         )
     for part, size in zip(("train", "test"), entry.split_sizes or ()):
         rows = splits.get(part, ())
@@ -137,18 +137,18 @@ def coded(entry, labels, origin):
     if counts != entry.counts:
         got = ", ".join(f"{name} {number}" for name, number in counts.items())
         raise ValueError(
-            f"{origin} does not hold the set {entry.name!r} of the paper: {expectation(entry)}; "
+            f"{origin} does not hold the set {entry.name!r} of the paper: expected {described(entry)}; "
             f"got {len(labels)} objects ({got})."
         )
     code = {name: i for i, name in enumerate(entry.counts)}
     return np.array([code[label] for label in labels.tolist()], dtype=np.intp)
 
 
-def expectation(entry):
-    """What the file must hold, in words."""
+def described(entry):
+    """What the set holds, in words."""
     classes = ", ".join(f"{name} {number}" for name, number in entry.counts.items())
     features = "" if entry.n_features is None else f" with {entry.n_features} features"
-    return f"expected {entry.n_objects} objects{features} ({classes})"
+    return f"{entry.n_objects} objects{features} ({classes})"
 
 
 def data_folder(folder=None):
@@ -179,15 +179,15 @@ def missing_file_message(entry, folder):
     place = f"{FOLDER_VARIABLE}/{entry.file}" if root is None else root / entry.file
     return (
         f"The data set {entry.name!r} needs the file {entry.file}, but {problem}. Put at {place} "
-        f"{_CONTENTS[_layout(entry)]}; {expectation(entry)}, source: {entry.source}."
+        f"{_CONTENTS[_layout(entry)]}. The set has {described(entry)}; source: {entry.source}."
     )
 
 
 _CONTENTS = {
     "csv": "a table with a header line and the class in the last column",
     "uci": "an archive of the arrays x (a row for each object) and y (labels)",
-    "ida": "an archive of the arrays x, t (−1 or +1) and, where known, train and test (row numbers from 0, a row "
-    "for each realisation)",
+    "ida": "an archive of the arrays x, t (−1 or +1) and, where known, train and test "
+    "(row numbers from 0, a row for each realisation)",
     "objects": "an archive of the arrays that docs/datasets.md lists",
 }
 
