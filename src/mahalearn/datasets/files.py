@@ -137,8 +137,8 @@ def coded(entry, labels, origin):
     if counts != entry.counts:
         got = ", ".join(f"{name} {number}" for name, number in counts.items())
         raise ValueError(
-            f"{origin} does not hold the set {entry.name!r} of the paper: expected {described(entry)}; "
-            f"got {len(labels)} objects ({got})."
+            f"{origin} does not hold the set {entry.name!r} of the paper: expected "
+            f"{described(entry)}; got {len(labels)} objects ({got})."
         )
     code = {name: i for i, name in enumerate(entry.counts)}
     return np.array([code[label] for label in labels.tolist()], dtype=np.intp)
