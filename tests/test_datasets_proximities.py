@@ -2,23 +2,15 @@
 
 import numpy as np
 import pytest
+from benchmarks.proximity_spectra import spectrum
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mahalearn import datasets
 from mahalearn.datasets.proximities import turning_angles
 from mahalearn.datasets.registry import ENTRIES
-from mahalearn.formulas.gram import center_gram, centering, negative_fraction, signature
-from mahalearn.formulas.linalg import eigh
 from openml_server import Table, openml
 
 REAL = [name for name in datasets.names("C") if ENTRIES[name].file]
-
-
-def spectrum(D):
-    """(r_neg, p, q) of the centred −d² kernel, as in C's table 6."""
-    K = -(D**2)
-    values = eigh(center_gram(K, centering(K)), vectors=False).values
-    return negative_fraction(values), *signature(values)
 
 
 def holdout_spectrum(data, repeats=5):
