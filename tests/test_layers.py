@@ -11,8 +11,9 @@ ROOT = Path(mahalearn.__file__).parent
 # Each layer may import itself and what stands before it.
 LAYERS = [
     {"formulas"},
-    {"_validation", "datasets", "results"},
-    {"kernels"},
+    {"_objects", "_validation", "results"},
+    {"measures"},
+    {"datasets", "kernels"},
     {"_training", "proximity"},
     {"_base"},
     {"classifiers"},

@@ -10,7 +10,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._training import TrainingKernel, take
+from ._objects import check_objects
+from ._training import TrainingKernel
 from ._validation import check_classes
 from .kernels import fit_kernel, takes_vectors
 
@@ -96,12 +97,3 @@ class KernelEstimator(BaseEstimator):
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
-
-
-def check_objects(X):
-    """A non-empty collection of objects that can be taken by position."""
-    if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
-        raise ValueError(f"X must be a list or an array of objects; got {type(X).__name__}.")
-    if len(X) == 0:
-        raise ValueError("X holds no objects; at least one is needed.")
-    return X if hasattr(X, "shape") or hasattr(X, "iloc") else take(X, range(len(X)))

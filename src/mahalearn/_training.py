@@ -7,17 +7,9 @@ function, an object kernel or a precomputed matrix.
 import numpy as np
 import sklearn
 
+from ._objects import take
 from ._validation import check_square, check_symmetric
 from .kernels import NamedKernel, kernel_diagonal, kernel_matrix
-
-
-def take(X, index):
-    """Objects by position (a slice or an array), whatever holds them."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index]
-    if isinstance(index, slice) or hasattr(X, "shape"):
-        return X[index]
-    return [X[i] for i in index]
 
 
 def row_chunks(n_rows, row_doubles, at_most=None):
@@ -76,7 +68,12 @@ class TrainingKernel:
         """Kernel of training objects against training objects, both in class order."""
         if self.kernel is None:
             return self.X[np.ix_(self.order[queries], self.order[rows])]
-        return self.cross(take(self.X, queries), rows)
+        K = self.cross(take(self.X, queries), rows)
+        if getattr(self.kernel, "knows_self", False):
+            position = np.arange(len(self))
+            i, j = np.nonzero(position[queries][:, None] == position[rows])
+            K[i, j] = self.training_self_similarities()[position[queries][i]]
+        return K
 
     def training_self_similarities(self):
         """k(x, x) of the training objects, in class order."""

@@ -110,14 +110,19 @@ def available_memory():
         return None
 
 
-def check_memory(n_doubles, what):
+_KERNEL_REMEDY = (
+    "Fit on fewer objects; a class-wise variant (IC, RC) needs only the kernel within each class, "
+    "RC- with a positive definite kernel none of it."
+)
+
+
+def check_memory(n_doubles, what, remedy=_KERNEL_REMEDY):
     """Refuse, before anything is allocated, what cannot fit."""
     needed, available = 8 * n_doubles, available_memory()
     if available is not None and needed > available:
         raise MemoryError(
             f"{what} needs about {needed / 2**30:.1f} GiB, and {available / 2**30:.1f} GiB are "
-            "available. Fit on fewer objects; a class-wise variant (IC, RC) needs only the "
-            "kernel within each class, RC- with a positive definite kernel none of it."
+            f"available. {remedy}"
         )
 
 

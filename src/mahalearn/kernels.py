@@ -9,6 +9,7 @@ the (len(X), len(Y)) matrix of kernel values. It may also have
 - ``requires_vector_input = False``: it takes objects (strings, sequences, sets of points, row
   numbers …), and what the user passes reaches it untouched. scikit-learn's Gaussian-process kernels
   use the same name;
+- ``knows_self = True``: an object and itself have another value than two equal objects;
 - ``positive_definite = True``: known to be so; otherwise that is proven from the matrix.
 """
 
@@ -19,6 +20,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from ._validation import check_choice, check_positive, check_square, check_symmetric
+from .measures.base import Measure
+from .measures.table import as_measure
 
 KERNEL_NAMES = tuple(sorted(kernel_metrics()))
 
@@ -138,6 +141,8 @@ def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_pa
             f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
             f"k(X, Y) that returns a matrix; got {kernel!r}."
         )
+    if isinstance(kernel, Measure):
+        kernel = MeasureKernel(kernel)
     if not hasattr(kernel, "get_params"):
         if not hasattr(kernel, "fit"):
             if kernel_params or not hasattr(kernel, "diag"):
@@ -190,23 +195,43 @@ PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf")
 
 
 class MeasureKernel(BaseEstimator):
-    """A kernel on objects from a scalar measure of two of them.
+    """A kernel on objects from a measure of two of them.
 
     Parameters
     ----------
-    measure : callable
-        ``measure(a, b)`` returns a number; a and b are two objects, whatever their type.
-    kind : {"similarity", "neg_squared", "neg", "rbf"}, default="similarity"
+    measure : str, measure or callable
+        A name ("hausdorff", "modified_hausdorff", "edit", "gower", "compression", "correlation"), a
+        measure of :mod:`mahalearn.proximity` such as ``EditDistance(normalize="longer")``, whose
+        parameters can be searched as ``kernel__measure__…``, or a function ``measure(a, b)`` that
+        returns a number; a and b are two objects, whatever their type.
+    kind : {"auto", "similarity", "neg_squared", "neg", "rbf"}, default="auto"
         What the measure is, and which kernel it becomes: a similarity s as it is, a dissimilarity d
-        as −d², −d or exp(−gamma·d²).
+        as −d², −d or exp(−gamma·d²). "auto": −d² for a dissimilarity by name or from
+        :mod:`mahalearn.proximity`; a function is taken for a similarity.
     gamma : float, default=1.0
         For ``kind="rbf"``.
     symmetric : bool, default=True
-        Whether measure(a, b) = measure(b, a): then a Gram matrix costs half.
+        Of a function: whether measure(a, b) = measure(b, a); then a Gram matrix costs half. The
+        other measures know.
+    symmetrize : {"mean", "min", "max", None}, default="mean"
+        What becomes of the two directions of a measure that is not symmetric.
+
+    Attributes
+    ----------
+    measure_ : Measure
+        The measure, fitted on the training objects where it has something to learn.
 
     Examples
     --------
     >>> from mahalearn import KernelQuadraticDiscriminant, MeasureKernel
+    >>> words = ["ape", "apple", "apply", "oak", "soak", "oat"]
+    >>> letter = ["a", "a", "a", "o", "o", "o"]
+    >>> model = KernelQuadraticDiscriminant(reg=1, kernel=MeasureKernel("edit"))
+    >>> model.fit(words, letter).predict(["ample", "cloak"]).tolist()
+    ['a', 'o']
+
+    A function of two objects:
+
     >>> def common_letters(a, b):
     ...     return len(set(a) & set(b))
     >>> words = ["ape", "apple", "pear", "oak", "elk", "look"]
@@ -218,27 +243,54 @@ class MeasureKernel(BaseEstimator):
 
     requires_vector_input = False
 
-    def __init__(self, measure, kind="similarity", gamma=1.0, symmetric=True):
+    @property
+    def knows_self(self):
+        """Whether an object and itself have another value than two equal objects."""
+        return self._measure().knows_self
+
+    def __init__(self, measure, kind="auto", gamma=1.0, symmetric=True, symmetrize="mean"):
         self.measure = measure
         self.kind = kind
         self.gamma = gamma
         self.symmetric = symmetric
+        self.symmetrize = symmetrize
+
+    def fit(self, X, y=None):
+        """Fit the measure, where it learns from the training objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            Training objects.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : MeasureKernel
+            The fitted kernel.
+        """
+        self.measure_ = clone(self._measure()).fit(X)
+        return self
+
+    def _measure(self):
+        return as_measure(self.measure, symmetric=self.symmetric, dissimilarity=False)
+
+    def _values(self, compute):
+        measure = getattr(self, "measure_", None) or self._measure()
+        kind = check_choice(self.kind, "kind", ("auto", *PROXIMITY_KINDS))
+        if kind == "auto":
+            kind = "neg_squared" if measure.dissimilarity else "similarity"
+        return proximity_to_kernel(compute(measure), kind, self.gamma)
 
     def __call__(self, X, Y):
         """The matrix of kernel values."""
-        values = np.empty((len(X), len(Y)))
-        half = Y is X and self.symmetric
-        for i, a in enumerate(X):
-            for j in range(i if half else 0, len(Y)):
-                values[i, j] = self.measure(a, Y[j])
-                if half:
-                    values[j, i] = values[i, j]
-        return proximity_to_kernel(values, self.kind, self.gamma)
+        Y = None if Y is X else Y
+        return self._values(lambda measure: measure.between(X, Y, self.symmetrize))
 
     def diag(self, X):
         """Self-similarities."""
-        values = np.array([self.measure(a, a) for a in X], dtype=float)
-        return proximity_to_kernel(values, self.kind, self.gamma)
+        return self._values(lambda measure: measure.diagonal(X))
 
 
 class PrecomputedKernel:

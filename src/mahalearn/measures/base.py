@@ -1,0 +1,242 @@
+"""What a measure of two objects is, and how a matrix of all pairs is put together from blocks.
+
+A measure compares objects in two steps, so that what depends on one object is done once:
+``prepare(X, Y)`` checks the objects and turns them into something with a length that can be sliced,
+and ``block(P, Q)`` gives the matrix of values between two such slices.
+"""
+
+import math
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._objects import check_objects
+from .._validation import check_choice
+
+SYMMETRIZE = ("mean", "min", "max", None)
+
+
+class Measure(BaseEstimator):
+    """A dissimilarity (or similarity) of two objects; a subclass implements ``block``.
+
+    Attributes of the class say what is known about it.
+    """
+
+    # Whether d(a, b) = d(b, a).
+    symmetric = True
+    # False for a similarity.
+    dissimilarity = True
+    # The value of an object with itself; None if it must be computed.
+    self_value = 0.0
+    # Whether two equal objects have another value than an object and itself.
+    knows_self = False
+    # Whether threads serve; otherwise parallel work needs processes.
+    releases_gil = True
+    # Rows and columns of a block: enough to keep overhead away, few enough to stay in the cache.
+    block_size = 256
+    # A measure may stand for a kernel; then objects reach it untouched.
+    requires_vector_input = False
+
+    def fit(self, X, y=None):
+        """Learn what the measure needs to know of the training objects; most need nothing.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            Training objects.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : Measure
+            The fitted measure.
+        """
+        return self
+
+    def prepare(self, X, Y=None):
+        """Check the objects and bring them into the form that `block` takes.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            The objects of the rows.
+        Y : sequence of objects, default=None
+            The objects of the columns; X if None.
+
+        Returns
+        -------
+        P, Q : sequences
+            Forms of X and Y with a length and slices. Q is P where Y is None.
+        """
+        P = object_list(X)
+        return P, P if Y is None else object_list(Y)
+
+    def block(self, P, Q):
+        """Values between two slices of prepared objects.
+
+        Parameters
+        ----------
+        P, Q : sequences
+            Slices of what `prepare` returned.
+
+        Returns
+        -------
+        values : ndarray of shape (len(P), len(Q))
+            The measure of each pair.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement block(P, Q).")
+
+    def between(self, X, Y=None, symmetrize=None):
+        """The matrix of values between all objects of X and of Y.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            The objects of the rows.
+        Y : sequence of objects, default=None
+            The objects of the columns; X if None.
+        symmetrize : {"mean", "min", "max", None}, default=None
+            What becomes of the two directions of an asymmetric measure. None: the direction from
+            row to column as it is.
+
+        Returns
+        -------
+        values : ndarray of shape (len(X), len(Y))
+            The measure of each pair.
+        """
+        P, Q = self.prepare(X, Y)
+        half = is_half(self, Y, symmetrize)
+        out = np.empty((len(P), len(Q)))
+        for rows, cols in block_slices(len(P), len(Q), self.block_size, half):
+            own = Y is None and rows == cols
+            place(out, rows, cols, pair_block(self, P[rows], Q[cols], own, symmetrize), half)
+        return out
+
+    def diagonal(self, X):
+        """The value of each object with itself.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            The objects.
+
+        Returns
+        -------
+        values : ndarray of shape (len(X),)
+            Zero for most dissimilarities.
+        """
+        if self.self_value is not None:
+            return np.full(len(X), float(self.self_value))
+        P, _ = self.prepare(X)
+        return np.array([self.block(P[i : i + 1], P[i : i + 1])[0, 0] for i in range(len(P))])
+
+    def __call__(self, a, b):
+        """The value of two objects, in the direction from a to b."""
+        return float(self.between([a], [b])[0, 0])
+
+
+class FunctionMeasure(Measure):
+    """A measure from a function of two objects.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(a, b)`` returns a number.
+    symmetric : bool, default=False
+        Whether function(a, b) = function(b, a): then a matrix of all pairs costs half.
+    dissimilarity : bool, default=True
+        Whether larger means less alike.
+
+    Examples
+    --------
+    >>> from mahalearn.proximity import FunctionMeasure
+    >>> length = FunctionMeasure(lambda a, b: abs(len(a) - len(b)), symmetric=True)
+    >>> length.between(["a", "bb", "dddd"]).tolist()
+    [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
+    """
+
+    self_value = None
+    releases_gil = False
+    block_size = 32
+
+    def __init__(self, function, symmetric=False, dissimilarity=True):
+        self.function = function
+        self.symmetric = symmetric
+        self.dissimilarity = dissimilarity
+
+    def block(self, P, Q):
+        """Values between two slices of prepared objects, see Measure."""
+        values = np.empty((len(P), len(Q)))
+        half = Q is P and self.symmetric
+        for i, a in enumerate(P):
+            for j in range(i if half else 0, len(Q)):
+                values[i, j] = check_value(self.function(a, Q[j]))
+                if half:
+                    values[j, i] = values[i, j]
+        return values
+
+
+def check_value(value):
+    """A finite number, as a measure must return."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise ValueError(
+            "The measure must return a finite number for every pair of objects; got "
+            f"{value!r}. Check the objects it was given, or return a large number instead."
+        )
+    return value
+
+
+def object_list(X):
+    """The objects as a list; a table's objects are its rows."""
+    X = check_objects(X)
+    return list(np.asarray(X)) if hasattr(X, "columns") else list(X)
+
+
+def is_half(measure, Y, symmetrize):
+    """Whether one triangle of the matrix is enough."""
+    check_choice(symmetrize, "symmetrize", SYMMETRIZE)
+    return Y is None and (measure.symmetric or symmetrize is not None)
+
+
+def block_slices(n_rows, n_cols, size, half):
+    """(rows, cols) slices that cover the matrix, or its upper triangle of blocks."""
+    rows = [slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
+    cols = [slice(j, min(j + size, n_cols)) for j in range(0, n_cols, size)]
+    return [(r, c) for r in rows for c in cols if not half or c.start >= r.start]
+
+
+def pair_block(measure, A, B, own, symmetrize):
+    """One block of the matrix, between two slices; own: they are the same objects."""
+    B = A if own else B
+    values = np.asarray(measure.block(A, B), dtype=np.float64)
+    if not measure.symmetric and symmetrize is not None:
+        back = values if own else np.asarray(measure.block(B, A), dtype=np.float64)
+        values = _symmetric(values, back.T, symmetrize)
+    if values.shape != (len(A), len(B)) or not np.isfinite(values).all():
+        raise ValueError(
+            f"{type(measure).__name__} gave values that are not finite, or a block of shape "
+            f"{values.shape} for {len(A)} and {len(B)} objects; check the objects and their scale."
+        )
+    if own and measure.self_value is not None:
+        np.fill_diagonal(values, measure.self_value)
+    return values
+
+
+def _symmetric(there, back, how):
+    match how:
+        case "min":
+            return np.minimum(there, back)
+        case "max":
+            return np.maximum(there, back)
+    return (there + back) / 2
+
+
+def place(out, rows, cols, values, half):
+    """Write a block, and its mirror image where only a triangle is computed."""
+    out[rows, cols] = values
+    if half:
+        out[cols, rows] = values.T

@@ -1,0 +1,76 @@
+"""Hausdorff distances between sets of points."""
+
+import numpy as np
+
+from ._ragged import prepare_numbers
+from .base import Measure, object_list
+
+# Distances held at once: about the size of a core's second cache.
+_CHUNK = 2**15
+
+
+class Hausdorff(Measure):
+    """Hausdorff or modified Hausdorff distance between sets of points of any size.
+
+    With d(a, B) = min_b ‖a − b‖ the Hausdorff distance of A and B is the larger of max_a d(a, B)
+    and max_b d(b, A). The modified one [1]_ takes means for these two maxima: it forgives single
+    far points, and is no longer a metric.
+
+    Parameters
+    ----------
+    modified : bool, default=False
+        Whether to take the modified distance.
+
+    References
+    ----------
+    .. [1] M.-P. Dubuisson and A. K. Jain, A modified Hausdorff distance for object matching, ICPR
+       1994.
+
+    Examples
+    --------
+    >>> from mahalearn.proximity import Hausdorff
+    >>> square = [[0, 0], [0, 1], [1, 1], [1, 0]]
+    >>> kite = [[0, 0], [0, 1], [3, 1]]
+    >>> Hausdorff()(square, kite), Hausdorff(modified=True)(square, kite)
+    (2.0, 0.6666666666666666)
+    """
+
+    def __init__(self, modified=False):
+        self.modified = modified
+
+    def prepare(self, X, Y=None):
+        """Check the point sets, see Measure."""
+        Y = None if Y is None else object_list(Y)
+        what = "a set of points, an array of shape (n_points, n_dimensions)"
+        return prepare_numbers(object_list(X), Y, 2, what)
+
+    def block(self, P, Q):
+        """Values between two slices of prepared objects, see Measure."""
+        # By size: the sets that are padded to a common size are then almost of one size.
+        order = np.argsort(Q.sizes, kind="stable")
+        columns = Q.take(order)
+        out = np.empty((len(P), len(Q)))
+        step = max(1, _CHUNK // int(P.sizes.max() * Q.sizes.max()))
+        for j in range(0, len(Q), step):
+            part = columns[j : j + step]
+            # (dimensions, points, sets): the sets last, so that every operation runs over them
+            coordinates = np.ascontiguousarray(part.padded().transpose(2, 1, 0))
+            sizes = part.sizes
+            real = np.arange(coordinates.shape[1])[:, None] < sizes
+            for i in range(len(P)):
+                points = P.values[P.starts[i] : P.starts[i + 1]]
+                out[i, order[j : j + step]] = self._to_sets(points, coordinates, real, sizes)
+        return out
+
+    def _to_sets(self, points, coordinates, real, sizes):
+        """Distances of one set to several, padded by repeated points that no minimum notices."""
+        d2 = np.zeros((len(points), *real.shape))
+        for a, b in zip(points.T, coordinates, strict=True):
+            gap = a[:, None, None] - b
+            gap *= gap
+            d2 += gap
+        there, back = d2.min(axis=1), d2.min(axis=0)
+        if not self.modified:
+            return np.sqrt(np.maximum(there.max(axis=0), back.max(axis=0)))
+        there = np.sqrt(there).sum(axis=0) / len(points)
+        return np.maximum(there, (np.sqrt(back) * real).sum(axis=0) / sizes)

@@ -1,0 +1,156 @@
+"""Matrices of all pairs: in parallel, within bounded memory, resumable."""
+
+import contextlib
+import hashlib
+import os
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_memory
+from ._matrix_file import MatrixFile
+from .base import block_slices, is_half, pair_block, place
+from .table import as_measure
+
+
+def pairwise(
+    objects, measure, other=None, symmetrize="mean", n_jobs=None, progress=False, out=None
+):
+    """Matrix of a measure between all objects, or between objects and others.
+
+    Parameters
+    ----------
+    objects : sequence of objects
+        The rows. What an object is depends on the measure: a string, a sequence, an array of
+        points, a row of a table.
+    measure : str, measure or callable
+        A name ("hausdorff", "modified_hausdorff", "edit", "gower", "compression", "correlation"), a
+        measure such as ``EditDistance("angular")``, or a function of two objects that returns a
+        number. If it has to learn from training objects and has not (Gower's ranges), it learns
+        from `other`, or from `objects` if there are no others.
+    other : sequence of objects, default=None
+        The columns, for example training objects; `objects` if None.
+    symmetrize : {"mean", "min", "max", None}, default="mean"
+        What becomes of the two directions of a measure that is not symmetric; None keeps the one
+        from row to column. A function is taken to be asymmetric and called for both directions; if
+        it is symmetric, ``FunctionMeasure(function, symmetric=True)`` saves half of the calls.
+    n_jobs : int, default=None
+        Number of workers, as in joblib: threads for the library's measures, processes for
+        functions. -1: all cores.
+    progress : bool, default=False
+        Whether to show a progress bar (``pip install "mahalearn[progress]"``).
+    out : str or path, default=None
+        An .npy file to compute into, for matrices that are large or take long. If the computation
+        is interrupted or killed, the same call goes on where it was. One process at a time.
+
+    Returns
+    -------
+    D : ndarray of shape (len(objects), len(other))
+        The matrix; with `out` a read-only memory map of the file.
+
+    Examples
+    --------
+    >>> from mahalearn.proximity import pairwise
+    >>> pairwise(["kitten", "sitting", "mitten"], "edit").tolist()
+    [[0.0, 3.0, 1.0], [3.0, 0.0, 3.0], [1.0, 3.0, 0.0]]
+    """
+    measure = _ready(as_measure(measure), objects if other is None else other)
+    half = is_half(measure, other, symmetrize)
+    P, Q = measure.prepare(objects, other)
+    blocks = block_slices(len(P), len(Q), measure.block_size, half)
+    shape = (len(P), len(Q))
+    if out is None:
+        check_memory(
+            len(P) * len(Q), "The matrix of all pairs", "Pass out='file.npy' to compute on disk."
+        )
+        D = np.empty(shape)
+        _fill(D, measure, P, Q, blocks, half, symmetrize, n_jobs, progress)
+        return D
+    file = MatrixFile(out, shape, len(blocks), _fingerprint(measure, P, Q, symmetrize))
+    if not file.complete:
+        with file.writing() as D:
+            _fill(D, measure, P, Q, blocks, half, symmetrize, n_jobs, progress, file)
+        del D
+    return file.result()
+
+
+def _ready(measure, reference):
+    """The measure as it is if it has been fitted, else a copy fitted on the reference objects."""
+    try:
+        check_is_fitted(measure)
+    except NotFittedError:
+        return clone(measure).fit(reference)
+    return measure
+
+
+def _fill(D, measure, P, Q, blocks, half, symmetrize, n_jobs, progress, file=None):
+    """Compute the blocks that are not done, and put them in their places."""
+    todo = [k for k in range(len(blocks)) if file is None or not file.done[k]]
+    sizes = [(r.stop - r.start) * (c.stop - c.start) for r, c in blocks]
+    calls = (
+        joblib.delayed(pair_block)(measure, P[rows], Q[cols], Q is P and rows == cols, symmetrize)
+        for rows, cols in (blocks[k] for k in todo)
+    )
+    if joblib.effective_n_jobs(n_jobs) == 1:
+        results = (function(*args, **kwargs) for function, args, kwargs in calls)
+    else:
+        prefer = "threads" if measure.releases_gil else "processes"
+        results = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(calls)
+    with _progress_bar(progress, sum(sizes), sum(sizes) - sum(sizes[k] for k in todo)) as advance:
+        for k, values in zip(todo, results, strict=True):
+            place(D, *blocks[k], values, half)
+            if file is not None:
+                file.mark(k)
+            advance(sizes[k])
+
+
+@contextlib.contextmanager
+def _progress_bar(show, total, completed):
+    """A function that moves the bar on, or does nothing."""
+    if not show:
+        yield lambda pairs: None
+        return
+    try:
+        from rich import progress
+    except ImportError:
+        raise ImportError(
+            'The progress bar needs rich: pip install "mahalearn[progress]".'
+        ) from None
+    columns = (*progress.Progress.get_default_columns(), progress.MofNCompleteColumn())
+    with progress.Progress(*columns) as bar:
+        task = bar.add_task("pairs", total=total, completed=completed)
+        yield lambda pairs: bar.advance(task, pairs)
+
+
+def _fingerprint(measure, P, Q, symmetrize):
+    """A digest of everything that the values depend on."""
+    digest = hashlib.blake2b(digest_size=16)
+    parts = [type(measure).__name__, repr(symmetrize), measure.block_size, Q is P]
+    for name, value in sorted(measure.get_params(deep=False).items()):
+        parts += [name, _code(value) if callable(value) else value]
+    for part in parts:
+        digest.update(joblib.hash(part).encode())
+    for prepared in (P,) if Q is P else (P, Q):
+        # One by one: in a list joblib's hash would depend on which objects are one and the same.
+        items = prepared if isinstance(prepared, list) else vars_of(prepared)
+        for item in items:
+            digest.update(joblib.hash(item).encode())
+    return digest.hexdigest()
+
+
+def vars_of(prepared):
+    """The fields of a prepared collection, or itself."""
+    return list(vars(prepared).values()) if hasattr(prepared, "__dict__") else [prepared]
+
+
+def _code(function):
+    """A function's name and what it does, as far as its own code says."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return [name, os.fspath(getattr(function, "__module__", None) or "")]
+    constants = [c for c in code.co_consts if isinstance(c, (str, bytes, int, float, type(None)))]
+    return [name, code.co_code, code.co_names, constants]

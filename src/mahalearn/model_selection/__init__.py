@@ -1,0 +1,1 @@
+"""Model selection from shared factorisations."""

@@ -1,0 +1,28 @@
+"""From objects to proximities: measures of two objects and matrices of all pairs."""
+
+from importlib import import_module
+
+# Where each public name lives, from the package's root; resolved on first use.
+_HOME = {
+    "Compression": "measures.compression",
+    "Correlation": "measures.correlation",
+    "EditDistance": "measures.edit",
+    "FunctionMeasure": "measures.base",
+    "Gower": "measures.gower",
+    "Hausdorff": "measures.hausdorff",
+    "MEASURES": "measures.table",
+    "Measure": "measures.base",
+    "pairwise": "measures.pairs",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name):
+    if name in _HOME:
+        return getattr(import_module(f"{__package__.rpartition('.')[0]}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_HOME])
