@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -185,13 +186,39 @@ def test_other_work_is_not_continued(tmp_path):
         pairwise(WORDS, "edit", out=tmp_path / "E.npy")
 
 
-def test_functions_are_told_apart_by_their_code(tmp_path):
-    def made(power):
-        return (lambda a, b: len(a) + len(b)) if power == 1 else (lambda a, b: len(a) * len(b))
+def power_sum(a, b, power):
+    return len(a) ** power + len(b) ** power
 
-    pairwise(WORDS, made(1), out=tmp_path / "D.npy")
-    with pytest.raises(ValueError, match="begun with other"):
-        pairwise(WORDS, made(2), out=tmp_path / "D.npy")
+
+def test_functions_are_told_apart_by_code_and_what_they_hold(tmp_path):
+    def product(a, b):
+        return len(a) * len(b)
+
+    def power(p):
+        return lambda a, b: power_sum(a, b, p)
+
+    functions = [
+        length_gap,
+        product,
+        power(1),
+        power(2),
+        partial(power_sum, power=1),
+        partial(power_sum, power=2),
+        lambda a, b, p=1: power_sum(a, b, p),
+        lambda a, b, p=2: power_sum(a, b, p),
+    ]
+    for i, function in enumerate(functions):
+        pairwise(WORDS, function, out=tmp_path / f"{i}.npy")
+        pairwise(WORDS, function, out=tmp_path / f"{i}.npy")
+        for j in range(i):
+            with pytest.raises(ValueError, match="begun with other"):
+                pairwise(WORDS, function, out=tmp_path / f"{j}.npy")
+
+
+def test_what_cannot_be_told_apart_is_refused(tmp_path):
+    objects = [(x for x in "ab"), (x for x in "cd")]
+    with pytest.raises(ValueError, match=r"pickle can take them.*generator"):
+        pairwise(objects, lambda a, b: 1.0, out=tmp_path / "D.npy")
 
 
 def test_foreign_files_are_left_alone(tmp_path):
