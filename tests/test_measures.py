@@ -66,7 +66,7 @@ def test_hausdorff_equals_scipy():
 
 
 def test_hausdorff_of_sets_larger_than_a_chunk():
-    sets = [rng.normal(size=(n, 3)) for n in (300, 2, 250)]
+    sets = [rng.normal(size=(n, 3)) for n in (190, 2, 175)]
     expected = naive.all_pairs(sets, sets, lambda a, b: naive.hausdorff(a, b, True))
     assert_allclose(Hausdorff(True).between(sets), expected, atol=1e-13)
 
@@ -100,6 +100,13 @@ def test_known_edit_distances(a, b, expected, library):
     assert EditDistance()(a, b) == expected
     assert EditDistance()(list(a), list(b)) == expected
     assert EditDistance()(a.encode(), b.encode()) == expected
+
+
+def test_strings_of_every_kind(library):
+    pd = pytest.importorskip("pandas")
+    expected = EditDistance().between(WORDS)
+    for words in (np.array(WORDS), np.array(WORDS, dtype=object), pd.Series(WORDS, WORDS)):
+        assert_array_equal(EditDistance().between(words), expected)
 
 
 def test_jurafsky_martin_edit_distance(library):
@@ -314,6 +321,7 @@ BAD = [
     (EditDistance(), [[[1], [2]]], "hashable"),
     (EditDistance(), [3, 4], "Object 0 must be a string or a sequence; got int"),
     (EditDistance(), [np.zeros((2, 2))], "substitution='euclidean'"),
+    (EditDistance("angular", period=0), [[1.0]], "period must be a positive number"),
     (EditDistance(), "abc", "list or an array of objects; got str"),
     (EditDistance(-1), ["a"], "substitution must be a finite number"),
     (EditDistance(insertion=np.inf), ["a"], "insertion must be a finite number"),

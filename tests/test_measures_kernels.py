@@ -113,10 +113,11 @@ def test_ranges_are_learned_in_each_fit_and_the_given_measure_is_untouched():
     assert not hasattr(measure, "ranges_") and not hasattr(model.kernel, "measure_")
 
 
-def test_a_measure_may_stand_for_its_kernel():
+@pytest.mark.parametrize("measure", ["edit", EditDistance(normalize="sum")])
+def test_a_measure_may_stand_for_its_kernel(measure):
     settings = {"reg": 0.3, "reg_on": "relative"}
-    model = KernelQuadraticDiscriminant(kernel=EditDistance(normalize="sum"), **settings)
-    kernel = MeasureKernel(EditDistance(normalize="sum"))
+    model = KernelQuadraticDiscriminant(kernel=measure, **settings)
+    kernel = MeasureKernel(measure)
     expected = KernelQuadraticDiscriminant(kernel=kernel, **settings).fit(WORDS, CODE)
     assert_array_equal(
         model.fit(WORDS, CODE).decision_function(WORDS), expected.decision_function(WORDS)
@@ -170,6 +171,8 @@ def test_bad_input_gets_a_sentence():
     model = KernelQuadraticDiscriminant(kernel=MeasureKernel("edit"))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(WORDS, CODE[:-1])
+    with pytest.raises(ValueError, match="list or an array of objects; got set"):
+        model.fit(set(WORDS), CODE)
     with pytest.raises(ValueError, match="Object 0 is empty"):
         model.fit(["", *WORDS[1:]], CODE)
     with pytest.raises(ValueError, match="choose from 'hausdorff'"):

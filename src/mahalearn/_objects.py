@@ -12,7 +12,9 @@ def take(X, index):
 
 def check_objects(X):
     """A non-empty collection of objects that can be taken by position."""
-    if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+    # Sets have no order that labels could follow, and dictionaries are rarely meant by their keys.
+    unfit = isinstance(X, (str, bytes, set, frozenset, dict))
+    if unfit or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise ValueError(f"X must be a list or an array of objects; got {type(X).__name__}.")
     if len(X) == 0:
         raise ValueError("X holds no objects; at least one is needed.")

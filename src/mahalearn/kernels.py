@@ -1,7 +1,8 @@
 """The kernel protocol, and kernels of the library.
 
-A kernel is a scikit-learn kernel name, ``"precomputed"``, or any callable ``k(X, Y)`` that returns
-the (len(X), len(Y)) matrix of kernel values. It may also have
+A kernel is a scikit-learn kernel name, ``"precomputed"``, a measure of objects (its name, such as
+``"edit"``, or itself: then the kernel is MeasureKernel's −d²), or any callable ``k(X, Y)`` that
+returns the (len(X), len(Y)) matrix of kernel values. It may also have
 
 - ``diag(X)``: the self-similarities k(x, x), without the matrix;
 - ``fit(X, y=None)``: called on the training data of each fit, on a clone;
@@ -21,7 +22,7 @@ from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from ._validation import check_choice, check_positive, check_square, check_symmetric
 from .measures.base import Measure
-from .measures.table import as_measure
+from .measures.table import MEASURES, as_measure
 
 KERNEL_NAMES = tuple(sorted(kernel_metrics()))
 
@@ -123,26 +124,28 @@ class _FunctionKernel:
 
 def takes_vectors(kernel):
     """Whether the kernel wants numeric rows; False if it takes objects as they are."""
-    return isinstance(kernel, str) or getattr(kernel, "requires_vector_input", True)
+    if isinstance(kernel, str):
+        return kernel not in MEASURES
+    return getattr(kernel, "requires_vector_input", True)
 
 
 def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_params=None):
     """The kernel, ready for use on these training data; the given one is not touched."""
+    if isinstance(kernel, Measure) or (isinstance(kernel, str) and kernel in MEASURES):
+        kernel = MeasureKernel(kernel)
     if isinstance(kernel, str):
         if kernel_params:
             raise ValueError(
                 f"kernel_params belongs to a kernel that is a function; for kernel={kernel!r} use "
                 "gamma=, degree= and coef0=."
             )
-        name = check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed"))
+        name = check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES))
         return NamedKernel(name, resolve_gamma(gamma, X), degree, coef0)
     if not callable(kernel) or isinstance(kernel, type):
         raise ValueError(
             f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
             f"k(X, Y) that returns a matrix; got {kernel!r}."
         )
-    if isinstance(kernel, Measure):
-        kernel = MeasureKernel(kernel)
     if not hasattr(kernel, "get_params"):
         if not hasattr(kernel, "fit"):
             if kernel_params or not hasattr(kernel, "diag"):

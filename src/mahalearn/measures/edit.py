@@ -84,7 +84,8 @@ class EditDistance(Measure):
         X, Y = object_list(X), None if Y is None else object_list(Y)
         if isinstance(self.substitution, str):
             name = check_choice(self.substitution, "substitution", tuple(NUMERIC))
-            check_positive(self.period, "period")
+            if name == "angular":
+                check_positive(self.period, "period")
             what = "a sequence of numbers" if name != "euclidean" else "an array of points in rows"
             return prepare_numbers(X, Y, 2 if name == "euclidean" else 1, what)
         if not callable(self.substitution):
@@ -179,6 +180,9 @@ def _symbols(objects, of_columns=False):
     """Sequences of hashable symbols: strings and bytes as they are, others as lists."""
     sequences = []
     for i, x in enumerate(objects):
+        if isinstance(x, str):
+            sequences.append(str(x))  # numpy's strings are not quite strings
+            continue
         if not hasattr(x, "__len__") or isinstance(x, (dict, set, frozenset)):
             raise ValueError(
                 f"{label(i, of_columns)} must be a string or a sequence; got {type(x).__name__}."
@@ -188,7 +192,7 @@ def _symbols(objects, of_columns=False):
                 f"{label(i, of_columns)} is an array of shape {x.shape}; sequences of points need "
                 "substitution='euclidean' or a list of tuples."
             )
-        sequences.append(x if isinstance(x, str) else x.tolist() if hasattr(x, "tolist") else x)
+        sequences.append(x.tolist() if hasattr(x, "tolist") else list(x))
     check_not_empty(sequences, of_columns)
     return sequences
 

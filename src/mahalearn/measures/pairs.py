@@ -2,7 +2,8 @@
 
 import contextlib
 import hashlib
-import os
+import pickle
+from inspect import isfunction
 
 import joblib
 import numpy as np
@@ -127,30 +128,33 @@ def _progress_bar(show, total, completed):
 
 def _fingerprint(measure, P, Q, symmetrize):
     """A digest of everything that the values depend on."""
-    digest = hashlib.blake2b(digest_size=16)
-    parts = [type(measure).__name__, repr(symmetrize), measure.block_size, Q is P]
-    for name, value in sorted(measure.get_params(deep=False).items()):
-        parts += [name, _code(value) if callable(value) else value]
-    for part in parts:
-        digest.update(joblib.hash(part).encode())
+    parts = [type(measure).__qualname__, symmetrize, measure.block_size, Q is P]
+    learned = {name: value for name, value in vars(measure).items() if name.endswith("_")}
+    for name, value in sorted({**measure.get_params(deep=False), **learned}.items()):
+        parts += [name, *(_function_parts(value) if isfunction(value) else [value])]
     for prepared in (P,) if Q is P else (P, Q):
-        # One by one: in a list joblib's hash would depend on which objects are one and the same.
-        items = prepared if isinstance(prepared, list) else vars_of(prepared)
-        for item in items:
-            digest.update(joblib.hash(item).encode())
+        # One by one: of a list, joblib's hash depends on which objects are one and the same.
+        parts += prepared if isinstance(prepared, list) else [prepared]
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(_hash(part).encode())
     return digest.hexdigest()
 
 
-def vars_of(prepared):
-    """The fields of a prepared collection, or itself."""
-    return list(vars(prepared).values()) if hasattr(prepared, "__dict__") else [prepared]
+def _hash(value):
+    try:
+        return joblib.hash(value)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(
+            "With out= the objects and the measure must be such that pickle can take them, to tell "
+            f"them from others; {type(value).__name__} is not ({error})."
+        ) from None
 
 
-def _code(function):
-    """A function's name and what it does, as far as its own code says."""
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return [name, os.fspath(getattr(function, "__module__", None) or "")]
-    constants = [c for c in code.co_consts if isinstance(c, (str, bytes, int, float, type(None)))]
-    return [name, code.co_code, code.co_names, constants]
+def _function_parts(function):
+    """A function's name, its code, and the values it holds; not those it finds in its module."""
+    code = function.__code__
+    plain = [c for c in code.co_consts if isinstance(c, (str, bytes, int, float, type(None)))]
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    held = [v.__qualname__ if isfunction(v) else v for v in cells]
+    return [function.__qualname__, code.co_code, code.co_names, plain, function.__defaults__, *held]
