@@ -2,6 +2,7 @@
 
 import numbers
 import os
+import warnings
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -93,6 +94,24 @@ def check_symmetric(K, name="The precomputed matrix"):
             "same thing, pass (K + K.T) / 2."
         )
     return (K + K.T) / 2
+
+
+def looks_like_dissimilarity(K):
+    """Whether a matrix has a diagonal of zeros and nothing negative, but is not all zero."""
+    return not K.diagonal().any() and K.min() >= 0 and bool(K.any())
+
+
+def warn_dissimilarity_as_kernel(K):
+    """Warn where a kernel (similarity) matrix looks like one of dissimilarities."""
+    if looks_like_dissimilarity(K):
+        warnings.warn(
+            "The precomputed kernel looks like a matrix of dissimilarities: every object has "
+            "similarity 0 with itself and none is less similar. A kernel is large for similar "
+            "objects; for dissimilarities d pass -d**2, or put mahalearn.proximity.ProximityKernel "
+            "before the estimator.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def available_memory():
