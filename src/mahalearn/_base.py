@@ -10,7 +10,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._training import TrainingKernel, take, with_policy
+from ._training import TrainingKernel, row_chunks, take, with_policy
 from ._validation import check_choice, check_classes, check_memory
 from .formulas.gram import negative_fraction, signature
 from .formulas.linalg import eigh
@@ -140,6 +140,15 @@ class KernelEstimator(BaseEstimator):
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
+
+    def _over_rows(self, X, function):
+        """function(k, rows) over chunks of the queries' kernel rows k, stacked.
+
+        Memory stays within working_memory, beside the result.
+        """
+        chunks = row_chunks(len(X), 3 * len(self._training))
+        parts = [function(self._training.cross(take(X, rows)), rows) for rows in chunks]
+        return np.concatenate(parts)
 
     def _spectrum(self):
         """Eigenvalues of the raw training kernel matrix, computed once."""

@@ -146,3 +146,26 @@ def check_positive(value, name):
     if not ok or not np.isfinite(value) or value <= 0:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return float(value)
+
+
+def check_count(value, name, at_most=None):
+    """A positive whole number."""
+    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+    if not ok or (at_most is not None and value > at_most):
+        limit = "" if at_most is None else f" of at most {at_most}"
+        raise ValueError(f"{name} must be a positive whole number{limit}; got {value!r}.")
+    return int(value)
+
+
+def check_components(value):
+    """A number of components, a fraction to keep (a float), or None for all."""
+    if value is None:
+        return None
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        if not 0 < value <= 1:
+            raise ValueError(
+                f"n_components as a float is the fraction to keep, above 0 and up to 1; "
+                f"got {value!r}. A number of components is an int."
+            )
+        return float(value)
+    return check_count(value, "n_components")

@@ -6,8 +6,8 @@ For the groups j (n_j objects, P = n_j/n) and r (the rest):
 
 with z = (1/n_j, −1/n_r) and z₊ = (1/n_j, 1/n_r). The kernel may be indefinite.
 
-All classes and all β from one decomposition K = UΛUᵀ. Let E select the columns of class j, V = [E, 1_r]
-and B = (1 − P)K² + βI, which is diagonal in U. Then N + βI = B + KVCVᵀK with the core
+All classes and all β from one decomposition K = UΛUᵀ. Let E select the columns of class j,
+V = [E, 1_r] and B = (1 − P)K² + βI, which is diagonal in U. Then N + βI = B + KVCVᵀK with the core
 
     C = diag((2P − 1)I − 11ᵀ/n, −1/n)
 

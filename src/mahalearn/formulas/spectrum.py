@@ -69,14 +69,14 @@ class SpectrumCorrection(NamedTuple):
         if self.correction == "shift":
             index = np.arange(len(self.vectors))
             return self.shift * (index[rows][:, None] == index[columns])
-        values, change, U = self._changed()
+        _, change, U = self._changed()
         return (U[rows] * change) @ U[columns].T
 
     def training_self_change(self):
         """What is added to the self-similarities of the training objects."""
         if self.correction == "shift":
             return np.full(len(self.vectors), self.shift)
-        values, change, U = self._changed()
+        _, change, U = self._changed()
         return np.square(U) @ change
 
     def cross_change(self, k):
