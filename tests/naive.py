@@ -92,3 +92,29 @@ def kernel_neighbors(K, k, kxx, y, n_neighbors):
         for t in sorted(range(len(K)), key=lambda t: (d2[t], t))[:n_neighbors]:
             votes[i, list(labels).index(y[t])] += 1
     return votes
+
+
+# Figures that describe proximities.
+
+
+def triangle_fraction(D):
+    """Fraction of the inequalities d_ij ≤ d_ik + d_kj that are broken."""
+    n, broken, total = len(D), 0, 0
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                if len({i, j, k}) == 3:
+                    total += 1
+                    broken += D[i, j] > D[i, k] + D[k, j] + 1e-9
+    return broken / total
+
+
+def loo_nearest_error(D, y):
+    """Leave-one-out error of the nearest neighbour; ties are shared."""
+    errors = []
+    for i in range(len(D)):
+        others = [j for j in range(len(D)) if j != i]
+        least = min(D[i, j] for j in others)
+        ties = [j for j in others if D[i, j] == least]
+        errors.append(np.mean([y[j] != y[i] for j in ties]))
+    return float(np.mean(errors))

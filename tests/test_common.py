@@ -10,6 +10,8 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     OneVsAllSVC,
+    ProximityKernel,
+    PseudoEuclideanEmbedding,
 )
 
 # Expected failures: estimator -> {check: reason}.
@@ -44,6 +46,10 @@ ESTIMATORS = [
     (KernelPCAQuadraticDiscriminant(), {}),
     (KernelPCAQuadraticDiscriminant(kernel="precomputed"), _CHECK_FORGETS_PAIRWISE),
     (OneVsAllSVC(), {}),
+    (PseudoEuclideanEmbedding(kernel="rbf"), {}),
+    (PseudoEuclideanEmbedding(3), {}),
+    (ProximityKernel(), {}),
+    (ProximityKernel("similarity"), {}),
 ]
 
 

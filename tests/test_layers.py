@@ -11,11 +11,11 @@ ROOT = Path(mahalearn.__file__).parent
 # Each layer may import itself and what stands before it.
 LAYERS = [
     {"formulas"},
-    {"_validation", "datasets", "results"},
+    {"_validation", "datasets", "display", "results"},
     {"kernels"},
-    {"_training", "proximity"},
+    {"_training"},
     {"_base"},
-    {"classifiers"},
+    {"classifiers", "proximity"},
     {"model_selection"},
     {"experiments"},
     {"report"},

@@ -16,6 +16,8 @@ _HOME = {
     "MeasureKernel": "kernels",
     "OneVsAllSVC": "classifiers.one_vs_all_svm",
     "PrecomputedKernel": "kernels",
+    "ProximityKernel": "proximity.transform",
+    "PseudoEuclideanEmbedding": "proximity.embedding",
 }
 
 __all__ = ["__version__", *_HOME]

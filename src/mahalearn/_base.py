@@ -150,8 +150,14 @@ class KernelEstimator(BaseEstimator):
         parts = [function(self._training.cross(take(X, rows)), rows) for rows in chunks]
         return np.concatenate(parts)
 
-    def _spectrum(self):
-        """Eigenvalues of the raw training kernel matrix, computed once."""
+    def kernel_spectrum(self):
+        """Eigenvalues of the training kernel matrix, before any correction; computed once.
+
+        Returns
+        -------
+        eigenvalues : ndarray of shape (n_samples,)
+            In ascending order, the negligible ones exactly 0.
+        """
         check_is_fitted(self)
         if self._eigenvalues is None:
             n = len(self._training)
@@ -163,12 +169,12 @@ class KernelEstimator(BaseEstimator):
     @property
     def signature_(self):
         """Numbers (p, q) of positive and negative eigenvalues of the training kernel matrix."""
-        return signature(self._spectrum())
+        return signature(self.kernel_spectrum())
 
     @property
     def negative_fraction_(self):
         """Share of the negative eigenvalues, Σ_{λ<0}|λ|/Σ|λ|, in the training kernel matrix."""
-        return negative_fraction(self._spectrum())
+        return negative_fraction(self.kernel_spectrum())
 
 
 def check_objects(X):
