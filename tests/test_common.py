@@ -2,7 +2,17 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant
+from mahalearn import (
+    DissimilaritySpaceDiscriminant,
+    KernelFisherDiscriminant,
+    KernelKNeighborsClassifier,
+    KernelMahalanobisTransformer,
+    KernelPCAQuadraticDiscriminant,
+    KernelQuadraticDiscriminant,
+    OneVsAllSVC,
+    ProximityKernel,
+    PseudoEuclideanEmbedding,
+)
 
 # Expected failures: estimator -> {check: reason}.
 _NO_ERRORS_TO_WEIGH = {
@@ -14,6 +24,9 @@ _NO_ERRORS_TO_WEIGH = {
 _MAP_REFUSES = {
     "check_class_weight_classifiers": "offset='map' refuses class_weight: priors do that job."
 }
+_CHECK_FORGETS_PAIRWISE = {
+    "check_decision_proba_consistency": "the check passes an (80, 2) table to a pairwise estimator."
+}
 
 ESTIMATORS = [
     (KernelQuadraticDiscriminant(), _NO_ERRORS_TO_WEIGH),
@@ -21,7 +34,22 @@ ESTIMATORS = [
     (KernelQuadraticDiscriminant("FK+"), _NO_ERRORS_TO_WEIGH),
     (KernelQuadraticDiscriminant(offset="map"), _MAP_REFUSES),
     (KernelQuadraticDiscriminant(kernel="precomputed"), _NO_ERRORS_TO_WEIGH),
+    (KernelQuadraticDiscriminant(spectrum="flip"), _NO_ERRORS_TO_WEIGH),
     (KernelMahalanobisTransformer(), {}),
+    (KernelMahalanobisTransformer(spectrum="shift"), {}),
+    (DissimilaritySpaceDiscriminant(), {}),
+    (DissimilaritySpaceDiscriminant("quadratic", cross_fit=True, random_state=0), {}),
+    (KernelFisherDiscriminant(), {}),
+    (KernelFisherDiscriminant(kernel="precomputed", spectrum="clip"), {}),
+    (KernelKNeighborsClassifier(), {}),
+    (KernelKNeighborsClassifier(weights="distance"), {}),
+    (KernelPCAQuadraticDiscriminant(), {}),
+    (KernelPCAQuadraticDiscriminant(kernel="precomputed"), _CHECK_FORGETS_PAIRWISE),
+    (OneVsAllSVC(), {}),
+    (PseudoEuclideanEmbedding(kernel="rbf"), {}),
+    (PseudoEuclideanEmbedding(3), {}),
+    (ProximityKernel(), {}),
+    (ProximityKernel("similarity"), {}),
 ]
 
 

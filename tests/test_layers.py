@@ -11,12 +11,12 @@ ROOT = Path(mahalearn.__file__).parent
 # Each layer may import itself and what stands before it.
 LAYERS = [
     {"formulas"},
-    {"_objects", "_validation", "results"},
+    {"_objects", "_validation", "display", "results"},
     {"measures"},
     {"datasets", "kernels"},
-    {"_training", "proximity"},
+    {"_training"},
     {"_base"},
-    {"classifiers"},
+    {"classifiers", "proximity"},
     {"model_selection"},
     {"experiments"},
     {"report"},

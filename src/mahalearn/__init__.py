@@ -7,10 +7,17 @@ __version__ = "0.1.0"
 # Where each public name lives. Attributes are resolved on first use, so that importing the package
 # costs nothing: the command line starts through it.
 _HOME = {
+    "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
+    "KernelFisherDiscriminant": "classifiers.kernel_fisher",
+    "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
     "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
+    "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
     "MeasureKernel": "kernels",
+    "OneVsAllSVC": "classifiers.one_vs_all_svm",
     "PrecomputedKernel": "kernels",
+    "ProximityKernel": "proximity.transform",
+    "PseudoEuclideanEmbedding": "proximity.embedding",
 }
 
 __all__ = ["__version__", *_HOME]

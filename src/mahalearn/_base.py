@@ -10,10 +10,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._objects import check_objects
-from ._training import TrainingKernel
-from ._validation import check_classes
+from ._objects import check_objects, take
+from ._training import TrainingKernel, row_chunks, with_policy
+from ._validation import check_choice, check_classes, check_memory
+from .formulas.gram import negative_fraction, signature
+from .formulas.linalg import eigh
+from .formulas.spectrum import SPECTRA
 from .kernels import fit_kernel, takes_vectors
+
+NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
 
 
 class ScoreClassifierMixin(ClassifierMixin):
@@ -58,10 +63,27 @@ class ScoreClassifierMixin(ClassifierMixin):
 
 
 class KernelEstimator(BaseEstimator):
-    """Input checks and the kernel of an estimator with kernel, gamma, degree, coef0, kernel_params.
+    """Input checks and the kernel of an estimator: what all that take a kernel share.
 
     Input is numeric rows, a precomputed matrix, or objects where the kernel takes them.
     """
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.spectrum = spectrum
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -69,17 +91,39 @@ class KernelEstimator(BaseEstimator):
         return tags
 
     def _fit_training(self, X, y):
-        """Check the training data; sets classes_ and kernel_; returns the TrainingKernel, codes."""
+        """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
+
+        With y=NO_LABELS all objects are of one class, and classes_ is not set.
+        """
+        self._policy = check_choice(self.spectrum, "spectrum", SPECTRA)
+        labelled = not (isinstance(y, str) and y == NO_LABELS)
         if takes_vectors(self.kernel):
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            checked = validate_data(self, X, y, dtype=np.float64)
+            X, y = checked if labelled else (checked, None)
         else:
             X = check_objects(X)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-        self.classes_, codes = check_classes(y)
+            if labelled:
+                y = column_or_1d(y, warn=True)
+                check_consistent_length(X, y)
+        if labelled:
+            self.classes_, codes = check_classes(y)
+        else:
+            y, codes = None, np.zeros(len(X), dtype=np.intp)
         precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
         self.kernel_ = "precomputed" if precomputed else self._fit_kernel(X, y)
-        return TrainingKernel(X, codes, None if precomputed else self.kernel_), codes
+        training = TrainingKernel(X, codes, None if precomputed else self.kernel_)
+        self._training = with_policy(training, self._policy)
+        self._eigenvalues = None
+        return self._training, codes
+
+    def _fit_full(self, X, y):
+        """As _fit_training, for methods that need the whole training matrix, which is returned."""
+        training, codes = self._fit_training(X, y)
+        n = len(training)
+        check_memory(3 * n**2, f"The kernel matrix of {n} objects and its decomposition")
+        if self._policy == "raise":
+            training.refuse_indefinite([slice(0, n)])
+        return training, codes, training.gram()
 
     def _fit_kernel(self, X, y):
         return fit_kernel(
@@ -97,3 +141,38 @@ class KernelEstimator(BaseEstimator):
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
+
+    def _over_rows(self, X, function):
+        """function(k, rows) over chunks of the queries' kernel rows k, stacked.
+
+        Memory stays within working_memory, beside the result.
+        """
+        chunks = row_chunks(len(X), 3 * len(self._training))
+        parts = [function(self._training.cross(take(X, rows)), rows) for rows in chunks]
+        return np.concatenate(parts)
+
+    def kernel_spectrum(self):
+        """Eigenvalues of the training kernel matrix, before any correction; computed once.
+
+        Returns
+        -------
+        eigenvalues : ndarray of shape (n_samples,)
+            In ascending order, the negligible ones exactly 0.
+        """
+        check_is_fitted(self)
+        if self._eigenvalues is None:
+            n = len(self._training)
+            check_memory(2 * n**2, f"The spectrum of the kernel matrix of {n} objects")
+            K = self._training.original.gram()
+            self._eigenvalues = eigh(K, vectors=False, overwrite=True).values
+        return self._eigenvalues
+
+    @property
+    def signature_(self):
+        """Numbers (p, q) of positive and negative eigenvalues of the training kernel matrix."""
+        return signature(self.kernel_spectrum())
+
+    @property
+    def negative_fraction_(self):
+        """Share of the negative eigenvalues, Σ_{λ<0}|λ|/Σ|λ|, in the training kernel matrix."""
+        return negative_fraction(self.kernel_spectrum())

@@ -2,6 +2,7 @@
 
 import numbers
 import os
+import warnings
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -95,6 +96,24 @@ def check_symmetric(K, name="The precomputed matrix"):
     return (K + K.T) / 2
 
 
+def looks_like_dissimilarity(K):
+    """Whether a matrix has a diagonal of zeros and nothing negative, but is not all zero."""
+    return not K.diagonal().any() and K.min() >= 0 and bool(K.any())
+
+
+def warn_dissimilarity_as_kernel(K):
+    """Warn where a kernel (similarity) matrix looks like one of dissimilarities."""
+    if looks_like_dissimilarity(K):
+        warnings.warn(
+            "The precomputed kernel looks like a matrix of dissimilarities: every object has "
+            "similarity 0 with itself and none is less similar. A kernel is large for similar "
+            "objects; for dissimilarities d pass -d**2, or put mahalearn.proximity.ProximityKernel "
+            "before the estimator.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
 def available_memory():
     """Bytes that can be had now, None where the system does not tell."""
     try:
@@ -132,3 +151,26 @@ def check_positive(value, name):
     if not ok or not np.isfinite(value) or value <= 0:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return float(value)
+
+
+def check_count(value, name, at_most=None):
+    """A positive whole number."""
+    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+    if not ok or (at_most is not None and value > at_most):
+        limit = "" if at_most is None else f" of at most {at_most}"
+        raise ValueError(f"{name} must be a positive whole number{limit}; got {value!r}.")
+    return int(value)
+
+
+def check_components(value):
+    """A number of components, a fraction to keep (a float), or None for all."""
+    if value is None:
+        return None
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        if not 0 < value <= 1:
+            raise ValueError(
+                f"n_components as a float is the fraction to keep, above 0 and up to 1; "
+                f"got {value!r}. A number of components is an int."
+            )
+        return float(value)
+    return check_count(value, "n_components")

@@ -7,13 +7,11 @@ import numpy as np
 from .._training import TrainingKernel, row_chunks, take
 from .._validation import check_memory, check_reg
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
-from ..formulas.gram import Centering, center_gram, centering
+from ..formulas.gram import Centering
 from ..formulas.kernel_mahalanobis import CLASSWISE_VARIANTS, MeanModel, class_model
-from ..formulas.linalg import is_psd
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")
-SPECTRA = ("krein", "ignore", "raise")
 
 # Blocks of a chunk's size alive at once while queries are compared with a class.
 _BLOCKS = 3
@@ -33,9 +31,9 @@ class DistanceModel(NamedTuple):
             if isinstance(self.models, FullKernelModel):
                 out[rows] = self.models.sq_distances(self.training.cross(queries))
                 continue
+            block = self.training.cross_blocks(queries)
             for j, (model, members) in enumerate(self._classes()):
-                k = self.training.cross(queries, members)
-                out[rows, j] = model.sq_distances(k, kxx[rows])
+                out[rows, j] = model.sq_distances(block(members), kxx[rows])
         return out
 
     def training_sq_distances(self):
@@ -90,7 +88,7 @@ class DistanceModel(NamedTuple):
         return zip(self.models, self.training.slices, strict=True)
 
     def _chunks(self, n_rows, at_most=None):
-        full = isinstance(self.models, FullKernelModel)
+        full = isinstance(self.models, FullKernelModel) or self.training.whole_rows
         width = len(self.training) if full else self.training.counts.max()
         return row_chunks(n_rows, _BLOCKS * int(width), at_most)
 
@@ -104,7 +102,7 @@ def fit_distances(training, variant, alphas, spectrum="krein", *, spectral=False
     if variant in FULL_KERNEL_VARIANTS:
         check_memory(2 * n**2, f"The kernel matrix of {n} objects and its factors")
         if spectrum == "raise":
-            _refuse_indefinite(training, [slice(0, n)])
+            training.refuse_indefinite([slice(0, n)])
         K = training.gram()
         return DistanceModel(training, full_kernel_model(K, variant, alphas, training.slices))
     definite, krein = training.positive_definite, spectrum != "ignore"
@@ -113,7 +111,7 @@ def fit_distances(training, variant, alphas, spectrum="krein", *, spectral=False
         return DistanceModel(training, tuple(map(MeanModel, alphas, means)))
     check_memory(int((training.counts**2).sum()), f"The class kernel matrices of {n} objects")
     if spectrum == "raise":
-        _refuse_indefinite(training, training.slices)
+        training.refuse_indefinite(training.slices)
     models = [
         class_model(
             training.gram(members),
@@ -166,16 +164,3 @@ def class_centering(training, members):
         rows = slice(members.start + rows.start, members.start + rows.stop)
         total += training.training_cross(rows, members).sum(axis=0)
     return Centering(total / n, total.mean() / n)
-
-
-def _refuse_indefinite(training, blocks):
-    if training.positive_definite:
-        return
-    for members in blocks:
-        K = training.gram(members)
-        if not is_psd(center_gram(K, centering(K), overwrite=True)):
-            raise ValueError(
-                "The kernel is not positive definite: its centred matrix has negative "
-                "eigenvalues, and spectrum='raise' asks to stop. spectrum='krein' handles them as "
-                "the papers do; see signature_ and negative_fraction_ for how many there are."
-            )

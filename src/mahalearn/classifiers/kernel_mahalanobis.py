@@ -2,13 +2,10 @@
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelEstimator
-from .._validation import check_choice, check_memory, refuse_fit_params
-from ..formulas.gram import negative_fraction, signature
-from ..formulas.linalg import eigh
-from ._distances import REG_ON, SPECTRA, VARIANTS, fit_distances, resolve_alphas
+from .._validation import check_choice, refuse_fit_params
+from ._distances import REG_ON, VARIANTS, fit_distances, resolve_alphas
 
 
 class KernelMahalanobisEstimator(KernelEstimator):
@@ -27,29 +24,29 @@ class KernelMahalanobisEstimator(KernelEstimator):
         kernel_params=None,
         spectrum="krein",
     ):
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+        )
         self.variant = variant
         self.reg = reg
         self.reg_on = reg_on
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.spectrum = spectrum
 
     def _fit_distances(self, X, y, *, spectral=False):
         """Fit the class models; returns the class codes of the objects."""
         self._variant = check_choice(self.variant, "variant", VARIANTS)
         reg_on = check_choice(self.reg_on, "reg_on", REG_ON)
-        spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
         training, codes = self._fit_training(X, y)
         alphas = resolve_alphas(self.reg, reg_on, self._variant, training)
         sigma2 = alphas / training.counts
         self._common_sigma2 = bool(np.ptp(sigma2) <= 1e-12 * sigma2.max())
         self._distances = fit_distances(
-            training, self._variant, alphas, spectrum, spectral=spectral
+            training, self._variant, alphas, self._policy, spectral=spectral
         )
-        self._eigenvalues = None
         return codes
 
     def mahalanobis(self, X, self_similarity=None):
@@ -82,10 +79,9 @@ class KernelMahalanobisEstimator(KernelEstimator):
                     f"self_similarity must be {len(X)} finite numbers, k(x, x) for each row of X; "
                     f"got shape {given.shape}."
                 )
-            return given
         if not self._variant.startswith("RC") or cancels:
             return np.zeros(len(X))
-        known = self._distances.training.self_similarities(X)
+        known = self._training.self_similarities(X, given)
         if known is None:
             raise ValueError(
                 "These distances depend on each query's self-similarity k(x, x), which rows of a "
@@ -94,26 +90,6 @@ class KernelMahalanobisEstimator(KernelEstimator):
                 "numbers."
             )
         return known
-
-    def _spectrum(self):
-        """Eigenvalues of the raw training kernel matrix, computed once."""
-        check_is_fitted(self)
-        if self._eigenvalues is None:
-            n = len(self._distances.training)
-            check_memory(2 * n**2, f"The spectrum of the kernel matrix of {n} objects")
-            K = self._distances.training.gram()
-            self._eigenvalues = eigh(K, vectors=False, overwrite=True).values
-        return self._eigenvalues
-
-    @property
-    def signature_(self):
-        """Numbers (p, q) of positive and negative eigenvalues of the training kernel matrix."""
-        return signature(self._spectrum())
-
-    @property
-    def negative_fraction_(self):
-        """Share of the negative eigenvalues, Σ_{λ<0}|λ|/Σ|λ|, in the training kernel matrix."""
-        return negative_fraction(self._spectrum())
 
 
 class KernelMahalanobisTransformer(
@@ -139,7 +115,7 @@ class KernelMahalanobisTransformer(
         Kernel parameter.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
-    spectrum : {"krein", "ignore", "raise"}, default="krein"
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues.
 
     Attributes

@@ -52,10 +52,11 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
-    spectrum : {"krein", "ignore", "raise"}, default="krein"
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues: regularise with their sign, as paper C does (the
         same as the positive definite formulas where there are none); apply the formulas as they
-        are; or raise.
+        are; raise; or correct the kernel first, for training objects and queries alike (see
+        :mod:`mahalearn.formulas.spectrum`).
     offset : {"error", "map", None}, default="error"
         Offsets that make the fewest pairwise training errors; those of maximum a posteriori
         probability (RC with one σ² or IC, nonnegative spectrum), which gives probabilities; none.

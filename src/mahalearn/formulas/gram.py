@@ -56,7 +56,7 @@ def signature(values):
 def negative_fraction(values):
     """r_neg = Σ_{λ<0}|λ| / Σ|λ|; 0 for the zero matrix."""
     total = np.abs(values).sum()
-    return float(-values[values < 0].sum() / total) if total else 0.0
+    return float(np.abs(values[values < 0]).sum() / total) if total else 0.0
 
 
 def mean_distance_sq(K, a, b):

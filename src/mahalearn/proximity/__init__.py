@@ -1,4 +1,4 @@
-"""From objects to proximities: measures of two objects and matrices of all pairs."""
+"""Dissimilarities and similarities of objects: measures, kernels, diagnosis and embedding."""
 
 from importlib import import_module
 
@@ -12,6 +12,10 @@ _HOME = {
     "Hausdorff": "measures.hausdorff",
     "MEASURES": "measures.table",
     "Measure": "measures.base",
+    "ProximityDiagnosis": "proximity.diagnosis",
+    "ProximityKernel": "proximity.transform",
+    "PseudoEuclideanEmbedding": "proximity.embedding",
+    "diagnose": "proximity.diagnosis",
     "pairwise": "measures.pairs",
 }
 

@@ -1,0 +1,115 @@
+r"""(Indefinite) kernel PCA and a quadratic discriminant in its coordinates (C, V; KPCA-QD).
+
+K̃ = QΛQᵀ; the components are those with the largest |λ|, and an object's coordinates
+ψ(x) = J|Λ|^{-1/2}Qᵀk̃, which for training objects is |Λ|^{1/2}Qᵀ. Then ⟨x, y⟩ = ψ(x)ᵀJψ(y) is the
+centred kernel. (The paper leaves J out of ψ; that only reflects coordinates.)
+
+The discriminant is f_j = −½d²_j − ½ln det(Σ_j + αI) + ln P(ω_j) with the Mahalanobis distance of
+Σ_j + αI. With the eigenpairs (q, s) of Σ_j, the covariance with divisor n_j, and v = ψ(x) − μ_j:
+
+    d²(x) = ‖v − QQᵀv‖²/α + Σ (qᵀv)²/(s + α),
+
+so that one decomposition serves every α, and fewer objects than dimensions are no special case.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from .gram import Centering, center_cross, center_gram, centering, fundamental_symmetry
+from .linalg import eigh, rank_tolerance, row_sq_norms
+
+
+class Embedding(NamedTuple):
+    """Kernel PCA as fitted: the kept eigenpairs of K̃, the largest |λ| first."""
+
+    means: Centering
+    values: np.ndarray
+    vectors: np.ndarray
+
+    @property
+    def signs(self):
+        """Diagonal of J."""
+        return fundamental_symmetry(self.values)
+
+    def training_coordinates(self):
+        """ψ of the training objects, (n, p)."""
+        return self.vectors * np.sqrt(np.abs(self.values))
+
+    def coordinates(self, k):
+        """ψ of queries with rows k (m, n), which are overwritten."""
+        kc = center_cross(k, self.means, overwrite=True)
+        return kc @ (self.vectors * (self.signs / np.sqrt(np.abs(self.values))))
+
+
+def fit_embedding(K, n_components=None, *, positive_only=False):
+    """Kernel PCA of the Gram matrix K, which is overwritten.
+
+    n_components: a number of components; a fraction (float) of Σ|λ| to keep, as in scikit-learn's
+    PCA the fewest that exceed it; None for all that are not zero. positive_only: leave out negative
+    eigenvalues, as the formulas of a definite kernel do.
+    """
+    means = centering(K)
+    values, Q = eigh(center_gram(K, means, overwrite=True), overwrite=True)
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[values[order] > 0] if positive_only else order[values[order] != 0]
+    order = order[: count_components(np.abs(values[order]), n_components)]
+    values, Q = values[order], Q[:, order]
+    # The sign of an eigenvector is arbitrary: its largest entry is made positive.
+    if Q.size:
+        Q = Q * np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(Q.shape[1])])
+    return Embedding(means, values, Q)
+
+
+def count_components(sizes, n_components):
+    """How many components to keep; sizes are |λ| in descending order."""
+    if n_components is None or (isinstance(n_components, float) and n_components == 1):
+        return len(sizes)
+    if isinstance(n_components, float):
+        kept = np.cumsum(sizes) / sizes.sum() if len(sizes) else sizes
+        return min(int(np.searchsorted(kept, n_components, side="right")) + 1, len(sizes))
+    return min(n_components, len(sizes))
+
+
+class GaussianClass(NamedTuple):
+    """One class in coordinates: mean, principal axes in columns, variances along them."""
+
+    mean: np.ndarray
+    axes: np.ndarray
+    variances: np.ndarray
+
+    def sq_distances(self, Z, alphas):
+        """d² for Σ + αI, (m, len(alphas))."""
+        alphas = np.asarray(alphas, float)
+        V = Z - self.mean
+        P = V @ self.axes
+        rest = row_sq_norms(V - P @ self.axes.T) if P.shape[1] < V.shape[1] else np.zeros(len(V))
+        return rest[:, None] / alphas + np.square(P) @ (1 / (self.variances[:, None] + alphas))
+
+    def log_volumes(self, alphas):
+        """ln det(Σ + αI), (len(alphas),)."""
+        alphas = np.asarray(alphas, float)
+        missing = len(self.mean) - len(self.variances)
+        return np.log(self.variances[:, None] + alphas).sum(axis=0) + missing * np.log(alphas)
+
+
+def gaussian_class(Z, *, pooled_with=None):
+    """The class of the rows of Z (n, p); covariance with divisor n.
+
+    pooled_with: rows already centred by their own classes, whose covariance is taken instead.
+    """
+    mean = Z.mean(axis=0)
+    centred = Z - mean if pooled_with is None else pooled_with
+    _, s, axes = linalg.svd(centred, full_matrices=False, check_finite=False)
+    kept = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
+    return GaussianClass(mean, axes[kept].T, s[kept] ** 2 / len(centred))
+
+
+def quadratic_scores(classes, priors, Z, alphas):
+    """f of queries in coordinates for each α, (len(alphas), m, c)."""
+    scores = [
+        np.log(prior) - (model.sq_distances(Z, alphas) + model.log_volumes(alphas)) / 2
+        for model, prior in zip(classes, priors, strict=True)
+    ]
+    return np.stack(scores, axis=-1).swapaxes(0, 1)

@@ -1,0 +1,127 @@
+r"""What to do about a negative spectrum: the names of the policies, and the corrections.
+
+A correction replaces the eigenvalues Λ of the training kernel matrix K = UΛUᵀ by f(Λ):
+
+=======  ==========================  ==================================================
+name     f(λ)                        afterwards
+=======  ==========================  ==================================================
+clip     max(λ, 0)                   the nearest positive semidefinite matrix
+flip     \|λ\|                       the inner product of the associated Hilbert space
+square   λ²                          K² : rows of similarities taken as feature vectors
+shift    λ + ν, ν = max(0, −λ_min)   k(x, x') + ν·[x and x' are the same object]
+=======  ==========================  ==================================================
+
+New objects must be corrected in the same way, or they are compared with training objects of another
+space. A row of kernel values k becomes  k + kU(f(Λ)/Λ − 1)Uᵀ,  which is k U f(Λ)/Λ Uᵀ on the span
+of the training objects and leaves alone what lies outside of it. A self-similarity is that of the
+span, Σ f(λ)(kU)²/λ², plus f(r), where r = k_xx − Σ (kU)²/λ is what the span leaves over: one more
+eigenvalue, as far as anyone can know. A training object's own row gives the fitted values back.
+
+"shift" cannot do that. It adds ν to the similarity of an object with itself, and a new object is
+nobody's self: its row stays as it is, and only k_xx grows by ν. A training row that is passed as a
+query counts as a new object.
+
+Kernels without an origin. −d², −d and their kind have self-similarities 0, so that their raw
+spectrum is mostly the direction of the all-one vector, which no distance depends on. Where the
+trace of K is not positive, K̃ = HKH is decomposed in its place, and the change is added to K.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .gram import Centering, center_cross, center_gram, center_self, centering
+from .linalg import eigh
+
+CORRECTIONS = ("clip", "flip", "square", "shift")
+SPECTRA = ("krein", "ignore", "raise", *CORRECTIONS)
+
+
+def correct_values(values, correction, shift=0.0):
+    """f(λ); `shift` is ν, for that correction only."""
+    match correction:
+        case "clip":
+            return np.maximum(values, 0.0)
+        case "flip":
+            return np.abs(values)
+        case "square":
+            return np.square(values)
+        case "shift":
+            return values + shift
+    raise ValueError(f"not a correction: {correction!r}")
+
+
+class SpectrumCorrection(NamedTuple):
+    """A correction as fitted: what it adds to kernel values of training objects and of queries.
+
+    values, vectors: the eigenvalues other than 0 and their eigenvectors; empty for "shift". means:
+    the centring of K where it was decomposed centred, else None.
+    """
+
+    correction: str
+    shift: float
+    means: Centering | None
+    values: np.ndarray
+    vectors: np.ndarray
+
+    def gram_change(self, rows, columns):
+        """What is added to the training kernel values at `rows` × `columns`."""
+        if self.correction == "shift":
+            index = np.arange(len(self.vectors))
+            return self.shift * (index[rows][:, None] == index[columns])
+        _, change, U = self._changed()
+        return (U[rows] * change) @ U[columns].T
+
+    def training_self_change(self):
+        """What is added to the self-similarities of the training objects."""
+        if self.correction == "shift":
+            return np.full(len(self.vectors), self.shift)
+        _, change, U = self._changed()
+        return np.square(U) @ change
+
+    def cross_change(self, k):
+        """What is added to the rows k (m, n) of queries."""
+        values, change, U = self._changed()
+        if not len(values):
+            return 0.0
+        return (self._centred(k) @ U * (change / values)) @ U.T
+
+    def self_change(self, kxx, k):
+        """What is added to the self-similarities kxx (m,) of queries with uncorrected rows k."""
+        if self.correction == "shift":
+            return np.full(len(k), self.shift)
+        P2 = np.square(self._centred(k) @ self.vectors)
+        rest = kxx if self.means is None else center_self(kxx, k, self.means)
+        rest = rest - P2 @ (1 / self.values)
+        f = correct_values(self.values, self.correction)
+        own = correct_values(rest, self.correction) - rest
+        return P2 @ ((f - self.values) / self.values**2) + own
+
+    def _changed(self):
+        """λ, f(λ) − λ and the eigenvectors where they differ; "shift" has no such directions."""
+        change = correct_values(self.values, self.correction) - self.values
+        kept = change != 0
+        if self.correction in ("clip", "flip"):
+            # Eigenvalues are in ascending order: the negative ones are a view, not a copy.
+            kept = slice(0, int(kept.sum()))
+        return self.values[kept], change[kept], self.vectors[:, kept]
+
+    def _centred(self, k):
+        return k if self.means is None else center_cross(k, self.means)
+
+
+def fit_correction(K, correction):
+    """The correction of the training kernel matrix K, which may be overwritten."""
+    n = len(K)
+    means = None
+    if np.trace(K) <= 0:
+        means = centering(K)
+        K = center_gram(K, means, overwrite=True)
+    values, U = eigh(K, vectors=correction != "shift", overwrite=True)
+    if correction == "shift":
+        shift = max(0.0, -float(values.min()))
+        return SpectrumCorrection(correction, shift, means, np.empty(0), np.empty((n, 0)))
+    if (values != 0).all():
+        return SpectrumCorrection(correction, 0.0, means, values, U)
+    kept = values != 0
+    return SpectrumCorrection(correction, 0.0, means, values[kept], U[:, kept])

@@ -1,0 +1,302 @@
+"""What a matrix of dissimilarities or similarities is like, and what that means for methods."""
+
+import html
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+
+from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_square
+from ..display import SpectrumDisplay
+from ..formulas.gram import (
+    center_gram,
+    centering,
+    mean_distance_sq,
+    negative_fraction,
+    signature,
+)
+from ..formulas.linalg import eigh
+from ..formulas.proximity import (
+    TRIANGLE_EXACT,
+    effective_dimension,
+    intrinsic_dimension,
+    nearest_neighbor_errors,
+    triangle_violations,
+)
+from .transform import suspicions
+
+KINDS = ("dissimilarity", "similarity")
+# Below this share of the spectrum the negative part is noise to most methods (C calls its data
+# "nearly pd" up to 0.02).
+NEARLY_DEFINITE = 0.02
+
+
+@dataclass(frozen=True, repr=False)
+class ProximityDiagnosis:
+    """What :func:`diagnose` found. Printing it gives a table; notebooks show it as HTML.
+
+    Attributes
+    ----------
+    kind : str
+        "dissimilarity" or "similarity".
+    n_objects : int
+        Number of objects.
+    asymmetry : float
+        Largest \\|m_ij − m_ji\\| as a fraction of the largest value. What follows is of the
+        symmetric part.
+    self_dissimilarity : float
+        Largest \\|d(x, x)\\|; for similarities the spread of s(x, x).
+    eigenvalues : ndarray of shape (n_objects,)
+        Of the centred kernel −d²/2 or s, ascending, the negligible ones 0.
+    signature : tuple of int
+        Numbers (p, q) of positive and negative eigenvalues.
+    negative_fraction : float
+        r_neg = Σ_{λ<0}|λ|/Σ|λ|.
+    eigen_ratio : float
+        \\|λ_min\\|/λ_max for a negative λ_min, else 0.
+    triangle_violations : float
+        Fraction of inequalities d_ij ≤ d_ik + d_kj that do not hold.
+    triangle_interval : tuple of float
+        95 % interval of that fraction; of no width where all of them were counted.
+    effective_dimension : float
+        (Σ|λ|)²/Σλ²: the number of equal eigenvalues with the same spread.
+    intrinsic_dimension : float
+        2·mean(d²)²/var(d²): the dimension of a normal cloud with such squared distances.
+    nearest_neighbor_error : float or None
+        Leave-one-out error of the nearest neighbour; of equally near ones each counts in part.
+    balanced_nearest_neighbor_error : float or None
+        The mean of that error over the classes.
+    classes : ndarray or None
+        Class labels.
+    class_mean_sq_distances : ndarray of shape (n_classes, n_classes) or None
+        Squared distances between class means in the Kreĭn space; they can be negative.
+    warnings : tuple of str
+        What is wrong with the matrix.
+    advice : tuple of str
+        What follows from it all.
+    """
+
+    kind: str
+    n_objects: int
+    asymmetry: float
+    self_dissimilarity: float
+    eigenvalues: np.ndarray
+    signature: tuple
+    negative_fraction: float
+    eigen_ratio: float
+    triangle_violations: float
+    triangle_interval: tuple
+    effective_dimension: float
+    intrinsic_dimension: float
+    nearest_neighbor_error: float | None = None
+    balanced_nearest_neighbor_error: float | None = None
+    classes: np.ndarray | None = None
+    class_mean_sq_distances: np.ndarray | None = None
+    warnings: tuple = ()
+    advice: tuple = field(default=())
+
+    def rows(self):
+        """The table: pairs of a name and a text."""
+        self_name = "largest self-dissimilarity"
+        if self.kind == "similarity":
+            self_name = "spread of self-similarities"
+        low, high = self.triangle_interval
+        triangle = f"{self.triangle_violations:.4f}"
+        triangle += " (all counted)" if low == high else f" (sampled; {low:.4f} to {high:.4f})"
+        rows = [
+            ("objects", str(self.n_objects)),
+            ("asymmetry", f"{self.asymmetry:.2g}"),
+            (self_name, f"{self.self_dissimilarity:.3g}"),
+            ("signature (p, q)", f"({self.signature[0]}, {self.signature[1]})"),
+            ("negative fraction r_neg", f"{self.negative_fraction:.4f}"),
+            ("eigen-ratio |λ_min|/λ_max", f"{self.eigen_ratio:.4f}"),
+            ("violated triangle inequalities", triangle),
+            ("effective dimension", f"{self.effective_dimension:.1f}"),
+            ("intrinsic dimension", f"{self.intrinsic_dimension:.1f}"),
+        ]
+        if self.nearest_neighbor_error is not None:
+            balanced = f"{self.balanced_nearest_neighbor_error:.1%} balanced"
+            rows.append(
+                ("leave-one-out 1-NN error", f"{self.nearest_neighbor_error:.1%} ({balanced})")
+            )
+            means = self.class_mean_sq_distances[np.triu_indices(len(self.classes), 1)]
+            rows.append(("d² between class means", f"{means.min():.3g} to {means.max():.3g}"))
+        return rows
+
+    def __str__(self):
+        width = max(len(name) for name, _ in self.rows())
+        lines = [f"A {self.kind} matrix"]
+        lines += [f"  {name:<{width}}  {text}" for name, text in self.rows()]
+        lines += [f"! {sentence}" for sentence in self.warnings]
+        lines += [f"- {sentence}" for sentence in self.advice]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self.rows()
+        )
+        remarks = [f"<b>{html.escape(text)}</b>" for text in self.warnings]
+        remarks += [html.escape(text) for text in self.advice]
+        items = "".join(f"<li>{text}</li>" for text in remarks)
+        return (
+            f"<table><caption>A {html.escape(self.kind)} matrix</caption>{cells}</table>"
+            f"<ul>{items}</ul>"
+        )
+
+    def plot(self, ax=None):
+        """Draw the spectrum.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : SpectrumDisplay
+            The display, drawn.
+        """
+        return SpectrumDisplay(eigenvalues=self.eigenvalues, name=self.kind).plot(ax=ax)
+
+
+def diagnose(matrix, y=None, kind="dissimilarity", *, random_state=0):
+    """Look at a matrix of dissimilarities or similarities before choosing a method.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_objects, n_objects)
+        Proximities between all objects.
+    y : array-like of shape (n_objects,), default=None
+        Class labels, for what depends on classes.
+    kind : {"dissimilarity", "similarity"}, default="dissimilarity"
+        What the matrix holds.
+    random_state : int or RandomState instance, default=0
+        For the sample of triangles of a large matrix.
+
+    Returns
+    -------
+    diagnosis : ProximityDiagnosis
+        The findings, as plain attributes; printing it gives a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahalearn.proximity import diagnose
+    >>> x = np.array([0.0, 1.0, 3.0, 4.0])
+    >>> found = diagnose(np.abs(np.subtract.outer(x, x)), y=["a", "a", "b", "b"])
+    >>> found.signature, found.negative_fraction, found.triangle_violations
+    ((1, 0), 0.0, 0.0)
+    >>> print(found.advice[0])
+    The dissimilarities are Euclidean: every kernel method applies as it is.
+    """
+    kind = check_choice(kind, "kind", KINDS)
+    matrix = check_array(matrix, dtype=np.float64)
+    n = len(matrix)
+    check_square(matrix, f"The {kind} matrix")
+    check_memory(5 * n**2, f"The diagnosis of {n} objects")
+    largest = np.abs(matrix).max()
+    asymmetry = float(np.abs(matrix - matrix.T).max() / largest) if largest else 0.0
+    matrix = (matrix + matrix.T) / 2
+    diagonal = matrix.diagonal()
+
+    warnings = list(suspicions(matrix, kind))
+    if asymmetry > SYMMETRY_RTOL:
+        warnings.append(
+            f"The matrix is not symmetric (largest difference {asymmetry:.1%} of the largest "
+            "value); this is about (m + m.T)/2, and the estimators want that too."
+        )
+    if kind == "dissimilarity":
+        own = float(np.abs(diagonal).max())
+        K, d2 = -(matrix**2) / 2, matrix**2
+        if own > SYMMETRY_RTOL * largest:
+            warnings.append(
+                f"Objects are not at dissimilarity 0 from themselves (up to {own:.3g}); most "
+                "methods assume so."
+            )
+    else:
+        own = float(np.ptp(diagonal))
+        K, d2 = matrix.copy(), diagonal[:, None] + diagonal - 2 * matrix
+    np.fill_diagonal(d2, 0.0)
+    by_class = {} if y is None else _by_class(K, d2, y)
+    values = eigh(center_gram(K, centering(K), overwrite=True), vectors=False).values
+    # Of a similarity the distances are those of its space; imaginary ones count as 0.
+    d = matrix if kind == "dissimilarity" else np.sqrt(np.maximum(d2, 0.0))
+    fraction, interval = triangle_violations(d, check_random_state(random_state))
+    lowest, highest = float(values.min()), float(values.max())
+    found = {
+        "kind": kind,
+        "n_objects": n,
+        "asymmetry": asymmetry,
+        "self_dissimilarity": own,
+        "eigenvalues": values,
+        "signature": signature(values),
+        "negative_fraction": negative_fraction(values),
+        "eigen_ratio": -lowest / highest if lowest < 0 < highest else float(lowest < 0),
+        "triangle_violations": fraction,
+        "triangle_interval": interval,
+        "effective_dimension": effective_dimension(values),
+        "intrinsic_dimension": intrinsic_dimension(d2),
+        "warnings": tuple(warnings),
+        **by_class,
+    }
+    return ProximityDiagnosis(**found, advice=tuple(_advice(found)))
+
+
+def _by_class(K, d2, y):
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(K, y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got {classes.tolist()!r}.")
+    errors = nearest_neighbor_errors(d2, codes)
+    members = [np.flatnonzero(codes == j) for j in range(len(classes))]
+    means = np.array([[mean_distance_sq(K, a, b) for b in members] for a in members])
+    return {
+        "nearest_neighbor_error": float(errors.mean()),
+        "balanced_nearest_neighbor_error": float(np.mean([errors[m].mean() for m in members])),
+        "classes": classes,
+        "class_mean_sq_distances": means,
+    }
+
+
+def _advice(found):
+    """Two or three plain sentences."""
+    r_neg, (p, q) = found["negative_fraction"], found["signature"]
+    matrix, fine, bad = "similarities", "positive definite", "indefinite"
+    if found["kind"] == "dissimilarity":
+        matrix, fine, bad = "dissimilarities", "Euclidean", "not Euclidean"
+    if q == 0:
+        yield f"The {matrix} are {fine}: every kernel method applies as it is."
+    elif r_neg < NEARLY_DEFINITE:
+        yield (
+            f"The {matrix} are nearly {fine} ({r_neg:.1%} of the spectrum is negative): any kernel "
+            "method will do, and spectrum='clip' loses next to nothing."
+        )
+    else:
+        yield (
+            f"The {matrix} are {bad} ({r_neg:.0%} of the spectrum is negative, signature "
+            f"({p}, {q})): methods for indefinite kernels (spectrum='krein') use that part; "
+            "compare them with 'clip' and 'flip', which remove or reverse it."
+        )
+    means = found.get("class_mean_sq_distances")
+    if means is not None and (means < 0).any():
+        i, j = np.unravel_index(means.argmin(), means.shape)
+        a, b = found["classes"][[i, j]]
+        yield (
+            f"The means of the classes {a} and {b} are at a negative squared distance: nearest "
+            "means and support vector machines cannot be trusted with this kernel."
+        )
+    elif found["triangle_violations"] > 0:
+        yield (
+            f"{found['triangle_violations']:.2%} of the triangle inequalities do not hold: "
+            "searches that rely on a metric would miss neighbours."
+        )
+    error = found.get("nearest_neighbor_error")
+    if error is not None:
+        yield f"The nearest neighbour alone errs on {error:.1%}: what a classifier has to beat."
+    elif found["n_objects"] > TRIANGLE_EXACT:
+        yield "Pass y to see how well the nearest neighbour does and how far class means are apart."
