@@ -16,7 +16,7 @@ from mahalearn import KernelFisherDiscriminant, PseudoEuclideanEmbedding
 from mahalearn.formulas import proximity as formulas
 from mahalearn.formulas.spectrum import CORRECTIONS
 from mahalearn.proximity import ProximityKernel, diagnose
-from naive import centred, corrected, kernel_pca, loo_nearest_error, triangle_fraction
+from naive import centred_rows, corrected, kernel_pca, loo_nearest_error, triangle_fraction
 
 DATA = os.environ.get("MAHALEARN_DATA")
 
@@ -50,7 +50,7 @@ def test_figures_are_the_naive_ones():
     assert found.triangle_interval == (found.triangle_violations,) * 2
     assert_allclose(found.nearest_neighbor_error, loo_nearest_error(D, y))
     K = -(D**2) / 2
-    values = np.linalg.eigvalsh(centred(K, K)[0])
+    values = np.linalg.eigvalsh(centred_rows(K, K)[0])
     values[np.abs(values) < 1e-9 * values.max()] = 0
     assert found.signature == ((values > 0).sum(), (values < 0).sum())
     assert_allclose(found.negative_fraction, -values[values < 0].sum() / np.abs(values).sum())
@@ -108,7 +108,7 @@ def test_sampled_triangles_agree_with_all_of_them(monkeypatch):
 def test_similarities():
     K, y = checkerboard(5.0)
     found = diagnose(K, y, kind="similarity")
-    values = np.linalg.eigvalsh(centred(K, K)[0])
+    values = np.linalg.eigvalsh(centred_rows(K, K)[0])
     assert_allclose(found.negative_fraction, -values[values < 0].sum() / np.abs(values).sum())
     assert "indefinite" in found.advice[0]
     same = diagnose(K, y, kind="SIMILARITY")
@@ -240,7 +240,7 @@ def test_embedding_reproduces_inner_products_and_dissimilarities():
     K = -(D**2) / 2
     model = PseudoEuclideanEmbedding().fit(K)
     Z = model.transform(K)
-    Kc, _ = centred(K, K)
+    Kc, _ = centred_rows(K, K)
     assert_allclose(Z * model.signs_ @ Z.T, Kc, atol=1e-10 * np.abs(Kc).max())
     d2 = ((Z[:, None] - Z) ** 2 * model.signs_).sum(-1)
     assert_allclose(d2, D**2, atol=1e-10 * (D**2).max())
@@ -277,7 +277,7 @@ def test_embedding_of_a_corrected_kernel(correction):
     K, _ = checkerboard(5.0, n=40)
     model = PseudoEuclideanEmbedding(spectrum=correction).fit(K)
     assert (model.signs_ == 1).all()
-    expected = centred(corrected(K, K, correction)[0], K)[0]
+    expected = centred_rows(corrected(K, K, correction)[0], K)[0]
     if correction == "shift":  # a training row that is passed as a query counts as a new object
         Z = model._embedding.training_coordinates()
     else:

@@ -20,7 +20,7 @@ from mahalearn import (
 )
 from mahalearn._training import TrainingKernel, with_policy
 from mahalearn.formulas.spectrum import CORRECTIONS, SPECTRA
-from naive import centred, corrected
+from naive import centred_rows, corrected
 
 CLASSIFIERS = [
     KernelQuadraticDiscriminant("RC+", 0.1),
@@ -73,8 +73,8 @@ def test_a_kernel_without_origin_is_corrected_centred(correction):
     K, y, k = dissimilarity_problem()
     training = with_policy(TrainingKernel(K, y, None), correction)
     back = training.order.argsort()
-    got = centred(training.gram()[np.ix_(back, back)], training.cross(k)[:, back])
-    Kc, kc = centred(K, k)
+    got = centred_rows(training.gram()[np.ix_(back, back)], training.cross(k)[:, back])
+    Kc, kc = centred_rows(K, k)
     values, U = np.linalg.eigh(Kc)
     assert values[0] < -0.1 * values[-1]
     if correction == "shift":
