@@ -67,8 +67,10 @@ def best_cuts(values, above, weight_above, weight_below, tie):
     (a_cut, a_gap), (b_cut, b_gap) = (
         ((low[rows, k] + high[rows, k]) / 2, high[rows, k] - low[rows, k]) for k in (first, second)
     )
-    other = (b_gap > a_gap) | ((b_gap == a_gap) & (np.abs(b_cut) < np.abs(a_cut)))
-    return np.where(other, b_cut, a_cut)
+    wider = b_gap - a_gap
+    nearer = np.abs(a_cut) - np.abs(b_cut)
+    second_is_better = (wider > tie) | ((np.abs(wider) <= tie) & (nearer > tie))
+    return np.where(second_is_better, b_cut, a_cut)
 
 
 def map_offsets(log_volumes, priors):
