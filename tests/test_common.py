@@ -2,7 +2,12 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant
+from mahalearn import (
+    KernelMahalanobisTransformer,
+    KernelQuadraticDiscriminant,
+    MahalanobisSVC,
+    MahalanobisSVCCV,
+)
 
 # Expected failures: estimator -> {check: reason}.
 _NO_ERRORS_TO_WEIGH = {
@@ -22,6 +27,9 @@ ESTIMATORS = [
     (KernelQuadraticDiscriminant(offset="map"), _MAP_REFUSES),
     (KernelQuadraticDiscriminant(kernel="precomputed"), _NO_ERRORS_TO_WEIGH),
     (KernelMahalanobisTransformer(), {}),
+    (MahalanobisSVC(), {}),
+    (MahalanobisSVC(covariance="full", covariance_from="all"), {}),
+    (MahalanobisSVCCV(Cs=[0.1, 1], deltas=[0.5, 1], cv=3), {}),
 ]
 
 

@@ -12,6 +12,7 @@ ROOT = Path(mahalearn.__file__).parent
 LAYERS = [
     {"formulas"},
     {"_validation", "datasets", "results"},
+    {"_mahalanobis_kernel"},
     {"kernels"},
     {"_training", "proximity"},
     {"_base"},

@@ -9,6 +9,9 @@ __version__ = "0.1.0"
 _HOME = {
     "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
+    "MahalanobisKernel": "kernels",
+    "MahalanobisSVC": "classifiers.svm",
+    "MahalanobisSVCCV": "model_selection.line_search",
     "MeasureKernel": "kernels",
     "PrecomputedKernel": "kernels",
 }
