@@ -51,9 +51,11 @@ def whitening(X, *, full=False, shrinkage=0.0):
     values, U = _correlation_spectrum(Z, thin=shrinkage == 0)
     shrunk = zero_negligible((1 - shrinkage) * values + shrinkage)
     kept = shrunk > 0
-    matrix = np.zeros((X.shape[1], int(kept.sum())))
-    matrix[varying] = weights[varying, None] * U[:, kept] / np.sqrt(shrunk[kept])
-    return Whitening(center, matrix, int((values > 0).sum()), float((values / shrunk)[kept].sum()))
+    rank = int((values > 0).sum())
+    values, U, shrunk = values[kept], U[:, kept], shrunk[kept]
+    matrix = np.zeros((X.shape[1], len(shrunk)))
+    matrix[varying] = weights[varying, None] * U / np.sqrt(shrunk)
+    return Whitening(center, matrix, rank, float((values / shrunk).sum()))
 
 
 def column_moments(X):
