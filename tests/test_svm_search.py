@@ -120,6 +120,7 @@ def test_delta_one_takes_part_even_if_not_listed(noisy):
     model = MahalanobisSVCCV([1, 10], [1e-6]).fit(X, y)
     assert model.best_params_["delta"] == 1.0
     assert MahalanobisSVCCV([1], [1]).fit(X, y).n_fits_ == 5
+    assert str(MahalanobisSVCCV(np.array([2.0]), [1]).fit(X, y).best_params_["C"]) == "2.0"
 
 
 def test_scale_does_not_matter_to_the_search(noisy):

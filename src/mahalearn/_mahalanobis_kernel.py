@@ -40,6 +40,8 @@ class MahalanobisKernel(BaseEstimator):
     rank_ : int
         Number of directions in which the data vary. Constant features, and directions in which the
         data do not vary, do not count in distances.
+    gamma_ : float
+        δ/m: on whitened data this is the RBF kernel with that parameter.
     shrinkage_ : float
         The shrinkage s that was applied.
     n_features_in_ : int
@@ -91,19 +93,14 @@ class MahalanobisKernel(BaseEstimator):
             The fitted kernel.
         """
         full = check_choice(self.covariance, "covariance", COVARIANCES) == "full"
-        check_positive(self.delta, "delta")
+        delta = check_positive(self.delta, "delta")
         X = validate_data(self, X, dtype=np.float64)
         self.shrinkage_ = _resolve_shrinkage(self.shrinkage, X) if full else 0.0
         self._whitening = whitening(X, full=full, shrinkage=self.shrinkage_)
         self.mean_sq_ = self._whitening.mean_sq
         self.rank_ = self._whitening.rank
+        self.gamma_ = delta / self.mean_sq_
         return self
-
-    @property
-    def gamma_(self):
-        """δ/m, the parameter of the RBF kernel that this one is on whitened data."""
-        check_is_fitted(self)
-        return check_positive(self.delta, "delta") / self.mean_sq_
 
     def whiten(self, X):
         """Map the rows of X so that their Mahalanobis distances become Euclidean ones.

@@ -2,10 +2,11 @@
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base import ScoreClassifierMixin
 from .._validation import check_choice, check_classes, check_positive
 from ..classifiers.svm import MahalanobisSVC
 from ..formulas.offsets import TIE_RTOL
@@ -42,7 +43,7 @@ def nearly_best(scores):
     return scores >= largest - TIE_RTOL * max(1.0, abs(largest))
 
 
-class MahalanobisSVCCV(ClassifierMixin, BaseEstimator):
+class MahalanobisSVCCV(ScoreClassifierMixin, BaseEstimator):
     """:class:`mahalearn.MahalanobisSVC` with C and δ chosen by cross-validation.
 
     The line search sets δ = 1 and chooses C, then keeps C and chooses δ: 13 + 20 candidates with
@@ -225,37 +226,9 @@ class MahalanobisSVCCV(ClassifierMixin, BaseEstimator):
             )
         return {**results, "stage": np.full(len(results["params"]), number)}
 
-    def predict(self, X):
-        """Predict the class of each row of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Predicted class labels.
-        """
-        X = self._check_query(X)
-        return self.best_estimator_.predict(X)
-
-    def decision_function(self, X):
-        """Scores of the classes, as those of MahalanobisSVC.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where the second is predicted.
-        """
-        X = self._check_query(X)
-        return self.best_estimator_.decision_function(X)
+    def _scores(self, X):
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self.best_estimator_._scores(X)
 
     def score(self, X, y):
         """Score by the scorer of the search.
@@ -272,12 +245,9 @@ class MahalanobisSVCCV(ClassifierMixin, BaseEstimator):
         score : float
             Accuracy, unless `scoring` says otherwise.
         """
-        X = self._check_query(X)
-        return self.scorer_(self.best_estimator_, X, y)
-
-    def _check_query(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self.scorer_(self.best_estimator_, X, y)
 
 
 def _check_values(values, name, default):
@@ -285,6 +255,7 @@ def _check_values(values, name, default):
     values = default if values is None else values
     if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
         raise ValueError(f"{name} must be a list of positive numbers; got {values!r}.")
+    values = np.asarray(values).tolist()  # plain numbers read better in best_params_
     for value in values:
         check_positive(value, f"Each of {name}")
     return sorted(set(values))
