@@ -253,6 +253,8 @@ def test_choice_of_the_mahalanobis_kernel(realisations, covariance):
     assert second == median_rule(errors(deltas, [first.C]), deltas, [first.C])
     (grid,) = choose_mahalanobis(realisations, search="grid", **options)
     assert grid == median_rule(errors(deltas, Cs), deltas, Cs)
+    with pytest.raises(ValueError, match="search='random' is not known"):
+        choose_mahalanobis(realisations, search="random", **options)
 
 
 @pytest.mark.parametrize(

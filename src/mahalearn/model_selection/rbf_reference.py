@@ -117,11 +117,8 @@ def choose_mahalanobis(
         For the line one for each stage (the tables' Diagonal-1 with δ = 1, and Diagonal-2 or Full);
         for the grid the only one.
     """
-    deltas = (
-        PAPER_DELTAS[check_choice(search, "search", tuple(PAPER_DELTAS))]
-        if deltas is None
-        else deltas
-    )
+    search = check_choice(search, "search", tuple(PAPER_DELTAS))
+    deltas = PAPER_DELTAS[search] if deltas is None else deltas
     first = list(islice(realisations, N_REALISATIONS))
     machine = MahalanobisSVC(covariance=covariance)
 
