@@ -1,1 +1,1 @@
-"""Model selection from shared factorisations."""
+"""Choice of parameters: line search, and exact cross-validation from shared factorisations."""
