@@ -91,9 +91,12 @@ def test_fisher_path_is_one_decomposition():
     K = rbf_kernel(X, gamma=0.5)
     betas = [1e-6, 1e-2, 1.0]
     for beta, model in zip(betas, fisher_path(K.copy(), slices, betas), strict=True):
-        alone = fisher_model(K.copy(), slices, beta)
+        (alone,) = fisher_path(K.copy(), slices, [beta])
         assert_array_equal(model.coefficients, alone.coefficients)
         assert_array_equal(model.offsets, alone.offsets)
+        # A single model takes the way of Cholesky factors where β allows.
+        single = fisher_model(K.copy(), slices, beta)
+        assert_allclose(single.scores(K), model.scores(K), rtol=1e-8, atol=1e-8)
 
 
 def test_fisher_is_accurate_for_small_beta():
