@@ -120,6 +120,15 @@ def test_fisher_is_accurate_for_small_beta():
         assert_allclose(got[:, j], f, atol=1e-6 * np.abs(f).max())
 
 
+def test_fisher_says_when_reg_vanishes():
+    y = np.arange(12) % 3
+    for beta in (1e-14, 1e-100):
+        model = KernelFisherDiscriminant(beta, kernel="precomputed").fit(np.eye(12), y)
+        assert np.isfinite(model.decision_function(np.eye(12))).all()
+    with pytest.raises(ValueError, match="reg is so small"):
+        KernelFisherDiscriminant(1e-320, kernel="precomputed").fit(1e10 * np.eye(12), y)
+
+
 def test_linear_kernel_spans_the_primal_fisher_direction():
     X, y, _ = problem(sizes=(20, 35), m=5)
     model = KernelFisherDiscriminant(1e-9, kernel="linear").fit(X, y)
