@@ -246,3 +246,14 @@ def test_degenerate_kernels(model, correction, kind):
     model.fit(np.arange(n), y)
     assert np.isfinite(model.decision_function(np.arange(n))).all()
     assert set(model.predict(np.arange(n))) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_a_corrected_kernel_has_map_offsets(correction):
+    """They are refused for a negative spectrum, and after a correction there is none."""
+    K, y, k, _ = indefinite_problem()
+    model = KernelQuadraticDiscriminant(kernel="precomputed", offset="map")
+    with pytest.raises(ValueError, match="the kernel has negative eigenvalues"):
+        model.fit(K, y)
+    proba = model.set_params(spectrum=correction).fit(K, y).predict_proba(k)
+    assert_allclose(proba.sum(axis=1), 1)
