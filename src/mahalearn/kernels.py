@@ -18,13 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
-from ._validation import (
-    check_choice,
-    check_positive,
-    check_square,
-    check_symmetric,
-    warn_dissimilarity_as_kernel,
-)
+from ._validation import check_choice, check_positive, check_square, check_symmetric
 
 KERNEL_NAMES = tuple(sorted(kernel_metrics()))
 
@@ -285,7 +279,6 @@ class PrecomputedKernel:
         if not np.isfinite(self.K.sum()):
             raise ValueError("PrecomputedKernel's matrix contains NaN or infinite values.")
         self.K = check_symmetric(self.K, "PrecomputedKernel's matrix")
-        warn_dissimilarity_as_kernel(self.K)
         return self
 
     def _rows(self, X):
