@@ -9,7 +9,7 @@ from ..formulas import kernel_neighbors as formulas
 
 
 class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
-    """k nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
+    """Nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
 
     For the RBF kernel d² grows with the distance of the inputs whatever gamma is, so that with
     uniform weights the answers do not depend on gamma. Of equally near objects the first in the
