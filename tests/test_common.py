@@ -2,7 +2,11 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant
+from mahalearn import (
+    GaussianClassifier,
+    KernelMahalanobisTransformer,
+    KernelQuadraticDiscriminant,
+)
 
 # Expected failures: estimator -> {check: reason}.
 _NO_ERRORS_TO_WEIGH = {
@@ -22,6 +26,10 @@ ESTIMATORS = [
     (KernelQuadraticDiscriminant(offset="map"), _MAP_REFUSES),
     (KernelQuadraticDiscriminant(kernel="precomputed"), _NO_ERRORS_TO_WEIGH),
     (KernelMahalanobisTransformer(), {}),
+    (GaussianClassifier(), {}),
+    (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
+    (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),
+    (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), {}),
 ]
 
 

@@ -7,10 +7,13 @@ __version__ = "0.1.0"
 # Where each public name lives. Attributes are resolved on first use, so that importing the package
 # costs nothing: the command line starts through it.
 _HOME = {
+    "GaussianClassifier": "classifiers.gaussian",
     "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
     "MeasureKernel": "kernels",
     "PrecomputedKernel": "kernels",
+    "descent_weights": "formulas.feature_weights",
+    "difference_weights": "formulas.feature_weights",
 }
 
 __all__ = ["__version__", *_HOME]
