@@ -18,6 +18,19 @@ _NO_ERRORS_TO_WEIGH = {
 _MAP_REFUSES = {
     "check_class_weight_classifiers": "offset='map' refuses class_weight: priors do that job."
 }
+_NO_WEIGHTS = dict.fromkeys(
+    [
+        "check_sample_weights_pandas_series",
+        "check_sample_weights_not_an_array",
+        "check_sample_weights_list",
+        "check_all_zero_sample_weights_error",
+        "check_sample_weights_shape",
+        "check_sample_weights_not_overwritten",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_classifiers_one_label_sample_weights",
+    ],
+    "weights_from='train' refuses sample_weight, with a reason.",
+)
 
 ESTIMATORS = [
     (KernelQuadraticDiscriminant(), _NO_ERRORS_TO_WEIGH),
@@ -29,7 +42,7 @@ ESTIMATORS = [
     (GaussianClassifier(), {}),
     (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
     (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),
-    (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), {}),
+    (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), _NO_WEIGHTS),
 ]
 
 

@@ -69,7 +69,7 @@ def check_sample_weight(sample_weight, n_samples):
         )
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError(
-            "sample_weight must be finite and nonnegative, with at least one positive weight."
+            "sample_weight must be finite and nonnegative, and not all weights may be zero."
         )
     return weights
 

@@ -70,7 +70,7 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         paper; 1 is its equation (11) as printed.
     missing : {"raise", "ignore"}, default="raise"
         What to do about NaN in rows to predict: refuse them, or compare a row with the classes in
-        the features that it has (exact marginals). Training rows must be complete.
+        the features that it has (exact marginals). Training rows with NaN are then left out.
     shrinkage : None, "auto" or float, default=None
         Shrink covariances towards their mean variance times the identity, as scikit-learn does: a
         number from 0 to 1, or by Ledoit and Wolf on standardised features.
@@ -238,10 +238,7 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check_options()
-        X, y = self._validate(X, y)
-        weights = self._check_weights(sample_weight, len(X))
-        if weights is not None and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        X, y, weights = self._check_training(X, y, sample_weight)
         self.classes_, codes = check_classes(y)
         weighting = check_weighting(self.feature_weights, self.weight_power, X.shape[1])
         self._moments = self._class_moments(X, codes, weights)
@@ -291,8 +288,7 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
                 "start with partial_fit on an unfitted one."
             )
         self._check_options()
-        X, y = self._validate(X, y, reset=first)
-        weights = self._check_weights(sample_weight, len(X))
+        X, y, weights = self._check_training(X, y, sample_weight, reset=first)
         check_classification_targets(y)
         if classes is not None:
             classes, _ = check_classes(classes)
@@ -306,30 +302,33 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         unknown = classes[codes] != y
         if unknown.any():
             raise ValueError(f"y has labels that are not in classes: {np.unique(y[unknown])!r}.")
-        if weights is not None and not weights.all():
-            X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
         added = self._class_moments(X, codes, weights, n_classes=len(classes))
         self._moments = added if first else merge_moments(self._moments, added)
         self.classes_ = classes
         self._fitted = None  # made when it is needed: chunks cost no decomposition
         return self
 
-    def _validate(self, X, y, reset=True):
-        try:
-            return validate_data(self, X, y, reset=reset, dtype=np.float64)
-        except ValueError as error:
-            if self.missing == "ignore" and "contains NaN" in str(error):
-                raise ValueError(
-                    "Input X contains NaN in training rows, which must be complete: "
-                    "missing='ignore' is about rows to predict. Impute or leave them out."
-                ) from error
-            raise
-
-    def _check_weights(self, sample_weight, n_samples):
+    def _check_training(self, X, y, sample_weight, reset=True):
+        """Rows that count: complete, and with a positive weight."""
+        missing = self.missing == "ignore"
+        finite = "allow-nan" if missing else True
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, ensure_all_finite=finite)
         reason = _needs_rows(self)
         if sample_weight is not None and reason:
             raise TypeError(f"sample_weight cannot be used: {reason}.")
-        return check_sample_weight(sample_weight, n_samples)
+        weights = check_sample_weight(sample_weight, len(X))
+        if missing:
+            complete = ~np.isnan(X).any(axis=1)
+            if reset and len(lost := np.setdiff1d(y, y[complete])):
+                raise ValueError(
+                    f"No training row of the classes {lost.tolist()!r} is complete. Impute some, "
+                    "or leave out the features that they lack."
+                )
+            X, y = X[complete], y[complete]
+            weights = None if weights is None else weights[complete]
+        if weights is not None and not weights.all():
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        return X, y, weights
 
     def _class_moments(self, X, codes, weights, n_classes=None):
         c = len(self.classes_) if n_classes is None else n_classes

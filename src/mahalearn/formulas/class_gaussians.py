@@ -20,21 +20,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .linalg import eigh, rank_tolerance, rounding_variance, zero_negligible
+from .linalg import eigh, rank_tolerance, rounding_variance, row_sq_norms, zero_negligible
 from .moments import covariance_diagonal, pooled_covariance, total_covariance
 
 
 class ClassGaussians(NamedTuple):
     """c Gaussians with covariances of their own, or (first axis 1) a common one.
 
-    With k = c or 1: covariances (k, d, d) or variances (k, d) after the rank rule; whiteners
-    (k, d, r) or (k, d), such that z = (x − μ)W has unit covariance; log_dets (k,); ranks (k,) of
-    the covariances as given; n_directions, the number r of directions that are not ignored.
+    With k = c or 1: covariances (k, d, d) or variances (k, d) after the rank rule; factors F
+    (k, d, r) with Σ = FFᵀ (None if diagonal); whiteners A (k, d, r) or (k, d), such that
+    z = (x − μ)A has unit covariance; log_dets (k,); ranks (k,) of the covariances as given;
+    n_directions, the number r of directions that are not ignored.
     """
 
     means: np.ndarray
     shares: np.ndarray
     covariances: np.ndarray
+    factors: np.ndarray | None
     whiteners: np.ndarray
     log_dets: np.ndarray
     ranks: np.ndarray
@@ -105,7 +107,7 @@ def _diagonal(means, variances, shares):
     safe = np.where(kept, filled, 1.0)
     whiteners = np.where(kept, 1 / np.sqrt(safe), 0.0)
     log_dets = np.log(safe).sum(axis=1)
-    return ClassGaussians(means, shares, filled, whiteners, log_dets, ranks, int(kept.sum()))
+    return ClassGaussians(means, shares, filled, None, whiteners, log_dets, ranks, int(kept.sum()))
 
 
 def _full(means, covariances, shares):
@@ -119,13 +121,14 @@ def _full(means, covariances, shares):
     if not (spectrum.values > 0).all():
         basis = spectrum.vectors[:, spectrum.values > 0]
     fill = _in_basis(pooled, unit, basis)
-    whiteners, filled, log_dets, ranks = [], [], [], []
+    whiteners, factors, filled, log_dets, ranks = [], [], [], [], []
     for covariance in covariances:
         A, F, log_det, rank = _factor(_in_basis(covariance, unit, basis), fill, floor)
         if basis is not None:
             A, F = basis @ A, basis @ F
         F *= unit[:, None]
         whiteners.append(A / unit[:, None])
+        factors.append(F)
         # What has full rank is kept to the last bit.
         filled.append(covariance if rank == len(unit) else F @ F.T)
         log_dets.append(log_det + 2 * np.log(unit).sum())
@@ -134,6 +137,7 @@ def _full(means, covariances, shares):
         means,
         shares,
         np.array(filled),
+        np.array(factors),
         np.array(whiteners),
         np.array(log_dets),
         np.array(ranks),
@@ -170,15 +174,15 @@ def zca_cor_whiteners(gaussians):
     coordinate closest to its standardised feature; it does not depend on the units or the order of
     the features, and for a diagonal Σ it is the standardisation itself (D, (7)).
 
-    W is a rotation of any other whitener A: with F = ΣA, the polar factor O of V^{-1/2}F = P^{1/2}O
-    gives W = AOᵀ, without dividing by a small eigenvalue once more.
+    W is a rotation of any other whitener A: with Σ = FFᵀ and F = ΣA, the polar factor O of
+    V^{-1/2}F = P^{1/2}O gives W = AOᵀ, without dividing by a small eigenvalue once more.
     """
     if gaussians.diagonal:
         return gaussians.whiteners
     out = np.empty_like(gaussians.covariances)
-    for j, (covariance, A) in enumerate(zip(gaussians.covariances, gaussians.whiteners)):
-        variances = np.diagonal(covariance)
+    for j, (F, A) in enumerate(zip(gaussians.factors, gaussians.whiteners)):
+        variances = row_sq_norms(F)
         root = np.sqrt(np.where(variances > 0, variances, np.inf))
-        U, _, Vt = np.linalg.svd((covariance @ A) / root[:, None], full_matrices=False)
+        U, _, Vt = np.linalg.svd(F / root[:, None], full_matrices=False)
         out[j] = A @ (U @ Vt).T
     return out

@@ -73,7 +73,7 @@ def difference_weights(Z, power=0.5):
     >>> import numpy as np
     >>> from mahalearn import difference_weights
     >>> difference_weights(np.array([[[1.0, 2.0, 9.0]]])).rank_weights.round(2)
-    array([1.41, 0.87, 0.72])
+    array([1.43, 0.95, 0.62])
     """
     Z = _check_distances(Z)
     return DifferenceWeights(descent_weights(difference_weighted(np.sort(Z, axis=-1)), power))
