@@ -55,6 +55,17 @@ def check_classes(y):
     return classes, codes
 
 
+def known_codes(y, classes):
+    """Class index of each label, all of which must be among the classes (sorted)."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    unknown = classes[codes] != y
+    if np.any(unknown):
+        raise ValueError(
+            f"y has labels that are not among the classes: {np.unique(y[unknown]).tolist()!r}."
+        )
+    return codes
+
+
 def check_sample_weight(sample_weight, n_samples):
     """Weights of samples, nonnegative and not all 0; None where none are given."""
     if sample_weight is None:

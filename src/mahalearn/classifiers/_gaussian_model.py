@@ -8,6 +8,7 @@ from .._training import row_chunks
 from ..formulas.class_gaussians import ClassGaussians, zca_cor_whiteners
 from ..formulas.feature_weights import Weighting, rank_weights
 from ..formulas.mahalanobis import clip_to_finite, feature_sq_distances, sq_distances
+from ..formulas.workspace import Workspace
 
 # Doubles of a chunk: about what a processor's second-level cache holds.
 _CACHE_DOUBLES = 2**17
@@ -20,23 +21,24 @@ class GaussianModel(NamedTuple):
     weighting: Weighting | None
     whiteners: np.ndarray | None
 
-    def feature_chunks(self, X):
+    def feature_chunks(self, X, workspace):
         """Chunks of rows and their distances per feature, which the caller may overwrite."""
         n_classes, n_features = self.gaussians.means.shape
         # Per row: Z, what the difference weights make of it twice over, and the whitened row.
         row_doubles = (3 * n_classes + 2) * n_features
         for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
-            yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners)
+            yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners, workspace)
 
     def sq_distances(self, X):
         """(Weighted) squared distances (m, c) of complete rows."""
         out = np.empty((len(X), len(self.gaussians.means)))
+        workspace = Workspace()
         if self.weighting is None:
             for rows in row_chunks(len(X), 2 * max(1, X.shape[1]), _CACHE_DOUBLES):
-                out[rows] = sq_distances(X[rows], self.gaussians)
+                out[rows] = sq_distances(X[rows], self.gaussians, workspace)
         else:
-            for rows, Z in self.feature_chunks(X):
-                out[rows] = self.weighting.sq_distances(Z)
+            for rows, Z in self.feature_chunks(X, workspace):
+                out[rows] = self.weighting.sq_distances(Z, workspace)
         return out
 
     def evaluate(self, X, *, missing):
@@ -67,8 +69,9 @@ class GaussianModel(NamedTuple):
     def training_ranks(self, X):
         """Rank weights of X as a batch."""
         total = np.zeros(self.gaussians.means.shape[1])
-        for _, Z in self.feature_chunks(clip_to_finite(X, self.gaussians)):
-            total += self.weighting.sorted_distances(Z).sum(axis=(0, 1))
+        workspace = Workspace()
+        for _, Z in self.feature_chunks(clip_to_finite(X, self.gaussians), workspace):
+            total += self.weighting.sorted_distances(Z, workspace).sum(axis=(0, 1))
         return rank_weights(total / (len(X) * len(self.gaussians.means)), self.weighting.power)
 
 

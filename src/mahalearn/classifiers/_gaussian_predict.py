@@ -7,6 +7,7 @@ from sklearn.utils.validation import validate_data
 from .._base import ScoreClassifierMixin
 from ..formulas.class_gaussians import zca_cor_whiteners
 from ..formulas.mahalanobis import clip_to_finite, feature_sq_distances
+from ..formulas.workspace import Workspace
 
 
 class GaussianPredictionMixin(ScoreClassifierMixin):
@@ -112,7 +113,7 @@ class GaussianPredictionMixin(ScoreClassifierMixin):
         fitted, X = self._check_query(X, allow_nan=False)
         gaussians = fitted.model.gaussians
         X = clip_to_finite(X, gaussians)
-        Z = feature_sq_distances(X, gaussians, zca_cor_whiteners(gaussians))
+        Z = feature_sq_distances(X, gaussians, zca_cor_whiteners(gaussians), Workspace())
         return fitted.all_classes(Z, np.inf)
 
     def predict_log_proba(self, X):

@@ -2,12 +2,23 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from .._validation import check_choice, check_classes, check_priors, check_sample_weight
-from ..formulas.moments import class_moments, merge_moments
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_priors,
+    check_sample_weight,
+    known_codes,
+)
+from ..formulas.moments import add_rows, class_moments, no_moments
 from ._gaussian_fit import (
     COVARIANCES,
     check_parameters,
@@ -20,6 +31,9 @@ from ._gaussian_fit import (
 )
 from ._gaussian_model import gaussian_model
 from ._gaussian_predict import GaussianPredictionMixin
+
+# The largest value in training rows: sums of squares of many of them stay finite.
+_LARGEST = 1e140
 
 
 def _needs_rows(estimator):
@@ -241,7 +255,9 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         X, y, weights = self._check_training(X, y, sample_weight)
         self.classes_, codes = check_classes(y)
         weighting = check_weighting(self.feature_weights, self.weight_power, X.shape[1])
-        self._moments = self._class_moments(X, codes, weights)
+        self._moments = class_moments(
+            X, codes, len(self.classes_), weights, diagonal=self._kind != "full"
+        )
         covariances = None
         if self.covariance_estimator is not None or isinstance(self.shrinkage, str):
             covariances = covariances_of_rows(
@@ -288,23 +304,20 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
                 "start with partial_fit on an unfitted one."
             )
         self._check_options()
-        X, y, weights = self._check_training(X, y, sample_weight, reset=first)
-        check_classification_targets(y)
-        if classes is not None:
+        if first:
             classes, _ = check_classes(classes)
-            if not first and not np.array_equal(classes, self.classes_):
-                raise ValueError(
-                    f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
-                )
-        else:
+        elif classes is None or np.array_equal(np.unique(classes), self.classes_):
             classes = self.classes_
-        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        unknown = classes[codes] != y
-        if unknown.any():
-            raise ValueError(f"y has labels that are not in classes: {np.unique(y[unknown])!r}.")
-        added = self._class_moments(X, codes, weights, n_classes=len(classes))
-        self._moments = added if first else merge_moments(self._moments, added)
-        self.classes_ = classes
+        else:
+            raise ValueError(
+                f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
+            )
+        X, y, weights = self._check_training(X, y, sample_weight, reset=first)
+        codes = known_codes(y, classes)
+        if first:
+            self._moments = no_moments(len(classes), X.shape[1], diagonal=self._kind != "full")
+            self.classes_ = classes
+        add_rows(self._moments, X, codes, weights)
         self._fitted = None  # made when it is needed: chunks cost no decomposition
         return self
 
@@ -312,7 +325,12 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         """Rows that count: complete, and with a positive weight."""
         missing = self.missing == "ignore"
         finite = "allow-nan" if missing else True
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+        if reset:
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
+        else:  # the classes are known, and y is checked against them
+            X = self._check_more_rows(X, finite)
+            y = y if isinstance(y, np.ndarray) and y.ndim == 1 else column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
         reason = _needs_rows(self)
         if sample_weight is not None and reason:
             raise TypeError(f"sample_weight cannot be used: {reason}.")
@@ -328,18 +346,19 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
             weights = None if weights is None else weights[complete]
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        if max(X.max(initial=0), -X.min(initial=0)) > _LARGEST:
+            raise ValueError(
+                f"X holds values beyond {_LARGEST:g}, whose squares overflow. Rescale the features."
+            )
         return X, y, weights
 
-    def _class_moments(self, X, codes, weights, n_classes=None):
-        c = len(self.classes_) if n_classes is None else n_classes
-        diagonal = self._kind != "full"
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments = class_moments(X, codes, c, weights, diagonal=diagonal)
-        if not np.isfinite(moments.scatter).all():
-            raise ValueError(
-                "X holds values whose squares overflow (beyond about 1e150). Rescale the features."
-            )
-        return moments
+    def _check_more_rows(self, X, finite):
+        """Like validate_data, which would take as long as the sums over a small chunk of rows."""
+        plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X) > 0
+        if not plain or X.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
+            return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+        assert_all_finite(X, allow_nan=finite == "allow-nan", estimator_name=type(self).__name__)
+        return X
 
     def _from_moments(self, covariances=None, weighting=None):
         seen = self._moments.count > 0

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .workspace import Workspace
+
 
 class DifferenceWeights(NamedTuple):
     """Rank weights (N,) for distances that the difference weights have been applied to.
@@ -114,16 +116,18 @@ def _inverse_power(Z_sum, smallest, power, total):
     return weights
 
 
-def difference_weighted(Z_sorted):
+def difference_weighted(Z_sorted, workspace=None):
     """w[c]·Z[c] with w[c] ∝ 1/Σ_a |Z[c] − Z[a]| and Σw = N (D, (12), (13)), any number of axes.
 
     For sorted values the sum of the differences is (2r − N)z_r + S_N − 2S_r with the prefix sums S.
     They are taken from z − z_1, of which every sum is at least the range z_N − z_1: no cancellation
-    hurts. Equal values get equal weights.
+    hurts. Equal values get equal weights. The result stands in the workspace.
     """
+    workspace = workspace or Workspace()
     N = Z_sorted.shape[-1]
-    z = Z_sorted - Z_sorted[..., :1]
-    prefix = np.cumsum(z, axis=-1)
+    z = workspace.array("shifted", *Z_sorted.shape)
+    np.subtract(Z_sorted, Z_sorted[..., :1], out=z)
+    prefix = np.cumsum(z, axis=-1, out=workspace.array("prefix", *Z_sorted.shape))
     total = prefix[..., -1:].copy()
     z *= 2 * np.arange(1, N + 1) - N
     prefix *= -2
@@ -147,17 +151,17 @@ class Weighting(NamedTuple):
     power: float
     ranks: np.ndarray | None = None
 
-    def sorted_distances(self, Z):
+    def sorted_distances(self, Z, workspace=None):
         """Z̄ of the descent step, sorted ascending; Z is overwritten."""
         Z.sort(axis=-1)
         if self.difference:
-            Z = difference_weighted(Z)
+            Z = difference_weighted(Z, workspace)
             Z.sort(axis=-1)
         return Z
 
-    def sq_distances(self, Z):
+    def sq_distances(self, Z, workspace=None):
         """Weighted squared distances (m, c), D (8), of Z (m, c, N), which is overwritten."""
-        Z = self.sorted_distances(Z)
+        Z = self.sorted_distances(Z, workspace)
         if self.ranks is not None:
             return Z @ resampled(self.ranks, Z.shape[-1])
         weights = rank_weights(np.einsum("icr->ir", Z) / Z.shape[1], self.power)

@@ -18,20 +18,20 @@ def clip_to_finite(X, gaussians):
     return X
 
 
-def whitened(X, gaussians, whiteners):
+def whitened(X, gaussians, whiteners, workspace):
     """z = (x − μ_j)W_j for each class in turn: arrays (m, r) that the caller may overwrite.
 
     Each is valid only until the next is asked for.
     """
     means = gaussians.means
-    buffer = np.empty_like(X)
+    buffer = workspace.array("centred", *X.shape)
     if gaussians.diagonal:
         for j, mean in enumerate(means):
             np.subtract(X, mean, out=buffer)
             buffer *= whiteners[j if len(whiteners) > 1 else 0]
             yield buffer
         return
-    out = np.empty((len(X), whiteners.shape[2]))
+    out = workspace.array("whitened", len(X), whiteners.shape[2])
     if len(whiteners) > 1:
         for mean, W in zip(means, whiteners):
             yield np.matmul(np.subtract(X, mean, out=buffer), W, out=out)
@@ -43,17 +43,20 @@ def whitened(X, gaussians, whiteners):
         yield np.subtract(common, mean, out=out)
 
 
-def sq_distances(X, gaussians):
+def sq_distances(X, gaussians, workspace):
     """d² (m, c) of rows to classes."""
     out = np.empty((len(X), len(gaussians.means)))
-    for j, z in enumerate(whitened(X, gaussians, gaussians.whiteners)):
+    for j, z in enumerate(whitened(X, gaussians, gaussians.whiteners, workspace)):
         out[:, j] = row_sq_norms(z)
     return out
 
 
-def feature_sq_distances(X, gaussians, whiteners):
-    """Z (m, c, d): squared distances per whitened feature (D, (7)); they sum to d²."""
-    Z = np.empty((len(X), *gaussians.means.shape))
-    for j, z in enumerate(whitened(X, gaussians, whiteners)):
+def feature_sq_distances(X, gaussians, whiteners, workspace):
+    """Z (m, c, d): squared distances per whitened feature (D, (7)); they sum to d².
+
+    It stands in the workspace.
+    """
+    Z = workspace.array("per feature", len(X), *gaussians.means.shape)
+    for j, z in enumerate(whitened(X, gaussians, whiteners, workspace)):
         np.multiply(z, z, out=Z[:, j])
     return Z

@@ -16,8 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Rows whose scatter is accumulated at a time: a block stays in the cache.
-_BLOCK = 4096
+from .workspace import Workspace
+
+# Doubles of the rows whose scatter is accumulated at a time: a block stays in the cache.
+_BLOCK_DOUBLES = 2**16
+# How much the rows so far must weigh, beside those to add, for their mean to be the origin.
+_FAIR_SHARE = 0.25
 
 
 class Moments(NamedTuple):
@@ -46,21 +50,26 @@ def moments(X, weights=None, *, diagonal=False):
     """
     origin = X[0].copy()
     X -= origin
-    if weights is None:
-        count = float(len(X))
-        mean = X.sum(axis=0) / count
-        X -= mean
-    else:
-        count = weights.sum()
-        mean = weights @ X / count
-        X -= mean
+    count = float(len(X)) if weights is None else weights.sum()
+    mean = _weighted_sum(X, weights) / count
+    X -= mean
+    return Moments(np.asarray(count), origin + mean, _sum_of_squares(X, weights, diagonal))
+
+
+def _weighted_sum(X, weights):
+    return (np.ones(len(X)) if weights is None else weights) @ X
+
+
+def _sum_of_squares(X, weights, diagonal):
+    """Σ w xxᵀ, or its diagonal; X may be overwritten."""
+    if weights is not None:
         X *= np.sqrt(weights)[:, None]
-    return Moments(count, origin + mean, np.einsum("ij,ij->j", X, X) if diagonal else X.T @ X)
+    return np.einsum("ij,ij->j", X, X) if diagonal else X.T @ X
 
 
 def merge_moments(a, b):
-    """Moments of the union, class by class."""
-    count = np.asarray(a.count + b.count)
+    """Moments of the union, class by class, by Chan's update."""
+    count = a.count + b.count
     share = b.count / np.where(count > 0, count, 1.0)
     delta = b.mean - a.mean
     mean = a.mean + share[..., None] * delta
@@ -74,16 +83,48 @@ def merge_moments(a, b):
 def class_moments(X, codes, n_classes, weights=None, *, diagonal=False):
     """Moments of each class: X (n, d), codes (n,) the class index of each row, weights (n,)."""
     out = no_moments(n_classes, X.shape[1], diagonal=diagonal)
-    for j in range(n_classes):
-        members = np.flatnonzero(codes == j)
-        parts = [members[i : i + _BLOCK] for i in range(0, len(members), _BLOCK)]
-        found = None
-        for rows in parts:
-            part = moments(X[rows], None if weights is None else weights[rows], diagonal=diagonal)
-            found = part if found is None else merge_moments(found, part)
-        if found is not None:
-            out.count[j], out.mean[j], out.scatter[j] = found
+    add_rows(out, X, codes, weights)
     return out
+
+
+def add_rows(to, X, codes, weights=None):
+    """Merge rows, with positive weights (n,), into the moments `to` of their classes, in place."""
+    n_features = X.shape[1]
+    block = max(64, _BLOCK_DOUBLES // n_features)
+    workspace = Workspace()
+    for j in range(len(to.count)):
+        of_class = Moments(*(part[j, ...] for part in to))
+        members = np.flatnonzero(codes == j)
+        for start in range(0, len(members), block):
+            rows = members[start : start + block]
+            part = workspace.array("rows", len(rows), n_features)
+            # With mode="raise" numpy would copy once more.
+            X.take(rows, axis=0, mode="clip", out=part)
+            _add_block(of_class, part, None if weights is None else weights[rows])
+
+
+def _add_block(to, X, weights):
+    """Merge the rows of X, which is overwritten, into the moments of one class, in place.
+
+    About any origin o, with s = Σw(x − o): m = o + s/n and S = Σw(x − o)(x − o)ᵀ − ssᵀ/n. The mean
+    of what is there already is a good origin while it stands for a fair share of the union;
+    otherwise the new rows get a mean of their own. Either way a constant column keeps a scatter of
+    exactly 0.
+    """
+    diagonal = to.scatter.ndim == 1
+    added = len(X) if weights is None else weights.sum()
+    if to.count < _FAIR_SHARE * added:
+        merged = merge_moments(to, moments(X, weights, diagonal=diagonal))
+        to.count[...], to.mean[...], to.scatter[...] = merged
+        return
+    X -= to.mean
+    s = _weighted_sum(X, weights)
+    step = s / (to.count + added)
+    squares = _sum_of_squares(X, weights, diagonal)
+    squares -= s * step if diagonal else s[:, None] * step
+    np.add(to.scatter, squares, out=to.scatter)
+    np.add(to.mean, step, out=to.mean)
+    np.add(to.count, added, out=to.count)
 
 
 def class_shares(moments):
