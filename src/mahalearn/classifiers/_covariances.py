@@ -32,7 +32,7 @@ def estimated_covariances(estimator, X, codes, classes):
         )
     d = X.shape[1]
     out = np.empty((len(classes), d, d))
-    for j, label in enumerate(classes):
+    for j, label in enumerate(classes.tolist()):
         rows = X[codes == j]
         try:
             found = np.asarray(clone(estimator).fit(rows).covariance_, dtype=float)

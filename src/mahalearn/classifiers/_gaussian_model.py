@@ -24,8 +24,8 @@ class GaussianModel(NamedTuple):
     def feature_chunks(self, X, workspace):
         """Chunks of rows and their distances per feature, which the caller may overwrite."""
         n_classes, n_features = self.gaussians.means.shape
-        # Per row: Z, what the difference weights make of it twice over, and the whitened row.
-        row_doubles = (3 * n_classes + 2) * n_features
+        # Per row: Z, two arrays like it for the difference weights, the row whitened and weights.
+        row_doubles = (3 * n_classes + 8) * n_features
         for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
             yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners, workspace)
 

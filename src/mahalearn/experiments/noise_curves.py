@@ -13,7 +13,7 @@ from ..formulas.feature_weights import descent_weights, difference_weights
 
 NOISE_LEVELS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 MISSING = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-# Figure -> what disturbs the features, and how many of them (None: the figure's axis, or all).
+# Figure -> what disturbs the features, and how many of them (None: that is the figure's axis).
 FIGURES = {
     1: ("missing", None),
     2: ("noise", 1),

@@ -112,42 +112,39 @@ def _diagonal(means, variances, shares):
 
 def _full(means, covariances, shares):
     covariances, pooled, total, scale2 = _pooled_and_total(means, covariances, shares)
-    unit = np.sqrt(np.where(scale2 > 0, scale2, 1.0))
-    alive = scale2 > 0
-    total = np.where(alive[:, None] & alive, total / np.outer(unit, unit), 0.0)
-    spectrum = eigh(total)
+    alive = np.flatnonzero(scale2)
+    unit = np.sqrt(scale2[alive])
+    spectrum = eigh(_in_units(total, alive, unit))
     floor = rank_tolerance(spectrum.values.max(initial=0.0), len(unit))
     basis = None  # stands for the identity
     if not (spectrum.values > 0).all():
         basis = spectrum.vectors[:, spectrum.values > 0]
-    fill = _in_basis(pooled, unit, basis)
-    whiteners, factors, filled, log_dets, ranks = [], [], [], [], []
-    for covariance in covariances:
-        A, F, log_det, rank = _factor(_in_basis(covariance, unit, basis), fill, floor)
+    r = len(unit) if basis is None else basis.shape[1]
+    fill = _in_basis(_in_units(pooled, alive, unit), basis)
+    k, d = len(covariances), means.shape[1]
+    # Constant features keep rows of zeros.
+    whiteners, factors, filled = np.zeros((k, d, r)), np.zeros((k, d, r)), np.empty((k, d, d))
+    log_dets, ranks = np.empty(k), np.empty(k, dtype=int)
+    for j, covariance in enumerate(covariances):
+        own = _in_basis(_in_units(covariance, alive, unit), basis)
+        A, F, log_det, ranks[j] = _factor(own, fill, floor)
         if basis is not None:
             A, F = basis @ A, basis @ F
-        F *= unit[:, None]
-        whiteners.append(A / unit[:, None])
-        factors.append(F)
+        whiteners[j, alive] = A / unit[:, None]
+        factors[j, alive] = F * unit[:, None]
         # What has full rank is kept to the last bit.
-        filled.append(covariance if rank == len(unit) else F @ F.T)
-        log_dets.append(log_det + 2 * np.log(unit).sum())
-        ranks.append(rank)
-    return ClassGaussians(
-        means,
-        shares,
-        np.array(filled),
-        np.array(factors),
-        np.array(whiteners),
-        np.array(log_dets),
-        np.array(ranks),
-        whiteners[0].shape[1],
-    )
+        filled[j] = covariance if ranks[j] == d else factors[j] @ factors[j].T
+        log_dets[j] = log_det + 2 * np.log(unit).sum()
+    return ClassGaussians(means, shares, filled, factors, whiteners, log_dets, ranks, r)
 
 
-def _in_basis(covariance, unit, basis):
-    relative = covariance / np.outer(unit, unit)
-    return relative if basis is None else basis.T @ relative @ basis
+def _in_units(covariance, features, unit):
+    """Covariance of some features, measured in units of their own."""
+    return covariance[np.ix_(features, features)] / np.outer(unit, unit)
+
+
+def _in_basis(covariance, basis):
+    return covariance if basis is None else basis.T @ covariance @ basis
 
 
 def _factor(covariance, fill, floor):
@@ -179,10 +176,11 @@ def zca_cor_whiteners(gaussians):
     """
     if gaussians.diagonal:
         return gaussians.whiteners
-    out = np.empty_like(gaussians.covariances)
+    out = np.zeros_like(gaussians.covariances)
     for j, (F, A) in enumerate(zip(gaussians.factors, gaussians.whiteners)):
         variances = row_sq_norms(F)
-        root = np.sqrt(np.where(variances > 0, variances, np.inf))
-        U, _, Vt = np.linalg.svd(F / root[:, None], full_matrices=False)
-        out[j] = A @ (U @ Vt).T
+        # A constant feature's coordinate is exactly 0: it has no part in the rotation.
+        alive = np.flatnonzero(variances)
+        U, _, Vt = np.linalg.svd(F[alive] / np.sqrt(variances[alive])[:, None], full_matrices=False)
+        out[j][:, alive] = A @ (U @ Vt).T
     return out
