@@ -31,10 +31,12 @@ class GaussianModel(NamedTuple):
 
     def sq_distances(self, X):
         """(Weighted) squared distances (m, c) of complete rows."""
-        out = np.empty((len(X), len(self.gaussians.means)))
+        out = np.zeros((len(X), len(self.gaussians.means)))
         workspace = Workspace()
+        if X.shape[1] == 0:  # a row without features is nowhere
+            return out
         if self.weighting is None:
-            for rows in row_chunks(len(X), 2 * max(1, X.shape[1]), _CACHE_DOUBLES):
+            for rows in row_chunks(len(X), 2 * X.shape[1], _CACHE_DOUBLES):
                 out[rows] = sq_distances(X[rows], self.gaussians, workspace)
         else:
             for rows, Z in self.feature_chunks(X, workspace):
