@@ -10,8 +10,8 @@ from ..formulas.feature_weights import Weighting, rank_weights
 from ..formulas.mahalanobis import clip_to_finite, feature_sq_distances, sq_distances
 from ..formulas.workspace import Workspace
 
-# Doubles of a chunk: about what a processor's second-level cache holds.
-_CACHE_DOUBLES = 2**17
+# Doubles of a chunk: small enough for a processor's cache, large enough to outweigh the calls.
+_CACHE_DOUBLES = 2**18
 
 
 class GaussianModel(NamedTuple):
@@ -25,7 +25,8 @@ class GaussianModel(NamedTuple):
         """Chunks of rows and their distances per feature, which the caller may overwrite."""
         n_classes, n_features = self.gaussians.means.shape
         # Per row: Z, two arrays like it for the difference weights, the row whitened and weights.
-        row_doubles = (3 * n_classes + 8) * n_features
+        arrays = 3 if self.weighting.difference else 1
+        row_doubles = (arrays * n_classes + 8) * n_features
         for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
             yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners, workspace)
 
@@ -36,7 +37,9 @@ class GaussianModel(NamedTuple):
         if X.shape[1] == 0:  # a row without features is nowhere
             return out
         if self.weighting is None:
-            for rows in row_chunks(len(X), 2 * X.shape[1], _CACHE_DOUBLES):
+            # Per row: the row centred, the row whitened, its distances and norms.
+            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 4
+            for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
                 out[rows] = sq_distances(X[rows], self.gaussians, workspace)
         else:
             for rows, Z in self.feature_chunks(X, workspace):

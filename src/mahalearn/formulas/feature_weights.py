@@ -109,8 +109,8 @@ def rank_weights(Z_sum, power):
 
 
 def _inverse_power(Z_sum, smallest, power, total):
-    ratio = smallest / Z_sum  # at most 1: nothing overflows
-    weights = np.sqrt(ratio) if power == 0.5 else ratio**power
+    weights = smallest / Z_sum  # at most 1: nothing overflows
+    weights = np.sqrt(weights, out=weights) if power == 0.5 else weights**power
     scale = weights.sum(axis=-1, keepdims=True)
     weights *= total / np.where(scale > 0, scale, 1.0)
     return weights
@@ -129,7 +129,7 @@ def difference_weighted(Z_sorted, workspace=None):
     np.subtract(Z_sorted, Z_sorted[..., :1], out=z)
     prefix = np.cumsum(z, axis=-1, out=workspace.array("prefix", *Z_sorted.shape))
     total = prefix[..., -1:].copy()
-    z *= 2 * np.arange(1, N + 1) - N
+    z *= 2.0 * np.arange(1, N + 1) - N
     prefix *= -2
     prefix += z
     prefix += total  # now the sums of the differences
@@ -164,7 +164,8 @@ class Weighting(NamedTuple):
         Z = self.sorted_distances(Z, workspace)
         if self.ranks is not None:
             return Z @ resampled(self.ranks, Z.shape[-1])
-        weights = rank_weights(np.einsum("icr->ir", Z) / Z.shape[1], self.power)
+        # The weights of the sum over classes are those of the mean.
+        weights = rank_weights(Z.sum(axis=1), self.power)
         return np.einsum("icr,ir->ic", Z, weights)
 
 

@@ -10,12 +10,11 @@ _LARGEST = 1e140
 
 def clip_to_finite(X, gaussians):
     """X, its values cut where a squared distance would overflow; NaN stays."""
-    W = np.abs(gaussians.whiteners)
-    gain = max(1.0, W.sum(axis=1).max(initial=0.0) if W.ndim == 3 else W.max(initial=0.0))
-    limit = _LARGEST / gain
-    if X.size and max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)) > limit:
-        return np.clip(X, -limit, limit)
-    return X
+    W = gaussians.whiteners
+    # |(x − μ)W| is at most the length of x − μ times the norm of W.
+    limit = _LARGEST / max(1.0, np.sqrt(X.shape[1]) * np.linalg.norm(W.ravel()))
+    within = X.max(initial=0.0) <= limit and X.min(initial=0.0) >= -limit  # False with NaN
+    return X if within else np.clip(X, -limit, limit)
 
 
 def whitened(X, gaussians, whiteners, workspace):
@@ -54,9 +53,10 @@ def sq_distances(X, gaussians, workspace):
 def feature_sq_distances(X, gaussians, whiteners, workspace):
     """Z (m, c, d): squared distances per whitened feature (D, (7)); they sum to d².
 
-    It stands in the workspace.
+    It stands in the workspace, class by class, which is faster to write and to sum.
     """
-    Z = workspace.array("per feature", len(X), *gaussians.means.shape)
+    n_classes, n_features = gaussians.means.shape
+    Z = workspace.array("per feature", n_classes, len(X), n_features)
     for j, z in enumerate(whitened(X, gaussians, whiteners, workspace)):
-        np.multiply(z, z, out=Z[:, j])
-    return Z
+        np.multiply(z, z, out=Z[j])
+    return Z.transpose(1, 0, 2)
