@@ -18,6 +18,7 @@ from .._validation import (
     check_sample_weight,
     known_codes,
 )
+from ..formulas.mahalanobis import LARGEST
 from ..formulas.moments import add_rows, class_moments, no_moments
 from ._gaussian_fit import (
     COVARIANCES,
@@ -31,9 +32,6 @@ from ._gaussian_fit import (
 )
 from ._gaussian_model import gaussian_model
 from ._gaussian_predict import GaussianPredictionMixin
-
-# The largest value in training rows: sums of squares of many of them stay finite.
-_LARGEST = 1e140
 
 
 def _needs_rows(estimator):
@@ -229,6 +227,8 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         self._kind = check_choice(self.covariance, "covariance", COVARIANCES)
         check_choice(self.missing, "missing", ("raise", "ignore"))
         check_choice(self.weights_from, "weights_from", ("sample", "train"))
+        if not isinstance(self.pooled, (bool, np.bool_)):
+            raise ValueError(f"pooled must be True or False; got {self.pooled!r}.")
         shrinkage = check_shrinkage(self.shrinkage)
         if shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError("Give shrinkage or covariance_estimator, not both.")
@@ -346,9 +346,9 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
             weights = None if weights is None else weights[complete]
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        if max(X.max(initial=0), -X.min(initial=0)) > _LARGEST:
+        if max(X.max(initial=0), -X.min(initial=0)) > LARGEST:
             raise ValueError(
-                f"X holds values beyond {_LARGEST:g}, whose squares overflow. Rescale the features."
+                f"X holds values beyond {LARGEST:g}, whose squares overflow. Rescale the features."
             )
         return X, y, weights
 
