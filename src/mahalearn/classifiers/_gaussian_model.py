@@ -38,7 +38,7 @@ class GaussianModel(NamedTuple):
             return out
         if self.weighting is None:
             # Per row: the row centred, the row whitened, its distances and norms.
-            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 4
+            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 8
             for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
                 out[rows] = sq_distances(X[rows], self.gaussians, workspace)
         else:
