@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from ._mahalanobis_kernel import MahalanobisKernel as MahalanobisKernel  # one of the library's
-from ._validation import check_choice, check_positive, check_square, check_symmetric
+from ._validation import check_choice, check_positive, check_real, check_square, check_symmetric
 from .measures.base import Measure
 from .measures.table import MEASURES, as_measure
 
@@ -123,16 +123,26 @@ class _FunctionKernel:
         return self.function(X, Y, **self.params)
 
 
+def check_kernel_name(kernel):
+    """A kernel's name as the tables spell it."""
+    return check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES))
+
+
+def is_precomputed(kernel):
+    """Whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel.lower() == "precomputed"
+
+
 def takes_vectors(kernel):
     """Whether the kernel wants numeric rows; False if it takes objects as they are."""
     if isinstance(kernel, str):
-        return kernel not in MEASURES
+        return check_kernel_name(kernel) not in MEASURES
     return getattr(kernel, "requires_vector_input", True)
 
 
 def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_params=None):
     """The kernel, ready for use on these training data; the given one is not touched."""
-    if isinstance(kernel, Measure) or (isinstance(kernel, str) and kernel in MEASURES):
+    if isinstance(kernel, Measure) or (isinstance(kernel, str) and not takes_vectors(kernel)):
         kernel = MeasureKernel(kernel)
     if isinstance(kernel, str):
         if kernel_params:
@@ -140,8 +150,9 @@ def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_pa
                 f"kernel_params belongs to a kernel that is a function; for kernel={kernel!r} use "
                 "gamma=, degree= and coef0=."
             )
-        name = check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES))
-        return NamedKernel(name, resolve_gamma(gamma, X), degree, coef0)
+        check_positive(degree, "degree")
+        check_real(coef0, "coef0")
+        return NamedKernel(check_kernel_name(kernel), resolve_gamma(gamma, X), degree, coef0)
     if not callable(kernel) or isinstance(kernel, type):
         raise ValueError(
             f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
@@ -359,7 +370,8 @@ class PrecomputedKernel:
 
     def _rows(self, X):
         X = np.asarray(X)
-        rows = X.reshape(-1).astype(np.intp, copy=False) if X.dtype.kind in "iuf" else None
+        with np.errstate(invalid="ignore"):  # NaN is no whole number, which the next test sees
+            rows = X.reshape(-1).astype(np.intp, copy=False) if X.dtype.kind in "iuf" else None
         n = len(self.K)
         if rows is None or X.size != len(X) or (rows != X.reshape(-1)).any():
             raise ValueError(

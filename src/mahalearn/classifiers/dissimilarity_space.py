@@ -13,6 +13,7 @@ from .._training import take
 from .._validation import check_count, refuse_fit_params
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
+from ..kernels import is_precomputed
 from .kernel_mahalanobis import KernelMahalanobisEstimator, KernelMahalanobisTransformer
 
 DISCRIMINANTS = ("fisher", "quadratic")
@@ -225,7 +226,7 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
         folds = StratifiedKFold(n_splits, shuffle=True, random_state=self.random_state)
         names = KernelMahalanobisTransformer().get_params(deep=False)
         model = KernelMahalanobisTransformer(**{name: getattr(self, name) for name in names})
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        precomputed = is_precomputed(self.kernel)
         with warnings.catch_warnings():
             # A class smaller than the number of folds is spread over as many as it has objects.
             warnings.filterwarnings("ignore", message="The least populated class")
