@@ -96,7 +96,13 @@ class ProximityDiagnosis:
     advice: tuple = field(default=())
 
     def rows(self):
-        """The table: pairs of a name and a text."""
+        """The table.
+
+        Returns
+        -------
+        rows : list of tuple
+            Pairs of a name and a text.
+        """
         self_name = "largest self-dissimilarity"
         if self.kind == "similarity":
             self_name = "spread of self-similarities"
