@@ -1,7 +1,7 @@
 """Rounding errors of RC+ and FK+ distances against 60-digit arithmetic.
 
-`python -m benchmarks.accuracy`: the reference evaluates the papers' formulas with mpmath on the same
-kernel matrix, so that only our rounding is measured, not that of the kernel.
+`python -m benchmarks.accuracy`: the reference evaluates the papers' formulas with mpmath on the
+same kernel matrix, so that only our rounding is measured, not that of the kernel.
 """
 
 import mpmath as mp
