@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Small matrices on several BLAS threads are slower than on one; pytest runs one process a core.
+# Small matrices on several BLAS threads are slower than on one, on a busy machine by far.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test lint benchmark test-oldest clean
@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/demo.py
+	$(ONE_THREAD) $(BIN)/python examples/demo.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -97,6 +97,18 @@ def test_linear_kernel_is_the_primal(seed, sigma2, n_features):
     assert_allclose(model.mahalanobis(Z), expected, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("n_features", [2, 15])
+def test_linear_ic_is_the_pseudo_inverse_of_the_covariance(n_features, rng):
+    X, Z = rng.normal(size=(20, n_features)), rng.normal(size=(5, n_features))
+    y = np.arange(20) % 2
+    model = KernelQuadraticDiscriminant("IC-", 1e-9, kernel="linear", offset=None).fit(X, y)
+    expected = []
+    for Xj in (X[y == 0], X[y == 1]):
+        inverse = np.linalg.pinv(np.cov(Xj.T, bias=True), rcond=1e-10, hermitian=True)
+        expected.append([(z - Xj.mean(axis=0)) @ inverse @ (z - Xj.mean(axis=0)) for z in Z])
+    assert_allclose(model.mahalanobis(Z), np.transpose(expected), rtol=1e-7)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_translation_of_the_feature_space_changes_nothing(variant, kind):

@@ -268,6 +268,13 @@ def test_degenerate_data_give_finite_answers(problem, variant, kernel):
         ({"priors": [0.2, 0.3, 0.5]}, "offset='map'"),
         ({"offset": "map", "priors": [0.5, 0.5]}, "3 positive numbers"),
         ({"offset": "map", "class_weight": "balanced"}, "priors"),
+        ({"variant": np.array(["RC+", "RC-"])}, "choose from 'IC\\+'"),
+        ({"class_weight": {0: -1.0}}, "none negative"),
+        ({"class_weight": {0: np.nan}}, "finite weight"),
+        ({"class_weight": dict.fromkeys(range(3), 0.0)}, "not all zero"),
+        ({"kernel": "poly", "degree": -1}, "degree must be a positive number; got -1"),
+        ({"kernel": "poly", "degree": "3"}, "degree must be a positive number"),
+        ({"kernel": "poly", "coef0": "1"}, "coef0 must be a finite number"),
         ({"kernel_params": {"s": 1}}, "gamma="),
         ({"kernel": lambda a, b: 1.0}, "MeasureKernel"),
         ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, "NaN"),
@@ -278,6 +285,36 @@ def test_wrong_parameters(params, message, data):
     X, y = data
     with pytest.raises(ValueError, match=message):
         KernelQuadraticDiscriminant(**params).fit(X, y)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_overflow_is_refused_not_returned(variant, data):
+    X, y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="overflow"):
+            KernelQuadraticDiscriminant(variant, kernel="linear").fit(X * 1e150, y)
+        model = KernelQuadraticDiscriminant(variant, kernel="linear", offset=None).fit(X, y)
+        with pytest.raises(ValueError, match="overflow"):
+            model.predict(X * 1e200)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_decision_function_is_the_documented_score(variant, kernel, data):
+    X, y = data
+    model = KernelQuadraticDiscriminant(variant, 0.1, kernel=kernel).fit(X, y)
+    expected = -model.mahalanobis(X) / 2 + model.offsets_
+    assert_allclose(model.decision_function(X), expected, rtol=1e-12)
+
+
+def test_names_are_taken_in_any_case(data):
+    X, y = data
+    K = X @ X.T
+    model = KernelQuadraticDiscriminant(kernel="Precomputed")
+    assert model.__sklearn_tags__().input_tags.pairwise
+    plain = KernelQuadraticDiscriminant(kernel="precomputed").fit(K, y)
+    assert_allclose(model.fit(K, y).decision_function(K), plain.decision_function(K))
 
 
 def test_wrong_data(data):

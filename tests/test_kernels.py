@@ -1,5 +1,7 @@
 """The kernel protocol."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -152,3 +154,26 @@ def test_is_psd_sees_what_the_eigenvalues_see(shift, rng):
     A = (A + A.T) / 2
     assert is_psd(A) == (eigh(A).values >= 0).all() == (shift >= 0)
     assert is_psd(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize(
+    "matrix", [None, "K.npy", np.full((3, 3), "a"), np.eye(3, dtype=complex)], ids=repr
+)
+def test_precomputed_kernel_wants_real_numbers(matrix):
+    with pytest.raises(ValueError, match="must hold real numbers"):
+        KernelQuadraticDiscriminant(kernel=PrecomputedKernel(matrix)).fit([0, 1, 2], [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "rows", [[0, 1, np.nan], [0, 1, 1.5], [True, False, True], ["0", "1", "2"]]
+)
+def test_precomputed_kernel_wants_row_numbers(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="row numbers into its matrix"):
+            KernelQuadraticDiscriminant(kernel=PrecomputedKernel(np.eye(3))).fit(rows, [0, 1, 1])
+
+
+def test_objects_need_labels():
+    with pytest.raises(ValueError, match="requires y"):
+        KernelQuadraticDiscriminant(kernel="Edit").fit(["a", "b"], None)

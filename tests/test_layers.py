@@ -12,7 +12,7 @@ ROOT = Path(mahalearn.__file__).parent
 LAYERS = [
     {"formulas"},
     {"_objects", "_progress", "_validation", "display", "results"},
-    {"_mahalanobis_kernel", "measures"},
+    {"_mahalanobis_kernel", "_precomputed_kernel", "measures"},
     {"datasets", "kernels"},
     {"_training"},
     {"_base"},

@@ -16,7 +16,7 @@ from ._validation import check_choice, check_classes, check_memory
 from .formulas.gram import negative_fraction, signature
 from .formulas.linalg import eigh
 from .formulas.spectrum import SPECTRA
-from .kernels import fit_kernel, takes_vectors
+from .kernels import fit_kernel, is_precomputed, takes_vectors
 
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
 
@@ -87,7 +87,7 @@ class KernelEstimator(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
     def _fit_training(self, X, y):
@@ -103,13 +103,17 @@ class KernelEstimator(BaseEstimator):
         else:
             X = check_objects(X)
             if labelled:
+                if y is None:
+                    raise ValueError(
+                        f"{type(self).__name__} requires y to be passed, but the target y is None."
+                    )
                 y = column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
         if labelled:
             self.classes_, codes = check_classes(y)
         else:
             y, codes = None, np.zeros(len(X), dtype=np.intp)
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        precomputed = is_precomputed(self.kernel)
         self.kernel_ = "precomputed" if precomputed else self._fit_kernel(X, y)
         training = TrainingKernel(X, codes, None if precomputed else self.kernel_)
         self._training = with_policy(training, self._policy)

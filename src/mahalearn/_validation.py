@@ -14,7 +14,7 @@ SYMMETRY_RTOL = 1e-5
 def check_choice(value, name, choices):
     """One of the names, whatever its case; returns it as the table spells it."""
     for choice in choices:
-        if value == choice or (
+        if value is choice or (
             isinstance(value, str) and isinstance(choice, str) and value.lower() == choice.lower()
         ):
             return choice
@@ -42,6 +42,27 @@ def check_priors(priors, n_classes):
             f"classes_; got {priors!r}."
         )
     return values / values.sum()
+
+
+def check_error_weights(weights, class_weight):
+    """Weights of the classes' errors: finite, none negative, not all zero."""
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(
+            "class_weight must hold a finite weight for each class, none negative and not all "
+            f"zero; got {class_weight!r}."
+        )
+    return weights
+
+
+def check_finite_distances(d2):
+    """Squared distances that are numbers; kernel values and `reg` can be too far apart for that."""
+    if not np.isfinite(d2).all():
+        raise ValueError(
+            "The squared distances overflow: the kernel values and the regularisation are too far "
+            "apart for floating point. Scale the kernel (or standardise the features), or choose "
+            "reg nearer to its values; reg_on='relative' measures reg in them."
+        )
+    return d2
 
 
 def check_classes(y):
@@ -99,7 +120,12 @@ def refuse_fit_params(estimator, params):
 
 
 def check_square(K, name="The precomputed matrix"):
-    """A square matrix."""
+    """A square matrix of real numbers."""
+    if K.dtype.kind not in "iufb":
+        raise ValueError(
+            f"{name} must hold real numbers, as an array (a sparse matrix: pass .toarray()); got "
+            f"{K.dtype} of shape {K.shape}."
+        )
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
             f"{name} must be square, every training object against every training object; "
@@ -175,12 +201,17 @@ def check_memory(n_doubles, what, remedy=_KERNEL_REMEDY):
         )
 
 
+def check_real(value, name, kind="finite"):
+    """A finite number."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not ok or not np.isfinite(value) or (kind == "positive" and value <= 0):
+        raise ValueError(f"{name} must be a {kind} number; got {value!r}.")
+    return float(value)
+
+
 def check_positive(value, name):
     """A positive finite number."""
-    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not ok or not np.isfinite(value) or value <= 0:
-        raise ValueError(f"{name} must be a positive number; got {value!r}.")
-    return float(value)
+    return check_real(value, name, "positive")
 
 
 def check_count(value, name, at_most=None):

@@ -7,6 +7,8 @@ import numpy as np
 
 from .formulas.gram import negative_fraction, signature
 
+__all__ = ["DissimilaritySpaceDisplay", "SpectrumDisplay"]
+
 POSITIVE, NEGATIVE = "#3b6ea5", "#c8553d"
 CLASS_COLORS = ("#3b6ea5", "#c8553d", "#5b8c5a", "#8a5a99", "#b08a2e", "#4a4a4a")
 _MARKERS = "osD^vP"

@@ -22,8 +22,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
-from ._mahalanobis_kernel import MahalanobisKernel as MahalanobisKernel  # one of the library's
-from ._validation import check_choice, check_positive, check_square, check_symmetric
+from ._mahalanobis_kernel import MahalanobisKernel as MahalanobisKernel  # kernels of the library,
+from ._precomputed_kernel import PrecomputedKernel as PrecomputedKernel  # in modules of their own
+from ._validation import check_choice, check_positive, check_real
 from .measures.base import Measure
 from .measures.table import MEASURES, as_measure
 
@@ -125,16 +126,26 @@ class _FunctionKernel:
         return self.function(X, Y, **self.params)
 
 
+def check_kernel_name(kernel):
+    """A kernel's name as the tables spell it."""
+    return check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES))
+
+
+def is_precomputed(kernel):
+    """Whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel.lower() == "precomputed"
+
+
 def takes_vectors(kernel):
     """Whether the kernel wants numeric rows; False if it takes objects as they are."""
     if isinstance(kernel, str):
-        return kernel not in MEASURES
+        return check_kernel_name(kernel) not in MEASURES
     return getattr(kernel, "requires_vector_input", True)
 
 
 def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_params=None):
     """The kernel, ready for use on these training data; the given one is not touched."""
-    if isinstance(kernel, Measure) or (isinstance(kernel, str) and kernel in MEASURES):
+    if isinstance(kernel, Measure) or (isinstance(kernel, str) and not takes_vectors(kernel)):
         kernel = MeasureKernel(kernel)
     if isinstance(kernel, str):
         if kernel_params:
@@ -142,8 +153,9 @@ def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_pa
                 f"kernel_params belongs to a kernel that is a function; for kernel={kernel!r} use "
                 "gamma=, degree= and coef0=."
             )
-        name = check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES))
-        return NamedKernel(name, resolve_gamma(gamma, X), degree, coef0)
+        check_positive(degree, "degree")
+        check_real(coef0, "coef0")
+        return NamedKernel(check_kernel_name(kernel), resolve_gamma(gamma, X), degree, coef0)
     if not callable(kernel) or isinstance(kernel, type):
         raise ValueError(
             f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
@@ -309,89 +321,3 @@ class MeasureKernel(BaseEstimator):
     def diag(self, X):
         """Self-similarities."""
         return self._values(lambda measure: measure.diagonal(X))
-
-
-class PrecomputedKernel:
-    """A kernel on row numbers into one full kernel matrix.
-
-    With X = row numbers (a list, a vector or a column) every scikit-learn wrapper works on
-    proximity data, also those that forget which estimators need both axes sliced (calibration,
-    stacking, nested searches). Copies, clones included, share the matrix.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric kernel (similarity) matrix of all objects, training and test.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mahalearn import KernelQuadraticDiscriminant, PrecomputedKernel
-    >>> x = np.array([0.0, 0.2, 0.4, 3.0, 4.0, 5.0])
-    >>> K = PrecomputedKernel(-np.subtract.outer(x, x) ** 2)
-    >>> model = KernelQuadraticDiscriminant(kernel=K).fit([0, 1, 3, 4], ["a", "a", "b", "b"])
-    >>> model.predict([2, 5]).tolist()
-    ['a', 'b']
-    """
-
-    requires_vector_input = False
-    stateless = True
-
-    def __init__(self, K):
-        self.K = K
-
-    def get_params(self, deep=True):
-        """Parameters, in scikit-learn's manner."""
-        return {"K": self.K}
-
-    def set_params(self, **params):
-        """Set the matrix."""
-        if unknown := set(params) - {"K"}:
-            raise ValueError(f"PrecomputedKernel has the parameter K only; got {sorted(unknown)}.")
-        self.K = params.get("K", self.K)
-        return self
-
-    def __sklearn_clone__(self):
-        return type(self)(self.K)
-
-    def __copy__(self):
-        return type(self)(self.K)
-
-    def __deepcopy__(self, memo):
-        return type(self)(self.K)
-
-    def __repr__(self):
-        return f"PrecomputedKernel(<matrix of shape {np.shape(self.K)}>)"
-
-    def fit(self, X, y=None):
-        """Check the matrix; nothing is learned."""
-        self.K = np.asarray(self.K)
-        check_square(self.K, "PrecomputedKernel's matrix")
-        if not np.isfinite(self.K.sum()):
-            raise ValueError("PrecomputedKernel's matrix contains NaN or infinite values.")
-        self.K = check_symmetric(self.K, "PrecomputedKernel's matrix")
-        return self
-
-    def _rows(self, X):
-        X = np.asarray(X)
-        rows = X.reshape(-1).astype(np.intp, copy=False) if X.dtype.kind in "iuf" else None
-        n = len(self.K)
-        if rows is None or X.size != len(X) or (rows != X.reshape(-1)).any():
-            raise ValueError(
-                "PrecomputedKernel takes row numbers into its matrix, a whole number for each "
-                f"object; got {X.dtype} of shape {X.shape}."
-            )
-        if len(rows) and not 0 <= rows.min() <= rows.max() < n:
-            raise ValueError(
-                f"Row numbers must be from 0 to {n - 1} for a {n}×{n} matrix; got "
-                f"{rows.min()} to {rows.max()}."
-            )
-        return rows
-
-    def __call__(self, X, Y):
-        """The block of the matrix."""
-        return np.asarray(self.K)[np.ix_(self._rows(X), self._rows(Y))]
-
-    def diag(self, X):
-        """Self-similarities."""
-        return np.asarray(self.K).diagonal()[self._rows(X)]

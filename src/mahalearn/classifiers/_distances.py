@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._training import TrainingKernel, row_chunks, take
-from .._validation import check_memory, check_reg
+from .._validation import check_finite_distances, check_memory, check_reg
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
 from ..formulas.gram import Centering, center_gram, centering
 from ..formulas.kernel_mahalanobis import (
@@ -30,6 +30,8 @@ class DistanceModel(NamedTuple):
     training: TrainingKernel
     models: tuple | FullKernelModel
 
+    # What overflows is refused where distances are returned, in one sentence instead of warnings.
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def sq_distances(self, X, kxx):
         """d² of queries to each class, (m, c), with memory bounded by working_memory."""
         out = np.empty((len(X), len(self.training.slices)))
@@ -41,8 +43,9 @@ class DistanceModel(NamedTuple):
             block = self.training.cross_blocks(queries)
             for j, (model, members) in enumerate(self._classes()):
                 out[rows, j] = model.sq_distances(block(members), kxx[rows])
-        return out
+        return check_finite_distances(out)
 
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def training_sq_distances(self):
         """d² of the training objects to each class (resubstitution), in the original order."""
         training = self.training
@@ -60,7 +63,7 @@ class DistanceModel(NamedTuple):
                 sorted_d2[rows, j] = self.models[j].sq_distances(k, kxx[rows])
         d2 = np.empty_like(sorted_d2)
         d2[training.order] = sorted_d2
-        return d2
+        return check_finite_distances(d2)
 
     def _training_blocks(self):
         """Training objects against the other classes: (rows, class, kernel block to consume).
@@ -100,6 +103,7 @@ class DistanceModel(NamedTuple):
         return row_chunks(n_rows, _BLOCKS * int(width), max_doubles)
 
 
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def fit_distances(training, variant, alphas, spectrum="krein", *, spectral=False):
     """The class models of a TrainingKernel, one α for each class.
 

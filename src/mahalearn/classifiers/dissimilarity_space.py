@@ -13,6 +13,7 @@ from .._training import take
 from .._validation import check_count, refuse_fit_params
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
+from ..kernels import is_precomputed
 from .kernel_mahalanobis import KernelMahalanobisEstimator, KernelMahalanobisTransformer
 
 DISCRIMINANTS = ("fisher", "quadratic")
@@ -55,6 +56,19 @@ class GaussianHead(ScoreClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Class probabilities."""
         return np.exp(self._log_proba(X))
+
+
+def new_head(discriminant):
+    """The discriminant on the distances, not fitted: one of the papers' by name, or a clone."""
+    if isinstance(discriminant, str):
+        if discriminant.lower() in DISCRIMINANTS:
+            return GaussianHead(pooled=discriminant.lower() == "fisher")
+    elif hasattr(discriminant, "fit") and hasattr(discriminant, "predict"):
+        return clone(discriminant)
+    raise ValueError(
+        f"discriminant must be {' or '.join(map(repr, DISCRIMINANTS))}, or a classifier with "
+        f"fit and predict; got {discriminant!r}."
+    )
 
 
 def _head_has(method):
@@ -192,25 +206,13 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
             The fitted classifier.
         """
         refuse_fit_params(self, refused)
-        head = self.new_head()
+        head = new_head(self.discriminant)
         codes = self._fit_distances(X, y)
         d2 = self._distances.training_sq_distances()
         if self.cross_fit:
             self._replace_by_out_of_fold(d2, X, codes)
         self.head_ = head.fit(d2, self.classes_[codes])
         return self
-
-    def new_head(self):
-        """The discriminant, not fitted."""
-        if isinstance(self.discriminant, str):
-            if self.discriminant.lower() in DISCRIMINANTS:
-                return GaussianHead(pooled=self.discriminant.lower() == "fisher")
-        elif hasattr(self.discriminant, "fit") and hasattr(self.discriminant, "predict"):
-            return clone(self.discriminant)
-        raise ValueError(
-            f"discriminant must be {' or '.join(map(repr, DISCRIMINANTS))}, or a classifier with "
-            f"fit and predict; got {self.discriminant!r}."
-        )
 
     def _replace_by_out_of_fold(self, d2, X, codes):
         """Distances of each object by models that have not seen it, in place."""
@@ -226,7 +228,7 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
         folds = StratifiedKFold(n_splits, shuffle=True, random_state=self.random_state)
         names = KernelMahalanobisTransformer().get_params(deep=False)
         model = KernelMahalanobisTransformer(**{name: getattr(self, name) for name in names})
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        precomputed = is_precomputed(self.kernel)
         with warnings.catch_warnings():
             # A class smaller than the number of folds is spread over as many as it has objects.
             warnings.filterwarnings("ignore", message="The least populated class")

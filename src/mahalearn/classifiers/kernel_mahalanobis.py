@@ -96,7 +96,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
         return self._distances.sq_distances(X, self._self_similarity(X, self_similarity))
 
     def _self_similarity(self, X, given=None, cancels=False):
-        """k(x, x) of queries; 0 stands in where it does not matter."""
+        """k(x, x) of queries; 0 stands in where it does not matter and is not known."""
         if given is not None:
             given = np.asarray(given, dtype=float)
             if given.shape != (len(X),) or not np.isfinite(given).all():
@@ -104,9 +104,11 @@ class KernelMahalanobisEstimator(KernelEstimator):
                     f"self_similarity must be {len(X)} finite numbers, k(x, x) for each row of X; "
                     f"got shape {given.shape}."
                 )
-        if not self._variant.startswith("RC") or cancels:
+        if not self._variant.startswith("RC"):
             return np.zeros(len(X))
         known = self._training.self_similarities(X, given)
+        if known is None and cancels:
+            return np.zeros(len(X))
         if known is None:
             raise ValueError(
                 "These distances depend on each query's self-similarity k(x, x), which rows of a "

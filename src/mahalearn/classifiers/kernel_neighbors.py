@@ -189,18 +189,19 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
             index, weights = self.kneighbors(X, return_distance=False), None
         else:
             d2, index = self.kneighbors(X)
-            weights = self.weigh(d2)
+            weights = weigh_neighbors(self.weights, d2)
         votes = formulas.votes(self._codes[index], len(self.classes_), weights)
         return votes / votes.sum(axis=1, keepdims=True)
 
-    def weigh(self, d2):
-        """Weights of neighbours at the squared distances d2."""
-        if self.weights == "distance":
-            return formulas.inverse_distance_weights(d2)
-        weights = np.asarray(self.weights(np.sqrt(np.maximum(d2, 0.0))), dtype=float)
-        if weights.shape != d2.shape or not (weights >= 0).all() or not weights.any(axis=1).all():
-            raise ValueError(
-                f"weights must return {d2.shape} nonnegative numbers, not all of a row zero; got "
-                f"shape {weights.shape}."
-            )
-        return weights
+
+def weigh_neighbors(weights, d2):
+    """Weights of neighbours at the squared distances d2: by inverse distance, or a function."""
+    if weights == "distance":
+        return formulas.inverse_distance_weights(d2)
+    values = np.asarray(weights(np.sqrt(np.maximum(d2, 0.0))), dtype=float)
+    if values.shape != d2.shape or not (values >= 0).all() or not values.any(axis=1).all():
+        raise ValueError(
+            f"weights must return {d2.shape} nonnegative numbers, not all of a row zero; got "
+            f"shape {values.shape}."
+        )
+    return values

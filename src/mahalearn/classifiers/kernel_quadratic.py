@@ -5,7 +5,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from .._base import ScoreClassifierMixin
-from .._validation import check_choice, check_priors, refuse_fit_params
+from .._validation import check_choice, check_error_weights, check_priors, refuse_fit_params
 from ..formulas.offsets import error_offsets, map_offsets
 from .kernel_mahalanobis import KernelMahalanobisEstimator
 
@@ -168,6 +168,7 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
             weights = compute_class_weight(
                 self.class_weight, classes=self.classes_, y=self.classes_[codes]
             )
+            check_error_weights(weights, self.class_weight)
             scores = -self._training_sq_distances(leave_one_out=offset == "loo") / 2
             self.offsets_ = error_offsets(scores, codes, weights)
         return self
@@ -191,7 +192,8 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
 
     def _scores(self, X):
         X = self._check_query(X)
-        # With one σ² for all classes k(x, x)/σ² is common to them and cancels from the decision.
+        # With one σ² for all classes k(x, x)/σ² is common to them and cancels from the decision:
+        # where it is not known, 0 serves.
         kxx = self._self_similarity(X, cancels=self._common_sigma2)
         return self._distances.sq_distances(X, kxx) / -2 + self.offsets_
 

@@ -5,11 +5,13 @@ parameter there is one kernel matrix; RC+ with a definite kernel then needs one 
 and value for all folds, every other variant one decomposition per class and fold for all values.
 """
 
+from functools import partial
+
 import numpy as np
 
 from .._validation import check_choice, check_priors
 from ..classifiers._distances import REG_ON, VARIANTS
-from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
+from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant, new_head
 from ..classifiers.kernel_quadratic import OFFSETS, KernelQuadraticDiscriminant
 from ._score_paths import head_score_path, quadratic_score_path
 from ._search import PathSearchCV, check_path, documented
@@ -212,7 +214,6 @@ class DissimilaritySpaceDiscriminantCV(_DistanceSearchCV):
         return {"reg_on": self.reg_on, "discriminant": self.discriminant}
 
     def _score_path(self, problem, folds, codes, variant, order):
-        plain = DissimilaritySpaceDiscriminant(self.discriminant)
         return head_score_path(
             problem,
             folds,
@@ -220,5 +221,5 @@ class DissimilaritySpaceDiscriminantCV(_DistanceSearchCV):
             variant["variant"],
             self._values(variant),
             reg_on=self._reg_on(variant["variant"]),
-            new_head=plain.new_head,
+            new_head=partial(new_head, self.discriminant),
         )

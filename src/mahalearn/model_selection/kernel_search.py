@@ -4,11 +4,13 @@ With the same splits the scores are those of ``GridSearchCV`` over the plain est
 parameter there is one kernel matrix, and per fold one decomposition (one sorting) for all values.
 """
 
+from functools import partial
+
 import numpy as np
 
 from .._validation import check_components, check_count, check_priors
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
-from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
+from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier, weigh_neighbors
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
 from ._score_paths import fisher_score_path, kernel_pca_score_path, neighbors_score_path
 from ._search import PathSearchCV, check_path, documented
@@ -228,12 +230,12 @@ class KernelKNeighborsClassifierCV(PathSearchCV):
         return {"weights": self.weights}
 
     def _score_path(self, problem, folds, codes, variant, order):
-        plain = KernelKNeighborsClassifier(weights=self.weights)
+        weigh = None if self.weights == "uniform" else partial(weigh_neighbors, self.weights)
         return neighbors_score_path(
             problem,
             folds,
             codes,
             self._values(variant),
-            weigh=None if self.weights == "uniform" else plain.weigh,
+            weigh=weigh,
             position=order,
         )

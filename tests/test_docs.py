@@ -1,0 +1,55 @@
+"""README and docs: their examples run, their links lead somewhere, no public name is forgotten."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import mahalearn
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Pages that are being written: a link to them may be early.
+PENDING = {"reproduction.md"}
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def examples(page):
+    """The code blocks of a page with prompts, as one test: they share their names."""
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    text = "\n".join(block for block in blocks if block.startswith(">>>"))
+    return doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+
+
+def test_the_pages_are_found():
+    assert examples(ROOT / "README.md").examples
+    assert (ROOT / "docs" / "index.md") in PAGES
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if examples(p).examples], ids=lambda p: p.name)
+def test_examples_run(page):
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    failed, _ = runner.run(examples(page), out=report.append)
+    assert not failed, "".join(report)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" not in target and Path(target).name not in PENDING:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_index_knows_every_page():
+    targets = LINK.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name in targets or page.name == "index.md"
+
+
+def test_the_readme_names_what_is_public():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in mahalearn.__all__:
+        assert name == "__version__" or f"`{name}" in text, name
