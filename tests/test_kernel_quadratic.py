@@ -420,3 +420,13 @@ def test_cross_val_predict_on_lists_of_objects():
         model.predict([])
     with pytest.raises(ValueError, match="list or an array"):
         model.predict("word")
+
+
+def test_fitted_models_hold_what_skops_can_store(data):
+    # Slices of numpy integers are what its JSON refuses; the rest it takes.
+    model = KernelQuadraticDiscriminant().fit(*data)
+    assert {type(i) for s in model._training.slices for i in (s.start, s.stop)} == {int}
+    skops = pytest.importorskip("skops.io")
+    stored = skops.dumps(model)
+    copy = skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
+    assert_allclose(copy.decision_function(data[0]), model.decision_function(data[0]))

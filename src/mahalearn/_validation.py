@@ -129,7 +129,8 @@ def check_square(K, name="The precomputed matrix"):
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
             f"{name} must be square, every training object against every training object; "
-            f"got shape {K.shape}."
+            f"got shape {K.shape}. (For tools that slice rows only, such as calibration, use "
+            "kernel=PrecomputedKernel(K) on row numbers.)"
         )
 
 
