@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.datasets import make_classification
+from scipy.optimize import minimize
+from sklearn.datasets import load_iris, make_classification
+from sklearn.preprocessing import scale
 
 import naive
 from mahalearn import KernelQuadraticDiscriminant
@@ -28,24 +30,59 @@ def test_two_class_offsets_reach_the_true_minimum(seed, weight, ties):
     assert b.sum() == pytest.approx(0)
 
 
-def test_multi_class_offsets_are_least_squares_over_the_pairs(rng):
-    scores, y = rng.normal(size=(60, 4)), rng.integers(0, 4, 60)
-    b = error_offsets(scores, y)
-    rows, delta = [], []
-    for i in range(4):
+def pair_ranges(scores, y, n_classes):
+    """Lowest, central and highest Δ of each pair, by the two-class search and brute force."""
+    for i in range(n_classes):
         for j in range(i):
             in_pair = np.isin(y, [i, j])
             pair = error_offsets(scores[in_pair][:, [j, i]], (y[in_pair] == i).astype(int))
-            row = np.zeros(4)
-            row[i], row[j] = 1, -1
-            rows.append(row)
-            delta.append(pair[1] - pair[0])
+            centre = pair[1] - pair[0]
+            gaps = np.sort(scores[in_pair, j] - scores[in_pair, i])
+            low = gaps[gaps < centre].max(initial=-np.inf)
+            high = gaps[gaps > centre].min(initial=np.inf)
+            yield i, j, (centre + low) / 2, centre, (centre + high) / 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_multi_class_offsets_are_as_near_to_the_pairs_ranges_as_can_be(seed):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(4), 10)
+    scores = rng.normal(size=(40, 4)) + 2 * np.eye(4)[y] * rng.uniform(0, 3)
+    ranges = list(pair_ranges(scores, y, 4))
+
+    def miss(b):
+        return sum(
+            max(low - (b[i] - b[j]), 0, b[i] - b[j] - high) ** 2 for i, j, low, _, high in ranges
+        )
+
+    b = error_offsets(scores, y)
+    assert b.sum() == pytest.approx(0)
+    best = minimize(miss, np.zeros(4), method="BFGS", options={"gtol": 1e-10})
+    assert miss(b) <= best.fun + 1e-6
+
+
+def test_the_papers_least_squares_stay_where_they_keep_every_pair(rng):
+    # Three classes whose central differences add up.
+    y = np.repeat(np.arange(3), 5)
+    scores = np.where(np.eye(3)[y] == 1, 1.0, -1.0) + np.array([0.0, 0.2, -0.2])
+    rows, delta = [], []
+    for i, j, _, centre, _ in pair_ranges(scores, y, 3):
+        rows.append(np.eye(3)[i] - np.eye(3)[j])
+        delta.append(centre)
     solution = np.linalg.lstsq(np.array(rows), np.array(delta), rcond=None)[0]
-    assert_allclose(b, solution, atol=1e-12)
+    assert_allclose(error_offsets(scores, y), solution, atol=1e-12)
+
+
+def test_far_classes_do_not_spoil_near_ones():
+    # The wide gaps around a far class once moved the boundary between the two near ones.
+    X, y = load_iris(return_X_y=True)
+    for params in ({"kernel": "linear", "reg": 1e-3}, {"reg": 1e-6}):
+        model = KernelQuadraticDiscriminant(**params)
+        assert model.fit(scale(X), y).score(scale(X), y) > 0.97
 
 
 def best_cut(values, above, tie=0.0):
-    return best_cuts(values[None], above, 1.0, 1.0, np.array([tie]))[0]
+    return best_cuts(values[None], above, 1.0, 1.0, np.array([tie]))[1, 0]
 
 
 def test_equally_good_cuts_give_the_central_one():

@@ -16,42 +16,75 @@ def error_offsets(scores, codes, class_weights=None):
     class. Returns (c,) or (b, c).
 
     For each pair (i, j) the difference Δ_ij = b_i − b_j makes the fewest errors on the objects of
-    the two classes; the offsets are the least-squares solution over all pairs, b_i = Σ_j Δ_ij / c.
+    the two classes; the offsets are the least-squares solution over all pairs.
     """
     n_classes = scores.shape[-1]
     tables = scores.reshape(-1, *scores.shape[-2:])
     weights = np.ones(n_classes) if class_weights is None else np.asarray(class_weights, float)
     members = [np.flatnonzero(codes == j) for j in range(n_classes)]
-    delta = np.zeros((len(tables), n_classes, n_classes))
+    delta = no_differences(len(tables), n_classes)
     for i in range(n_classes):
         for j in range(i):
             rows = np.concatenate([members[i], members[j]])
             above = np.arange(len(rows)) < len(members[i])
-            delta[:, i, j] = pair_difference(
-                tables[:, rows, i], tables[:, rows, j], above, weights[i], weights[j]
-            )
-            delta[:, j, i] = -delta[:, i, j]
+            pair = tables[:, rows, i], tables[:, rows, j]
+            set_difference(delta, i, j, pair_difference(*pair, above, weights[i], weights[j]))
     return offsets_from_differences(delta).reshape(scores.shape[:-2] + (n_classes,))
 
 
 def pair_difference(first, second, is_first, weight_first, weight_second):
-    """Δ = b_first − b_second with the fewest errors, for each row of scores (b, n) of two classes.
+    """Δ = b_first − b_second with the fewest errors: its (lowest, central, highest) value, (3, b).
 
-    is_first (n,) says which objects are of the first class.
+    first, second (b, n) are scores of the objects of two classes, is_first (n,) says which are of
+    the first one. Between the lowest and the highest value the errors are the same.
     """
     values = first - second
     largest = np.maximum(np.abs(first).max(axis=-1), np.abs(second).max(axis=-1))
     tie = np.broadcast_to(TIE_RTOL * largest, len(values))
-    return -best_cuts(values, is_first, weight_first, weight_second, tie)
+    return -best_cuts(values, is_first, weight_first, weight_second, tie)[::-1]
 
 
-def offsets_from_differences(delta):
-    """Offsets (..., c), summing to 0, from the differences Δ (..., c, c) by least squares."""
-    return delta.mean(axis=-1)
+def no_differences(n_tables, n_classes):
+    """Room for the differences of all pairs, (3, b, c, c)."""
+    return np.zeros((3, n_tables, n_classes, n_classes))
+
+
+def set_difference(delta, i, j, difference):
+    """Put a pair's difference (3, b) into delta, both ways."""
+    delta[:, :, i, j], delta[:, :, j, i] = difference, -difference[::-1]
+
+
+def offsets_from_differences(delta, n_iter=200):
+    """Offsets (b, c), summing to 0, from the differences (3, b, c, c) of all pairs.
+
+    The least-squares solution of b_i − b_j = Δ_ij over the central values is b_i = Σ_j Δ_ij / c.
+    With three classes or more it may leave the range where a pair makes its fewest errors although
+    other values within the ranges would agree: far classes have wide gaps between them, and their
+    centres need not add up. The squared distance to the ranges is then made smallest, starting
+    from there: where the first solution is in all of them, it stays.
+    """
+    low, centre, high = delta
+    b = centre.mean(axis=-1)
+    if b.shape[-1] == 2:
+        return b
+    # The middle half of a range, so that no object comes to lie on the boundary.
+    with np.errstate(invalid="ignore"):
+        room_low, room_high = (centre - low) / 2, (high - centre) / 2
+    low, high = centre - room_low, centre + room_high
+    scale = np.abs(b).max(axis=-1)
+    for _ in range(n_iter):
+        new = np.clip(b[:, :, None] - b[:, None], low, high).mean(axis=-1)
+        step = np.abs(new - b).max(axis=-1)
+        b = new
+        if (step <= TIE_RTOL * scale).all():
+            break
+    return b
 
 
 def best_cuts(values, above, weight_above, weight_below, tie):
     """For each row of values (b, n) the cut t for which "value > t" makes the fewest errors.
+
+    Returns (3, b): the lower end, the middle and the upper end of the gap it lies in.
 
     above (n,) says which objects belong above the cut; tie (b,): values that close are equal. Among
     equally good cuts the most central one is taken; of two, the one with the most room around it,
@@ -79,19 +112,24 @@ def best_cuts(values, above, weight_above, weight_below, tie):
     start = np.cumsum(count) - count
     first, second = cut[start + (count - 1) // 2], cut[start + count // 2]
     rows = np.arange(len(values))
-    (a_cut, a_gap), (b_cut, b_gap) = (_cut_and_gap(values, rows, k, room) for k in (first, second))
-    wider = b_gap - a_gap
-    nearer = np.abs(a_cut) - np.abs(b_cut)
+    a, b = (_gap(values, rows, k, room) for k in (first, second))
+    wider = (b[2] - b[0]) - (a[2] - a[0])
+    nearer = np.abs(a[1]) - np.abs(b[1])
     second_is_better = (wider > tie) | ((np.abs(wider) <= tie) & (nearer > tie))
-    return np.where(second_is_better, b_cut, a_cut)
+    low, cut, high = np.where(second_is_better, b, a)
+    # Beyond all values there is no end.
+    k = np.where(second_is_better, second, first)
+    return np.stack(
+        [np.where(k > 0, low, -np.inf), cut, np.where(k < values.shape[1], high, np.inf)]
+    )
 
 
-def _cut_and_gap(values, rows, k, room):
-    """The middle and the width of the gap before value k of each row."""
+def _gap(values, rows, k, room):
+    """The ends and the middle of the gap before value k of each row, (3, b)."""
     n = values.shape[1]
     low = np.where(k > 0, values[rows, np.maximum(k - 1, 0)], values[:, 0] - room)
     high = np.where(k < n, values[rows, np.minimum(k, n - 1)], values[:, -1] + room)
-    return (low + high) / 2, high - low
+    return np.stack([low, (low + high) / 2, high])
 
 
 def map_offsets(log_volumes, priors):

@@ -18,7 +18,12 @@ from ..formulas.kriging import (
     query_path,
     raw_spectrum,
 )
-from ..formulas.offsets import offsets_from_differences, pair_difference
+from ..formulas.offsets import (
+    no_differences,
+    offsets_from_differences,
+    pair_difference,
+    set_difference,
+)
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19
@@ -84,14 +89,14 @@ def _error_offsets(d2, short, centred, slices, weights):
     N, n_classes = d2.shape
     scores = d2 / -2
     codes = np.repeat(np.arange(n_classes), [s.stop - s.start for s in slices])
-    between = np.zeros((n_classes, n_classes))
+    between = no_differences(1, n_classes)
     for i in range(n_classes):
         for j in range(i if n_classes > 2 else 0):
             rows = np.r_[slices[i], slices[j]]
             first, second = scores[None, rows, i], scores[None, rows, j]
             w = weights[i]  # a third class's object left out scales both weights alike
-            between[i, j] = pair_difference(first, second, codes[rows] == i, w[i], w[j])[0]
-            between[j, i] = -between[i, j]
+            pair = pair_difference(first, second, codes[rows] == i, w[i], w[j])
+            set_difference(between, i, j, pair)
     offsets = np.empty((N, n_classes))
     for i, own in enumerate(slices):
         model = kriging_class(*centred[i], own, short[i])
@@ -99,7 +104,7 @@ def _error_offsets(d2, short, centred, slices, weights):
         for rows in row_chunks(n, 8 * N, _IN_CACHE):
             changed = without_each(model, rows, short[i] / (n - 1))
             changed /= -2
-            delta = np.repeat(between[None], rows.stop - rows.start, axis=0)
+            delta = np.repeat(between, rows.stop - rows.start, axis=1)
             # The class's objects but the left-out one, in each row.
             left_out = np.arange(rows.start, rows.stop)[:, None]
             own_rows = own.start + np.arange(n - 1) + (np.arange(n - 1) >= left_out)
@@ -111,8 +116,8 @@ def _error_offsets(d2, short, centred, slices, weights):
                     second[:, : n - 1], second[:, n - 1 :] = scores[own_rows, j], scores[other, j]
                     is_own = np.arange(first.shape[1]) < n - 1
                     w = weights[i]
-                    delta[:, i, j] = pair_difference(first, second, is_own, w[i], w[j])
-                    delta[:, j, i] = -delta[:, i, j]
+                    pair = pair_difference(first, second, is_own, w[i], w[j])
+                    set_difference(delta, i, j, pair)
             offsets[own.start + rows.start : own.start + rows.stop] = offsets_from_differences(
                 delta
             )
