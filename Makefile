@@ -26,7 +26,11 @@ test: lint
 
 benchmark: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.kernel_quadratic
+	$(BIN)/python -m benchmarks.family
 	$(BIN)/python -m benchmarks.gaussian
+	$(BIN)/python -m benchmarks.svm
+	$(BIN)/python -m benchmarks.measures
+	$(BIN)/python -m benchmarks.model_selection
 
 # The lower bounds of pyproject.toml, in an environment of its own.
 test-oldest:
