@@ -9,6 +9,8 @@ from mahalearn import (
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
+    MahalanobisSVC,
+    MahalanobisSVCCV,
     OneVsAllSVC,
     ProximityKernel,
     PseudoEuclideanEmbedding,
@@ -50,6 +52,9 @@ ESTIMATORS = [
     (PseudoEuclideanEmbedding(3), {}),
     (ProximityKernel(), {}),
     (ProximityKernel("similarity"), {}),
+    (MahalanobisSVC(), {}),
+    (MahalanobisSVC(covariance="full", covariance_from="all"), {}),
+    (MahalanobisSVCCV(Cs=[0.1, 1], deltas=[0.5, 1], cv=3), {}),
 ]
 
 

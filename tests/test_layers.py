@@ -12,7 +12,7 @@ ROOT = Path(mahalearn.__file__).parent
 LAYERS = [
     {"formulas"},
     {"_objects", "_validation", "display", "results"},
-    {"measures"},
+    {"_mahalanobis_kernel", "measures"},
     {"datasets", "kernels"},
     {"_training"},
     {"_base"},

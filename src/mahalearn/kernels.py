@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
+from ._mahalanobis_kernel import MahalanobisKernel as MahalanobisKernel  # one of the library's
 from ._validation import check_choice, check_positive, check_square, check_symmetric
 from .measures.base import Measure
 from .measures.table import MEASURES, as_measure

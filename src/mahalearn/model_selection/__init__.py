@@ -1,1 +1,1 @@
-"""Model selection from shared factorisations."""
+"""Choice of parameters: exact searches from shared factorisations, line searches."""
