@@ -4,6 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
+    GaussianClassifier,
     KernelFisherDiscriminant,
     KernelKNeighborsClassifier,
     KernelMahalanobisTransformer,
@@ -29,6 +30,19 @@ _MAP_REFUSES = {
 _CHECK_FORGETS_PAIRWISE = {
     "check_decision_proba_consistency": "the check passes an (80, 2) table to a pairwise estimator."
 }
+_NO_WEIGHTS = dict.fromkeys(
+    [
+        "check_sample_weights_pandas_series",
+        "check_sample_weights_not_an_array",
+        "check_sample_weights_list",
+        "check_all_zero_sample_weights_error",
+        "check_sample_weights_shape",
+        "check_sample_weights_not_overwritten",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_classifiers_one_label_sample_weights",
+    ],
+    "weights_from='train' refuses sample_weight, with a reason.",
+)
 
 ESTIMATORS = [
     (KernelQuadraticDiscriminant(), _NO_ERRORS_TO_WEIGH),
@@ -55,6 +69,10 @@ ESTIMATORS = [
     (MahalanobisSVC(), {}),
     (MahalanobisSVC(covariance="full", covariance_from="all"), {}),
     (MahalanobisSVCCV(Cs=[0.1, 1], deltas=[0.5, 1], cv=3), {}),
+    (GaussianClassifier(), {}),
+    (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
+    (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),
+    (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), _NO_WEIGHTS),
 ]
 
 

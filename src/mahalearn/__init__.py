@@ -10,6 +10,7 @@ _HOME = {
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
     "KernelFisherDiscriminant": "classifiers.kernel_fisher",
     "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
+    "GaussianClassifier": "classifiers.gaussian",
     "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
     "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
@@ -21,6 +22,8 @@ _HOME = {
     "PrecomputedKernel": "kernels",
     "ProximityKernel": "proximity.transform",
     "PseudoEuclideanEmbedding": "proximity.embedding",
+    "descent_weights": "formulas.feature_weights",
+    "difference_weights": "formulas.feature_weights",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -56,6 +56,36 @@ def check_classes(y):
     return classes, codes
 
 
+def known_codes(y, classes):
+    """Class index of each label, all of which must be among the classes (sorted)."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    unknown = classes[codes] != y
+    if np.any(unknown):
+        raise ValueError(
+            f"y has labels that are not among the classes: {np.unique(y[unknown]).tolist()!r}."
+        )
+    return codes
+
+
+def check_sample_weight(sample_weight, n_samples):
+    """Weights of samples, nonnegative and not all 0; None where none are given."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=float)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, weights)
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must be 1D with one number for each of the {n_samples} samples; got "
+            f"shape {weights.shape}."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(
+            "sample_weight must be finite and nonnegative, and not all weights may be zero."
+        )
+    return weights
+
+
 def refuse_fit_params(estimator, params):
     """Say why what was passed to fit is not taken."""
     if "sample_weight" in params:

@@ -9,13 +9,17 @@ from importlib import import_module
 # Where each public name lives, resolved on first use, as in the package itself.
 _HOME = {
     "Dataset": "dataset",
+    "add_noise": "gaussians",
     "bent_normals": "synthetic",
     "checkerboard": "synthetic",
     "checkerboard_kernel": "synthetic",
+    "drop_features": "gaussians",
     "load": "files",
     "names": "registry",
     "polygons": "synthetic",
+    "random_gaussians": "gaussians",
     "ringnorm": "breiman",
+    "sample_gaussians": "gaussians",
     "two_mixtures": "synthetic",
     "twonorm": "breiman",
     "waveform": "breiman",

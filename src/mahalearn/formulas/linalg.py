@@ -103,3 +103,8 @@ def inverse_diagonal(L):
 def row_sq_norms(A):
     """Squared Euclidean norms of the rows of A, without a temporary of A's size."""
     return np.einsum("ij,ij->i", A, A)
+
+
+def rounding_variance(magnitude):
+    """Variance that rounding alone can leave in equal numbers of this magnitude."""
+    return (8 * _EPS * magnitude) ** 2

@@ -1,0 +1,1 @@
+"""The papers' experiments: data, methods and protocols in, rows out."""

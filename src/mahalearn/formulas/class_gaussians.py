@@ -1,0 +1,186 @@
+r"""Gaussian classes ready for distances, whatever the rank of their covariances.
+
+The rank rule, in units of each feature's overall standard deviation (all classes together), so that
+the units of measurement do not matter; "negligible" is the tolerance of :mod:`.linalg`:
+
+1. A direction in which the whole mixture does not vary (negligible eigenvalue of the total
+   covariance: constant, duplicate and collinear columns) says nothing about the class: ignored.
+2. A direction in which one class does not vary (negligible beside the largest eigenvalue of its own
+   covariance: n_j ≤ d, a class with one object, a feature constant within the class) gets the
+   variance that the pooled within-class covariance has there. A class with one object is thus taken
+   to be spread as the classes are on average, rather than to be a point.
+3. Where the pooled covariance is negligible too (only the class means differ: a perfect separator),
+   the variance is raised to the tolerance.
+
+Every class then has a variance in each direction that is not ignored, so that the log-determinants
+of the classes are comparable. A covariance of full rank is left exactly as it is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .linalg import eigh, rank_tolerance, rounding_variance, row_sq_norms, zero_negligible
+from .moments import covariance_diagonal, pooled_covariance, total_covariance
+
+
+class ClassGaussians(NamedTuple):
+    """c Gaussians with covariances of their own, or (first axis 1) a common one.
+
+    With k = c or 1: covariances (k, d, d) or variances (k, d) after the rank rule; factors F
+    (k, d, r) with Σ = FFᵀ (None if diagonal); whiteners A (k, d, r) or (k, d), such that
+    z = (x − μ)A has unit covariance; log_dets (k,); ranks (k,) of the covariances as given;
+    n_directions, the number r of directions that are not ignored.
+    """
+
+    means: np.ndarray
+    shares: np.ndarray
+    covariances: np.ndarray
+    factors: np.ndarray | None
+    whiteners: np.ndarray
+    log_dets: np.ndarray
+    ranks: np.ndarray
+    n_directions: int
+
+    @property
+    def diagonal(self):
+        """Whether the features are independent within the classes."""
+        return self.covariances.ndim == 2
+
+    def marginal(self, observed):
+        """The Gaussians of some of the features: observed (d,) is true for those."""
+        index = np.flatnonzero(observed)
+        covariances = self.covariances[:, index]
+        if not self.diagonal:
+            covariances = covariances[:, :, index]
+        return class_gaussians(self.means[:, index], covariances, self.shares)
+
+
+def class_gaussians(means, covariances, shares):
+    """Gaussians from means (c, d), shares (c,) and covariances by the rank rule above.
+
+    covariances: (k, d, d) full, (k, d) diagonal or (k,) spherical, with k = c or, common to the
+    classes, 1. The shares say how much each class counts in the pooled covariance.
+    """
+    if covariances.ndim == 3:
+        return _full(means, covariances, shares)
+    # σ²I is a diagonal covariance whose single variance the rule looks at once.
+    variances = covariances[:, None] if covariances.ndim == 1 else covariances
+    return _diagonal(means, variances, shares)
+
+
+def _pooled_and_total(means, covariances, shares):
+    """Covariances without what rounding alone has left, the pooled and the total covariance."""
+    variances = covariances if covariances.ndim == 2 else covariance_diagonal(covariances)
+    magnitude = np.abs(means)
+    if variances.shape[1] != magnitude.shape[1]:
+        magnitude = magnitude.max(axis=1, initial=0.0, keepdims=True)
+    if len(variances) == 1:
+        magnitude = magnitude.max(axis=0, keepdims=True)
+    kept = variances > rounding_variance(magnitude)
+    if not kept.all():
+        pair = kept if covariances.ndim == 2 else kept[:, :, None] & kept[:, None, :]
+        covariances = np.where(pair, covariances, 0.0)
+    pooled = covariances[0] if len(covariances) == 1 else pooled_covariance(covariances, shares)
+    total = total_covariance(pooled, means, shares)
+    spread = total if total.ndim == 1 else np.diagonal(total)
+    # A feature that only rounding makes vary is constant.
+    scale2 = np.where(spread > rounding_variance(magnitude.max(axis=0)), spread, 0.0)
+    return covariances, pooled, total, scale2
+
+
+def _diagonal(means, variances, shares):
+    variances, pooled, _, scale2 = _pooled_and_total(means, variances, shares)
+    informative = scale2 > 0
+    unit = np.where(informative, scale2, 1.0)
+    floor = np.where(informative, rank_tolerance(1.0, len(unit)), 0.0)
+    fill = np.where(informative, np.maximum(pooled / unit, floor), 0.0)
+    relative = np.where(informative, variances / unit, 0.0)
+    for values in relative:
+        zero_negligible(values)
+    d = means.shape[1]
+    copies = d // len(unit) if len(unit) else 1  # d for a spherical model
+    ranks = np.count_nonzero(relative, axis=1) * copies
+    filled = np.where(relative > 0, relative, fill) * unit
+    filled = np.broadcast_to(filled, (len(filled), d))
+    kept = np.broadcast_to(informative, d)
+    safe = np.where(kept, filled, 1.0)
+    whiteners = np.where(kept, 1 / np.sqrt(safe), 0.0)
+    log_dets = np.log(safe).sum(axis=1)
+    return ClassGaussians(means, shares, filled, None, whiteners, log_dets, ranks, int(kept.sum()))
+
+
+def _full(means, covariances, shares):
+    covariances, pooled, total, scale2 = _pooled_and_total(means, covariances, shares)
+    alive = np.flatnonzero(scale2)
+    unit = np.sqrt(scale2[alive])
+    spectrum = eigh(_in_units(total, alive, unit))
+    floor = rank_tolerance(spectrum.values.max(initial=0.0), len(unit))
+    basis = None  # stands for the identity
+    if not (spectrum.values > 0).all():
+        basis = spectrum.vectors[:, spectrum.values > 0]
+    r = len(unit) if basis is None else basis.shape[1]
+    fill = _in_basis(_in_units(pooled, alive, unit), basis)
+    k, d = len(covariances), means.shape[1]
+    # Constant features keep rows of zeros.
+    whiteners, factors, filled = np.zeros((k, d, r)), np.zeros((k, d, r)), np.empty((k, d, d))
+    log_dets, ranks = np.empty(k), np.empty(k, dtype=int)
+    for j, covariance in enumerate(covariances):
+        own = _in_basis(_in_units(covariance, alive, unit), basis)
+        A, F, log_det, ranks[j] = _factor(own, fill, floor)
+        if basis is not None:
+            A, F = basis @ A, basis @ F
+        whiteners[j, alive] = A / unit[:, None]
+        factors[j, alive] = F * unit[:, None]
+        # What has full rank is kept to the last bit.
+        filled[j] = covariance if ranks[j] == d else factors[j] @ factors[j].T
+        log_dets[j] = log_det + 2 * np.log(unit).sum()
+    return ClassGaussians(means, shares, filled, factors, whiteners, log_dets, ranks, r)
+
+
+def _in_units(covariance, features, unit):
+    """Covariance of some features, measured in units of their own."""
+    return covariance[np.ix_(features, features)] / np.outer(unit, unit)
+
+
+def _in_basis(covariance, basis):
+    return covariance if basis is None else basis.T @ covariance @ basis
+
+
+def _factor(covariance, fill, floor):
+    """A and F with Σ = FFᵀ, Σ⁻¹ = AAᵀ for the completed Σ; its log-determinant; the rank before.
+
+    The directions without a variance are orthogonal to the others, so that neither part's accuracy
+    suffers from the other's scale.
+    """
+    values, R = eigh(covariance)
+    kept = values > 0
+    if not kept.all():
+        N = R[:, ~kept]
+        inner = eigh(N.T @ fill @ N)
+        values = np.concatenate([np.maximum(inner.values, floor), values[kept]])
+        R = np.hstack([N @ inner.vectors, R[:, kept]])
+    root = np.sqrt(values)
+    return R / root, R * root, np.log(values).sum(), int(kept.sum())
+
+
+def zca_cor_whiteners(gaussians):
+    r"""ZCA-cor whiteners W = V^{-1/2}P^{-1/2} of the classes, (k, d, d); diagonal ones (k, d).
+
+    Σ = V^{1/2}PV^{1/2} with the variances V and the correlations P. Of all whitenings it keeps each
+    coordinate closest to its standardised feature; it does not depend on the units or the order of
+    the features, and for a diagonal Σ it is the standardisation itself (D, (7)).
+
+    W is a rotation of any other whitener A: with Σ = FFᵀ and F = ΣA, the polar factor O of
+    V^{-1/2}F = P^{1/2}O gives W = AOᵀ, without dividing by a small eigenvalue once more.
+    """
+    if gaussians.diagonal:
+        return gaussians.whiteners
+    out = np.zeros_like(gaussians.covariances)
+    for j, (F, A) in enumerate(zip(gaussians.factors, gaussians.whiteners)):
+        variances = row_sq_norms(F)
+        # A constant feature's coordinate is exactly 0: it has no part in the rotation.
+        alive = np.flatnonzero(variances)
+        U, _, Vt = np.linalg.svd(F[alive] / np.sqrt(variances[alive])[:, None], full_matrices=False)
+        out[j][:, alive] = A @ (U @ Vt).T
+    return out

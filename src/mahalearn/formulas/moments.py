@@ -1,0 +1,170 @@
+"""Counts, means and scatters of classes that merge; the only place that chooses a divisor.
+
+The moments of a set of rows are its total weight n, its mean m and its scatter
+S = Σ w (x − m)(x − m)ᵀ. Those of two sets give those of their union (Chan, Golub and LeVeque),
+
+    m = m_a + (n_b/n) δ,   S = S_a + S_b + (n_a n_b/n) δδᵀ,   δ = m_b − m_a,
+
+which is stable, because only differences of means are squared. All else here follows from them.
+
+The divisor of a covariance is n_j, the class's own total weight (the maximum likelihood estimate),
+and n for the pooled one: the pooled covariance is then the mean of the class covariances by the
+share of each class, with sample weights as without.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .workspace import Workspace
+
+# Doubles of the rows whose scatter is accumulated at a time: a block stays in the cache.
+_BLOCK_DOUBLES = 2**16
+# How much the rows so far must weigh, beside those to add, for their mean to be the origin.
+_FAIR_SHARE = 0.25
+
+
+class Moments(NamedTuple):
+    """Total weights (...), means (..., d) and scatters (..., d, d), or their diagonals (..., d)."""
+
+    count: np.ndarray
+    mean: np.ndarray
+    scatter: np.ndarray
+
+
+def no_moments(n_classes, n_features, *, diagonal=False):
+    """Moments of nothing: what any moments can be merged into."""
+    shape = (n_classes, n_features)
+    return Moments(
+        np.zeros(n_classes),
+        np.zeros(shape),
+        np.zeros(shape if diagonal else (*shape, n_features)),
+    )
+
+
+def moments(X, weights=None, *, diagonal=False):
+    """Moments of the rows of X, which is overwritten; weights (n,) are positive.
+
+    The rows are first taken relative to one of them: a column that is constant then has a scatter
+    of exactly 0, and its value for a mean, whatever the number of rows.
+    """
+    origin = X[0].copy()
+    X -= origin
+    count = float(len(X)) if weights is None else weights.sum()
+    mean = _weighted_sum(X, weights) / count
+    X -= mean
+    return Moments(np.asarray(count), origin + mean, _sum_of_squares(X, weights, diagonal))
+
+
+def _weighted_sum(X, weights):
+    return (np.ones(len(X)) if weights is None else weights) @ X
+
+
+def _sum_of_squares(X, weights, diagonal):
+    """Σ w xxᵀ, or its diagonal; X may be overwritten."""
+    if weights is not None:
+        X *= np.sqrt(weights)[:, None]
+    return np.einsum("ij,ij->j", X, X) if diagonal else X.T @ X
+
+
+def merge_moments(a, b):
+    """Moments of the union, class by class, by Chan's update."""
+    count = a.count + b.count
+    share = b.count / np.where(count > 0, count, 1.0)
+    delta = b.mean - a.mean
+    mean = a.mean + share[..., None] * delta
+    if a.scatter.ndim == a.mean.ndim:
+        between = (a.count * share)[..., None] * delta**2
+    else:
+        between = (a.count * share)[..., None, None] * delta[..., :, None] * delta[..., None, :]
+    return Moments(count, mean, a.scatter + b.scatter + between)
+
+
+def class_moments(X, codes, n_classes, weights=None, *, diagonal=False):
+    """Moments of each class: X (n, d), codes (n,) the class index of each row, weights (n,)."""
+    out = no_moments(n_classes, X.shape[1], diagonal=diagonal)
+    add_rows(out, X, codes, weights)
+    return out
+
+
+def add_rows(to, X, codes, weights=None):
+    """Merge rows, with positive weights (n,), into the moments `to` of their classes, in place."""
+    n_features = X.shape[1]
+    block = max(64, _BLOCK_DOUBLES // n_features)
+    workspace = Workspace()
+    for j in range(len(to.count)):
+        of_class = Moments(*(part[j, ...] for part in to))
+        members = np.flatnonzero(codes == j)
+        for start in range(0, len(members), block):
+            rows = members[start : start + block]
+            part = workspace.array("rows", len(rows), n_features)
+            # With mode="raise" numpy would copy once more.
+            X.take(rows, axis=0, mode="clip", out=part)
+            _add_block(of_class, part, None if weights is None else weights[rows])
+
+
+def _add_block(to, X, weights):
+    """Merge the rows of X, which is overwritten, into the moments of one class, in place.
+
+    About any origin o, with s = Σw(x − o): m = o + s/n and S = Σw(x − o)(x − o)ᵀ − ssᵀ/n. The mean
+    of what is there already is a good origin while it stands for a fair share of the union;
+    otherwise the new rows get a mean of their own. Either way a constant column keeps a scatter of
+    exactly 0.
+    """
+    diagonal = to.scatter.ndim == 1
+    added = len(X) if weights is None else weights.sum()
+    if to.count < _FAIR_SHARE * added:
+        merged = merge_moments(to, moments(X, weights, diagonal=diagonal))
+        to.count[...], to.mean[...], to.scatter[...] = merged
+        return
+    X -= to.mean
+    s = _weighted_sum(X, weights)
+    step = s / (to.count + added)
+    squares = _sum_of_squares(X, weights, diagonal)
+    squares -= s * step if diagonal else s[:, None] * step
+    np.add(to.scatter, squares, out=to.scatter)
+    np.add(to.mean, step, out=to.mean)
+    np.add(to.count, added, out=to.count)
+
+
+def class_shares(moments):
+    """The share of each class in the total weight: its prior probability, if none is given."""
+    return moments.count / moments.count.sum()
+
+
+def class_covariances(moments, *, spherical=False):
+    """Covariances of the classes, divisor n_j: (c, d, d), their diagonals (c, d), or σ²_j (c,)."""
+    divisor = moments.count[(..., *[None] * (moments.scatter.ndim - 1))]
+    covariances = moments.scatter / divisor
+    return covariances.mean(axis=-1) if spherical else covariances
+
+
+def covariance_diagonal(covariances):
+    """Variances (c, d) of full covariances (c, d, d)."""
+    return np.diagonal(covariances, axis1=-2, axis2=-1)
+
+
+def pooled_covariance(covariances, shares):
+    """Within-class covariance, Σ_j P_j Σ_j, of covariances of any shape with a class axis first."""
+    return np.tensordot(shares, covariances, axes=1)
+
+
+def total_covariance(pooled, means, shares):
+    """Covariance of the mixture: the pooled one plus that of the class means around their mean.
+
+    pooled is (d, d), (d,) or, for σ² of a spherical model, (1,).
+    """
+    deviations = means - shares @ means
+    if pooled.ndim == 2:
+        return pooled + (deviations.T * shares) @ deviations
+    between = shares @ deviations**2
+    return pooled + (between if len(pooled) == len(between) else between.mean())
+
+
+def shrunk_covariances(covariances, shrinkage):
+    """(1 − s)Σ + s·(tr Σ/d)·I, of full covariances (c, d, d) or of diagonals (c, d)."""
+    diagonal = covariances if covariances.ndim == 2 else covariance_diagonal(covariances)
+    target = shrinkage * diagonal.mean(axis=-1)
+    if covariances.ndim == 2:
+        return (1 - shrinkage) * covariances + target[:, None]
+    return (1 - shrinkage) * covariances + target[:, None, None] * np.eye(diagonal.shape[-1])
