@@ -100,8 +100,12 @@ class Experiment:
         () -> {(dataset, method): Published}.
     figure : str
         How the report draws it; "" for a table.
+    slack, digits : dict
+        For measured values: by how much each may differ beside its spread, and its decimals.
     notes : tuple of str
         What a reader of the comparison must know.
+    availability : callable
+        Name of a data set -> nothing, or an error that says how to get it; None if none is needed.
     """
 
     id: str
@@ -120,6 +124,8 @@ class Experiment:
     measure: str = "error"
     published: Callable = dict
     figure: str = ""
+    slack: dict = field(default_factory=dict)
+    digits: dict = field(default_factory=dict)
     notes: tuple = ()
     availability: Callable = None
 
