@@ -4,12 +4,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
+    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
+    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
+    KernelKNeighborsClassifierCV,
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
+    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
+    KernelQuadraticDiscriminantCV,
     MahalanobisSVC,
     MahalanobisSVCCV,
     OneVsAllSVC,
@@ -73,6 +78,11 @@ ESTIMATORS = [
     (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
     (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),
     (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), _NO_WEIGHTS),
+    (KernelQuadraticDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), _NO_ERRORS_TO_WEIGH),
+    (DissimilaritySpaceDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), {}),
+    (KernelFisherDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),
+    (KernelPCAQuadraticDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),
+    (KernelKNeighborsClassifierCV([1, 2], gammas=[0.3], cv=3), {}),
 ]
 
 

@@ -91,9 +91,12 @@ def test_fisher_path_is_one_decomposition():
     K = rbf_kernel(X, gamma=0.5)
     betas = [1e-6, 1e-2, 1.0]
     for beta, model in zip(betas, fisher_path(K.copy(), slices, betas), strict=True):
-        alone = fisher_model(K.copy(), slices, beta)
+        (alone,) = fisher_path(K.copy(), slices, [beta])
         assert_array_equal(model.coefficients, alone.coefficients)
         assert_array_equal(model.offsets, alone.offsets)
+        # A single model takes the way of Cholesky factors where β allows.
+        single = fisher_model(K.copy(), slices, beta)
+        assert_allclose(single.scores(K), model.scores(K), rtol=1e-8, atol=1e-8)
 
 
 def test_fisher_is_accurate_for_small_beta():
@@ -115,6 +118,15 @@ def test_fisher_is_accurate_for_small_beta():
         a = np.linalg.solve(R, np.linalg.solve(R.T, K @ z))
         f = k @ a - 0.5 * a @ K @ np.abs(z)
         assert_allclose(got[:, j], f, atol=1e-6 * np.abs(f).max())
+
+
+def test_fisher_says_when_reg_vanishes():
+    y = np.arange(12) % 3
+    for beta in (1e-14, 1e-100):
+        model = KernelFisherDiscriminant(beta, kernel="precomputed").fit(np.eye(12), y)
+        assert np.isfinite(model.decision_function(np.eye(12))).all()
+    with pytest.raises(ValueError, match="reg is so small"):
+        KernelFisherDiscriminant(1e-320, kernel="precomputed").fit(1e10 * np.eye(12), y)
 
 
 def test_linear_kernel_spans_the_primal_fisher_direction():

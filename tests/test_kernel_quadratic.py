@@ -258,7 +258,7 @@ def test_degenerate_data_give_finite_answers(problem, variant, kernel):
         ({"kernel": "gauss"}, "kernel='gauss' is not known; choose from .*'rbf'"),
         ({"kernel": 3}, "callable"),
         ({"spectrum": "bend"}, "choose from 'krein'"),
-        ({"offset": "mean"}, "choose from 'error', 'map', None"),
+        ({"offset": "mean"}, "choose from 'error', 'loo', 'map', None"),
         ({"reg_on": "class"}, "choose from 'auto'"),
         ({"reg": 0}, "positive"),
         ({"reg": [0.1, 0.1]}, "2 values, but there are 3 classes"),

@@ -224,3 +224,36 @@ def test_a_dissimilarity_as_a_kernel_gives_a_warning():
     K, y, _ = dissimilarity_problem()
     with pytest.warns(UserWarning, match="looks like a matrix of dissimilarities"):
         KernelFisherDiscriminant(kernel="precomputed").fit(-K, y)
+    with pytest.warns(UserWarning, match="looks like a matrix of dissimilarities"):
+        KernelFisherDiscriminant(kernel=PrecomputedKernel(-K)).fit(np.arange(len(K)), y)
+
+
+@every_correction
+@every_classifier
+@pytest.mark.parametrize("kind", ["zero", "constant", "identity", "minus identity", "tiny classes"])
+def test_degenerate_kernels(model, correction, kind):
+    n = 9
+    y = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2]) if kind == "tiny classes" else np.arange(n) % 3
+    K = {
+        "zero": np.zeros((n, n)),
+        "constant": np.ones((n, n)),
+        "identity": np.eye(n),
+        "minus identity": -np.eye(n),
+    }.get(kind, indefinite_problem()[0][:n, :n])
+    model = clone(model).set_params(kernel=PrecomputedKernel(K), spectrum=correction)
+    if isinstance(model, KernelQuadraticDiscriminant):
+        model.set_params(reg_on="relative")
+    model.fit(np.arange(n), y)
+    assert np.isfinite(model.decision_function(np.arange(n))).all()
+    assert set(model.predict(np.arange(n))) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_a_corrected_kernel_has_map_offsets(correction):
+    """They are refused for a negative spectrum, and after a correction there is none."""
+    K, y, k, _ = indefinite_problem()
+    model = KernelQuadraticDiscriminant(kernel="precomputed", offset="map")
+    with pytest.raises(ValueError, match="the kernel has negative eigenvalues"):
+        model.fit(K, y)
+    proba = model.set_params(spectrum=correction).fit(K, y).predict_proba(k)
+    assert_allclose(proba.sum(axis=1), 1)

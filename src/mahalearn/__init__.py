@@ -8,7 +8,12 @@ __version__ = "0.1.0"
 # costs nothing: the command line starts through it.
 _HOME = {
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
+    "DissimilaritySpaceDiscriminantCV": "model_selection.distance_search",
     "KernelFisherDiscriminant": "classifiers.kernel_fisher",
+    "KernelFisherDiscriminantCV": "model_selection.kernel_search",
+    "KernelKNeighborsClassifierCV": "model_selection.kernel_search",
+    "KernelPCAQuadraticDiscriminantCV": "model_selection.kernel_search",
+    "KernelQuadraticDiscriminantCV": "model_selection.distance_search",
     "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
     "GaussianClassifier": "classifiers.gaussian",
     "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",

@@ -120,7 +120,7 @@ class KernelEstimator(BaseEstimator):
         """As _fit_training, for methods that need the whole training matrix, which is returned."""
         training, codes = self._fit_training(X, y)
         n = len(training)
-        check_memory(3 * n**2, f"The kernel matrix of {n} objects and its decomposition")
+        check_memory(4 * n**2, f"The kernel matrix of {n} objects and its decomposition")
         if self._policy == "raise":
             training.refuse_indefinite([slice(0, n)])
         return training, codes, training.gram()

@@ -17,7 +17,7 @@ from ._validation import (
 from .formulas.gram import center_gram, centering
 from .formulas.linalg import is_psd
 from .formulas.spectrum import CORRECTIONS, fit_correction
-from .kernels import NamedKernel, kernel_diagonal, kernel_matrix
+from .kernels import NamedKernel, PrecomputedKernel, kernel_diagonal, kernel_matrix
 
 
 def row_chunks(n_rows, row_doubles, at_most=None, max_doubles=float("inf")):
@@ -53,6 +53,8 @@ class TrainingKernel:
             warn_dissimilarity_as_kernel(self.X)
         else:
             self.X = take(X, self.order)
+            if isinstance(kernel, PrecomputedKernel):
+                warn_dissimilarity_as_kernel(kernel.K)
 
     def __len__(self):
         return len(self.order)

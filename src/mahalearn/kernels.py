@@ -10,6 +10,8 @@ returns the (len(X), len(Y)) matrix of kernel values. It may also have
 - ``requires_vector_input = False``: it takes objects (strings, sequences, sets of points, row
   numbers …), and what the user passes reaches it untouched. scikit-learn's Gaussian-process kernels
   use the same name;
+- ``stateless = True``: its ``fit`` learns nothing, so that one matrix serves every fold of a
+  cross-validation;
 - ``knows_self = True``: an object and itself have another value than two equal objects;
 - ``positive_definite = True``: known to be so; otherwise that is proven from the matrix.
 """
@@ -157,6 +159,13 @@ def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_pa
     return kernel.fit(X, y) if hasattr(kernel, "fit") else kernel
 
 
+def is_stateless(kernel, gamma):
+    """Whether the kernel is the same whatever objects it is fitted on."""
+    if isinstance(kernel, str):
+        return not (isinstance(gamma, str) and gamma == "scale") or kernel in ("linear", "cosine")
+    return not hasattr(kernel, "fit") or getattr(kernel, "stateless", False)
+
+
 def kernel_matrix(kernel, X, Y):
     """k(X, Y) as a new float64 matrix, its shape and values checked."""
     K = np.asarray(kernel(X, Y))
@@ -248,6 +257,11 @@ class MeasureKernel(BaseEstimator):
     requires_vector_input = False
 
     @property
+    def stateless(self):
+        """Whether the measure learns nothing from the training objects."""
+        return type(self._measure()).fit is Measure.fit
+
+    @property
     def knows_self(self):
         """Whether an object and itself have another value than two equal objects."""
         return self._measure().knows_self
@@ -321,6 +335,7 @@ class PrecomputedKernel:
     """
 
     requires_vector_input = False
+    stateless = True
 
     def __init__(self, K):
         self.K = K

@@ -7,8 +7,15 @@ import numpy as np
 from .._training import TrainingKernel, row_chunks, take
 from .._validation import check_memory, check_reg
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
-from ..formulas.gram import Centering
-from ..formulas.kernel_mahalanobis import CLASSWISE_VARIANTS, MeanModel, class_model
+from ..formulas.gram import Centering, center_gram, centering
+from ..formulas.kernel_mahalanobis import (
+    CLASSWISE_VARIANTS,
+    MeanModel,
+    class_model,
+    rc_minus_leave_one_out,
+)
+from ..formulas.kriging import rc_plus_leave_one_out
+from ..formulas.linalg import is_psd
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")
@@ -126,14 +133,43 @@ def fit_distances(training, variant, alphas, spectrum="krein", *, spectral=False
     return DistanceModel(training, tuple(models))
 
 
+def leave_one_out_sq_distances(K, variant, alpha, *, definite=False):
+    """d² of each object of a class to the class without it; K is the class's Gram matrix.
+
+    α belongs to the class without the object. The forms are closed, and exist where the class is
+    definite and the variant RC.
+    """
+    Kc = center_gram(K, centering(K))
+    if not variant.startswith("RC") or not (definite or is_psd(Kc)):
+        raise ValueError(
+            "offset='loo' needs a closed form, which the RC variants have where no eigenvalue is "
+            f"negative; got variant={variant!r}. Use offset='error' (or spectrum='ignore', 'clip' "
+            "or 'flip' with RC)."
+        )
+    closed_form = rc_plus_leave_one_out if variant == "RC+" else rc_minus_leave_one_out
+    return closed_form(Kc, alpha)
+
+
+def without_one(alphas, counts, reg_on, variant):
+    """α of each class less one object: (n − 1)σ² where σ² is what is given."""
+    fixed = reg_on == "kernel" or (reg_on == "auto" and not variant.startswith("RC"))
+    return alphas if fixed else alphas * (counts - 1) / counts
+
+
 def resolve_alphas(reg, reg_on, variant, training):
     """α of each class from `reg` and what it is measured in."""
-    counts = training.counts
-    reg = check_reg(reg, len(counts))
+    reg = check_reg(reg, len(training.counts))
+    return alphas_of(
+        reg, reg_on, variant, training.counts, lambda: mean_centred_self_similarity(training)
+    )
+
+
+def alphas_of(reg, reg_on, variant, counts, spread=None):
+    """α of each class: reg (c,), class sizes counts (c,); spread() is needed for "relative"."""
     if reg_on == "auto":
         reg_on = "covariance" if variant.startswith("RC") else "kernel"
     if reg_on == "relative":
-        scale = mean_centred_self_similarity(training)
+        scale = spread()
         if variant.startswith("RC"):
             return reg * scale * counts
         return reg * (scale**2 if variant.startswith("FK") else scale)

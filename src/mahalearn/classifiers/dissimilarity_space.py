@@ -192,7 +192,7 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
             The fitted classifier.
         """
         refuse_fit_params(self, refused)
-        head = self._new_head()
+        head = self.new_head()
         codes = self._fit_distances(X, y)
         d2 = self._distances.training_sq_distances()
         if self.cross_fit:
@@ -200,7 +200,8 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
         self.head_ = head.fit(d2, self.classes_[codes])
         return self
 
-    def _new_head(self):
+    def new_head(self):
+        """The discriminant, not fitted."""
         if isinstance(self.discriminant, str):
             if self.discriminant.lower() in DISCRIMINANTS:
                 return GaussianHead(pooled=self.discriminant.lower() == "fisher")

@@ -5,7 +5,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import KernelEstimator
 from .._validation import check_choice, refuse_fit_params
-from ._distances import REG_ON, VARIANTS, fit_distances, resolve_alphas
+from ._distances import (
+    REG_ON,
+    VARIANTS,
+    fit_distances,
+    leave_one_out_sq_distances,
+    resolve_alphas,
+    without_one,
+)
 
 
 class KernelMahalanobisEstimator(KernelEstimator):
@@ -44,10 +51,28 @@ class KernelMahalanobisEstimator(KernelEstimator):
         alphas = resolve_alphas(self.reg, reg_on, self._variant, training)
         sigma2 = alphas / training.counts
         self._common_sigma2 = bool(np.ptp(sigma2) <= 1e-12 * sigma2.max())
+        self._alphas_without_one = without_one(alphas, training.counts, reg_on, self._variant)
         self._distances = fit_distances(
             training, self._variant, alphas, self._policy, spectral=spectral
         )
         return codes
+
+    def _training_sq_distances(self, leave_one_out=False):
+        """Distances of the training objects, their own class with or without them.
+
+        The only object of a class stays where it is: nothing would be left.
+        """
+        d2 = self._distances.training_sq_distances()
+        training = self._training
+        for j, members in enumerate(training.slices if leave_one_out else ()):
+            if members.stop - members.start > 1:
+                d2[training.order[members], j] = leave_one_out_sq_distances(
+                    training.gram(members),
+                    self._variant,
+                    self._alphas_without_one[j],
+                    definite=training.positive_definite or self._policy == "ignore",
+                )
+        return d2
 
     def mahalanobis(self, X, self_similarity=None):
         """Squared kernel Mahalanobis distance of each row of X to each class.

@@ -9,7 +9,7 @@ from ..formulas import kernel_neighbors as formulas
 
 
 class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
-    """k nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
+    """Nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
 
     For the RBF kernel d² grows with the distance of the inputs whatever gamma is, so that with
     uniform weights the answers do not depend on gamma. Of equally near objects the first in the
@@ -189,11 +189,12 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
             index, weights = self.kneighbors(X, return_distance=False), None
         else:
             d2, index = self.kneighbors(X)
-            weights = self._weigh(d2)
+            weights = self.weigh(d2)
         votes = formulas.votes(self._codes[index], len(self.classes_), weights)
         return votes / votes.sum(axis=1, keepdims=True)
 
-    def _weigh(self, d2):
+    def weigh(self, d2):
+        """Weights of neighbours at the squared distances d2."""
         if self.weights == "distance":
             return formulas.inverse_distance_weights(d2)
         weights = np.asarray(self.weights(np.sqrt(np.maximum(d2, 0.0))), dtype=float)

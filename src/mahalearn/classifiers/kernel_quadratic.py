@@ -9,7 +9,7 @@ from .._validation import check_choice, check_priors, refuse_fit_params
 from ..formulas.offsets import error_offsets, map_offsets
 from .kernel_mahalanobis import KernelMahalanobisEstimator
 
-OFFSETS = ("error", "map", None)
+OFFSETS = ("error", "loo", "map", None)
 
 
 def _has_probabilities(estimator):
@@ -57,11 +57,14 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
         same as the positive definite formulas where there are none); apply the formulas as they
         are; raise; or correct the kernel first, for training objects and queries alike (see
         :mod:`mahalearn.formulas.spectrum`).
-    offset : {"error", "map", None}, default="error"
-        Offsets that make the fewest pairwise training errors; those of maximum a posteriori
-        probability (RC with one σ² or IC, nonnegative spectrum), which gives probabilities; none.
+    offset : {"error", "loo", "map", None}, default="error"
+        Offsets that make the fewest pairwise training errors; the same with each object measured
+        against its own class without it (RC, nonnegative spectrum: closed forms); those of maximum
+        a posteriori probability (RC with one σ² or IC, nonnegative spectrum), which give
+        probabilities; none.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the errors that ``offset="error"`` counts. Without it a small class can vanish.
+        Weights of the errors that ``offset="error"`` and "loo" count. Without it a small class can
+        vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
 
@@ -165,7 +168,7 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
             weights = compute_class_weight(
                 self.class_weight, classes=self.classes_, y=self.classes_[codes]
             )
-            scores = -self._distances.training_sq_distances() / 2
+            scores = -self._training_sq_distances(leave_one_out=offset == "loo") / 2
             self.offsets_ = error_offsets(scores, codes, weights)
         return self
 

@@ -6,19 +6,21 @@ For the groups j (n_j objects, P = n_j/n) and r (the rest):
 
 with z = (1/n_j, −1/n_r) and z₊ = (1/n_j, 1/n_r). The kernel may be indefinite.
 
-All classes and all β from one decomposition K = UΛUᵀ. Let E select the columns of class j,
-V = [E, 1_r] and B = (1 − P)K² + βI, which is diagonal in U. Then N + βI = B + KVCVᵀK with the core
+Several classes share their work. Let E select the columns of class j, V = [E, 1_r] and
+B = (1 − P)K² + βI. Then N + βI = B + KVCVᵀK with the core
 
     C = diag((2P − 1)I − 11ᵀ/n, −1/n)
 
 and z = Vζ, so that a = B⁻¹KV(I + CG)⁻¹ζ with G = VᵀKB⁻¹KV by Woodbury's identity. What makes this
-accurate as well as cheap is that (1 − P)KB⁻¹K = I − R, R = U diag(β/((1 − P)λ² + β))Uᵀ, and that
-the part without R can be worked out:
+accurate as well as cheap is that (1 − P)KB⁻¹K = I − R with R = βB⁻¹, and that the part without R
+can be worked out:
 
     (1 − P)(I + CG) = diag(P·H_j, 0) − C VᵀRV.
 
-Nothing is subtracted from something nearly equal, K is never squared, and a class costs O(n n_j²)
-for VᵀRV and O(n_j³) for a system of n_j + 1 equations: O(n³/c) for all, beside the decomposition.
+So nothing is subtracted from something nearly equal. With K = UΛUᵀ, B is diagonal in U for every
+class and every β (`fisher_path`), and K is never squared. For one β that is not too small a
+Cholesky factor of B for each size of class that occurs is cheaper (`fisher_model`): K² is common
+to all. Either way a class adds O(n n_j²) for VᵀRV and O(n_j³) for n_j + 1 equations.
 """
 
 from typing import NamedTuple
@@ -26,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .linalg import eigh
+from .linalg import RANK_RTOL, cholesky, eigh, solve_lower
 
 
 class FisherModel(NamedTuple):
@@ -41,48 +43,96 @@ class FisherModel(NamedTuple):
 
 
 def fisher_model(K, slices, beta):
-    """The discriminants of all classes against the rest for one β. K is overwritten."""
-    (model,) = fisher_path(K, slices, [beta])
-    return model
-
-
-def fisher_path(K, slices, betas):
-    """A FisherModel for each β, from one decomposition of K, which is overwritten.
+    """The discriminants of all classes against the rest for one β. K may be overwritten.
 
     K (n, n) has its objects in the order of their classes, class j at slices[j].
     """
+    # β must stand clear of the rounding of K², whose trace bounds its largest eigenvalue.
+    model = _cholesky_model(K, slices, beta) if beta > RANK_RTOL * np.vdot(K, K) else None
+    return fisher_path(K, slices, [beta])[0] if model is None else model
+
+
+def fisher_path(K, slices, betas):
+    """A FisherModel for each β, from one decomposition of K, which is overwritten."""
     values, U = eigh(K, overwrite=True)
     U = np.ascontiguousarray(U)
     total = U.sum(axis=0)
+
+    def one_class(members, beta):
+        E = U[members]
+        P = len(E) / len(U)
+        B = (1 - P) * values**2 + beta
+        V = np.vstack([E, total - E.sum(axis=0)])  # Vᵀ of the docstring, in the coordinates of U
+        s = _solve_core((V * (beta / B)) @ V.T, len(U))
+        a = values / B * (s @ V)
+        z_plus = V[:-1].mean(axis=0) + V[-1] / (len(U) - len(E))
+        return a, -0.5 * (a * values) @ z_plus
+
     models = []
     for beta in betas:
-        spectral, offsets = np.empty((len(U), len(slices))), np.empty(len(slices))
-        for j, members in enumerate(slices):
-            if j == 1 and len(slices) == 2:  # the same problem with the other sign
-                spectral[:, 1], offsets[1] = -spectral[:, 0], -offsets[0]
-                break
-            spectral[:, j], offsets[j] = _one_against_rest(values, U[members], total, beta)
-        models.append(FisherModel(U @ spectral, offsets))
+        parts = [one_class(members, beta) for members in _distinct(slices)]
+        models.append(_stack(parts, slices, U))
     return models
 
 
-def _one_against_rest(values, E, total, beta):
-    """Uᵀa and the offset for one class; E (n_j, n) are its rows of U, total = 1ᵀU."""
-    n_j, n = E.shape
-    n_r, P = n - n_j, n_j / n
-    B = (1 - P) * values**2 + beta
-    V = np.vstack([E, total - E.sum(axis=0)])  # Vᵀ of the docstring, in the coordinates of U
-    R = (V * (beta / B)) @ V.T
+def _cholesky_model(K, slices, beta):
+    """The discriminants by Cholesky factors of B; None if one fails."""
+    n, K2 = len(K), K @ K.T  # K is symmetric; numpy forms half of AAᵀ
+    B = np.empty_like(K2)
+    sums = np.column_stack([K[:, members].sum(axis=1) for members in slices])  # K1_j
+    total = sums.sum(axis=1)
+    problems = _distinct(slices)
+    sizes = np.array([members.stop - members.start for members in problems])
+    parts = [None] * len(problems)
+    for n_j in np.unique(sizes):
+        np.multiply(K2, 1 - n_j / n, out=B)
+        B.flat[:: n + 1] += beta
+        L = cholesky(B, overwrite=True)
+        if L is None:
+            return None
+        for j in np.flatnonzero(sizes == n_j):
+            members, K1_j, K1_r = problems[j], sums[:, j], total - sums[:, j]
+            # L⁻¹V as rows. L⁻¹E is zero above the class: the rest of the triangle is enough.
+            W = np.zeros((n_j + 1, n))
+            W[-1] = 1
+            W[-1, members] = 0
+            W[-1] = solve_lower(L, W[-1:].copy())
+            first = members.start
+            W[:-1, first:] = solve_lower(L[first:, first:], np.eye(n_j, n - first))
+            s = _solve_core(beta * (W @ W.T), n)
+            a, _ = linalg.lapack.dpotrs(L, K[:, members] @ s[:-1] + s[-1] * K1_r, lower=1)
+            parts[j] = a, -0.5 * a @ (K1_j / n_j + K1_r / (n - n_j))
+    return _stack(parts, slices)
 
+
+def _solve_core(R, n):
+    """(1 − P)·(the solution s of (1 − P)(I + CG)s = ζ), where R is VᵀRV of the docstring."""
+    n_j = len(R) - 1
+    P = n_j / n
     CR = (2 * P - 1) * R
     CR[:-1] -= R[:-1].sum(axis=0) / n
     CR[-1] = -R[-1] / n
     A = -CR
     A[:-1, :-1] -= P / n_j
     A[np.arange(n_j), np.arange(n_j)] += P
-    zeta = np.append(np.full(n_j, 1 / n_j), -1 / n_r)
-    s = linalg.solve(A, zeta, check_finite=False)
+    zeta = np.append(np.full(n_j, 1 / n_j), -1 / (n - n_j))
+    # The rows differ in size by β, which is no ill condition: LAPACK without its estimate of one.
+    *_, s, info = linalg.lapack.dgesv(A, zeta, overwrite_a=1)
+    if info:
+        raise ValueError("reg is so small that it vanishes in rounding for this kernel; take more.")
+    return (1 - P) * s
 
-    a = (1 - P) * values / B * (s @ V)
-    z_plus = V[:-1].mean(axis=0) + V[-1] / n_r
-    return a, -0.5 * (a * values) @ z_plus
+
+def _distinct(slices):
+    """The problems to solve: of two classes one, the other is the same with its sign changed."""
+    return slices[:1] if len(slices) == 2 else slices
+
+
+def _stack(parts, slices, basis=None):
+    """A FisherModel from (a, offset) of each problem, a in the coordinates of `basis`."""
+    A = np.column_stack([a for a, _ in parts])
+    A = A if basis is None else basis @ A
+    offsets = np.array([b for _, b in parts])
+    if len(parts) < len(slices):
+        A, offsets = np.hstack([A, -A]), np.append(offsets, -offsets)
+    return FisherModel(A, offsets)

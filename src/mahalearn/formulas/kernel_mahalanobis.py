@@ -186,3 +186,20 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
     values, U = eigh(Kc, overwrite=True)
     signs = fundamental_symmetry(values) if krein else np.ones(n)
     return SpectralModel(variant, alpha, means, values, signs, U)
+
+
+def rc_minus_leave_one_out(K, alpha):
+    """RC- distance of each object to its class without it, for a definite kernel: O(n²).
+
+    α belongs to the class without the object. K (n, n) is the class's Gram matrix.
+    """
+    n = len(K)
+    diagonal, sums = np.diagonal(K), K.sum(axis=0)
+    # Row i: object i against the others, centred by their means without i.
+    k = K - (sums - K) / (n - 1)
+    np.fill_diagonal(k, 0.0)
+    norms = row_sq_norms(k) - k.sum(axis=1) ** 2 / (n - 1)
+    row_means = (sums - diagonal) / (n - 1)
+    grand_means = (sums.sum() - 2 * sums + diagonal) / (n - 1) ** 2
+    kxx = diagonal - 2 * row_means + grand_means
+    return (kxx - norms / alpha) * ((n - 1) / alpha)

@@ -167,23 +167,20 @@ def leave_one_out_path(spectrum, alphas):
     return _left_out(diagonal, w, log_det, alphas)
 
 
-def leave_one_out(K, alpha):
-    """The same for one α from a Cholesky factor: (n,) distances, None if A is not definite."""
+def rc_plus_leave_one_out(K, alpha):
+    """The same for one α from a Cholesky factor, (n,); K is the class's centred Gram matrix."""
     A = K.copy()
     A.flat[:: len(A) + 1] += alpha
     L = cholesky(A, overwrite=True)
-    if L is None:
-        return None
+    if L is None:  # α below the rounding of K
+        return leave_one_out_path(raw_spectrum(K), np.array([alpha]))[0][:, 0]
     w, _ = linalg.lapack.dpotrs(L, np.ones(len(K)), lower=1)
-    return _left_out(inverse_diagonal(L)[:, None], w.reshape(-1, 1), 0.0, np.array([alpha]))[0][
-        :, 0
-    ]
+    diagonal, w = inverse_diagonal(L)[:, None], w.reshape(-1, 1)
+    return _left_out(diagonal, w, 0.0, np.array([alpha]))[0][:, 0]
 
 
 def _left_out(diagonal, w, log_det, alphas):
     n = len(w)
-    if n == 1:  # nothing is left: no distance, no volume
-        return np.full(w.shape, np.nan), np.full(w.shape, np.nan)
     total = w.sum(axis=0) - w**2 / diagonal
     residual = 1 / diagonal - alphas
     d2 = (residual + (w / diagonal) ** 2 / total) * ((n - 1) / alphas) - 1

@@ -1,6 +1,5 @@
 """Matrices of all pairs: in parallel, within bounded memory, resumable."""
 
-import contextlib
 import hashlib
 import pickle
 from inspect import isfunction
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from .._progress import progress as progress_bar
 from .._validation import check_memory
 from ._matrix_file import MatrixFile
 from .base import block_slices, is_half, pair_block, place
@@ -100,30 +100,13 @@ def _fill(D, measure, P, Q, blocks, half, symmetrize, n_jobs, progress, file=Non
     else:
         prefer = "threads" if measure.releases_gil else "processes"
         results = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(calls)
-    with _progress_bar(progress, sum(sizes), sum(sizes) - sum(sizes[k] for k in todo)) as advance:
+    finished = sum(sizes) - sum(sizes[k] for k in todo)
+    with progress_bar(progress, sum(sizes), "pairs", finished) as advance:
         for k, values in zip(todo, results, strict=True):
             place(D, *blocks[k], values, half)
             if file is not None:
                 file.mark(k)
             advance(sizes[k])
-
-
-@contextlib.contextmanager
-def _progress_bar(show, total, completed):
-    """A function that moves the bar on, or does nothing."""
-    if not show:
-        yield lambda pairs: None
-        return
-    try:
-        from rich import progress
-    except ImportError:
-        raise ImportError(
-            'The progress bar needs rich: pip install "mahalearn[progress]".'
-        ) from None
-    columns = (*progress.Progress.get_default_columns(), progress.MofNCompleteColumn())
-    with progress.Progress(*columns) as bar:
-        task = bar.add_task("pairs", total=total, completed=completed)
-        yield lambda pairs: bar.advance(task, pairs)
 
 
 def _fingerprint(measure, P, Q, symmetrize):

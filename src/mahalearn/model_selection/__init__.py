@@ -1,1 +1,1 @@
-"""Choice of parameters: exact searches from shared factorisations, line searches."""
+"""Choice of parameters: line search, and exact cross-validation from shared factorisations."""

@@ -35,7 +35,7 @@ NEARLY_DEFINITE = 0.02
 class ProximityDiagnosis:
     """What :func:`diagnose` found. Printing it gives a table; notebooks show it as HTML.
 
-    Attributes
+    Parameters
     ----------
     kind : str
         "dissimilarity" or "similarity".
@@ -96,7 +96,13 @@ class ProximityDiagnosis:
     advice: tuple = field(default=())
 
     def rows(self):
-        """The table: pairs of a name and a text."""
+        """The table as text.
+
+        Returns
+        -------
+        rows : list of tuple of str
+            Pairs of a name and a text.
+        """
         self_name = "largest self-dissimilarity"
         if self.kind == "similarity":
             self_name = "spread of self-similarities"

@@ -1,0 +1,62 @@
+"""Scores of folds: metrics, scikit-learn's scorers, calibration."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import balanced_accuracy_score, get_scorer
+
+
+def fold_metrics(scores, folds, y, classes, scoring=None):
+    """The metric of each fold's test scores (m, c)."""
+    if scoring in (None, "accuracy", "balanced_accuracy"):
+        metric = _balanced if scoring == "balanced_accuracy" else _accuracy
+        return [
+            metric(y[fold.test], classes[table.argmax(axis=1)])
+            for table, fold in zip(scores, folds, strict=True)
+        ]
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    return [
+        scorer(FoldScores(classes, table), np.arange(len(table))[:, None], y[fold.test])
+        for table, fold in zip(scores, folds, strict=True)
+    ]
+
+
+class FoldScores(ClassifierMixin, BaseEstimator):
+    """Scores of one fold in the clothes of an estimator, for scorers; X are row numbers."""
+
+    def __init__(self, classes_, scores):
+        self.classes_ = classes_
+        self.scores = scores
+
+    def decision_function(self, X):
+        """Scores, in scikit-learn's shape."""
+        scores = self.scores[np.asarray(X)[:, 0]]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X):
+        """The class of the largest score."""
+        return self.classes_[self.scores[np.asarray(X)[:, 0]].argmax(axis=1)]
+
+
+def _accuracy(truth, predicted):
+    return float((truth == predicted).mean())
+
+
+def _balanced(truth, predicted):
+    if set(truth) >= set(predicted):
+        return balanced_accuracy_score(truth, predicted)
+    return float(np.mean([(predicted[truth == c] == c).mean() for c in np.unique(truth)]))
+
+
+def fit_temperature(scores, truth):
+    """T of softmax(scores/T) with the largest likelihood of the true classes."""
+    finite = np.where(np.isfinite(scores), scores, np.nan)
+    gap = np.nanmax(finite, axis=1) - np.nanmin(finite, axis=1)
+    scale = np.median(gap) or 1.0
+
+    def loss(log_t):
+        log_p = log_softmax(scores / (scale * np.exp(log_t)), axis=1)
+        return -log_p[np.arange(len(truth)), truth].mean()
+
+    return float(scale * np.exp(minimize_scalar(loss, bounds=(-7, 7), method="bounded").x))

@@ -1,0 +1,401 @@
+"""The searches against refitting, with the same splits."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+
+import naive
+from mahalearn import (
+    DissimilaritySpaceDiscriminantCV,
+    KernelFisherDiscriminantCV,
+    KernelKNeighborsClassifierCV,
+    KernelPCAQuadraticDiscriminantCV,
+    KernelQuadraticDiscriminant,
+    KernelQuadraticDiscriminantCV,
+    MeasureKernel,
+    PrecomputedKernel,
+)
+from mahalearn.formulas.kriging import centre_on_class, kriging_class
+
+VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]
+SPLITS = StratifiedKFold(4, shuffle=True, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Three unequal, overlapping classes; their sizes are no multiples of the number of folds."""
+    X, y = make_classification(
+        83, 5, n_informative=4, n_redundant=0, n_classes=3, weights=[0.5, 0.3], random_state=0
+    )
+    return X, np.array(["c", "a", "b"])[y]
+
+
+@pytest.fixture(scope="module")
+def indefinite(data):
+    X, y = data
+    D = np.abs(X[:, None] - X[None]).sum(axis=2)
+    return -(D**1.5), y
+
+
+def refitted_scores(search, X, y, params):
+    """Held-out decision values of every fold by plain fits."""
+    out = []
+    for train, test in search.cv.split(X, y):
+        test = np.sort(test)
+        model = search._plain(**search._common(), **search._kernel_defaults()).set_params(**params)
+        if search._is_precomputed():
+            model.fit(X[np.ix_(train, train)], y[train])
+            out.append(model.decision_function(X[np.ix_(test, train)]))
+        else:
+            model.fit(X[train], y[train])
+            out.append(model.decision_function(X[test]))
+    return out
+
+
+def searched_scores(search, X, y):
+    """Held-out scores of every candidate and fold, in the order of the folds' objects."""
+    kept = {}
+
+    class Keep(type(search)):
+        def _evaluate(self, candidates, scores, folds, labels):
+            kept.update(candidates=candidates, scores=scores, folds=folds)
+            super()._evaluate(candidates, scores, folds, labels)
+
+        def _search(self, objects, folds, order):
+            kept["order"] = order
+            return super()._search(objects, folds, order)
+
+    Keep(**search.get_params(deep=False)).fit(X, y)
+    order = kept["order"]
+    for params, folds in zip(kept["candidates"], kept["scores"], strict=True):
+        sorted_folds = []
+        for scores, fold in zip(folds, kept["folds"], strict=True):
+            scores = scores[np.argsort(order[fold.test])]
+            if scores.shape[1] == 2:
+                scores = scores[:, 1] - scores[:, 0]
+            sorted_folds.append(scores)
+        yield params, sorted_folds
+
+
+def assert_equals_refitting(search, X, y, rtol=1e-6):
+    for params, folds in searched_scores(search, X, y):
+        for ours, plain in zip(folds, refitted_scores(search, X, y, params), strict=True):
+            if ours.ndim == 2:  # a term common to the classes may be left out
+                ours, plain = (s - s.mean(axis=1, keepdims=True) for s in (ours, plain))
+            assert_allclose(ours, plain, rtol=rtol, atol=rtol * np.abs(plain).max(), err_msg=params)
+
+
+@pytest.mark.parametrize("offset", ["error", None])
+@pytest.mark.parametrize("reg_on", ["kernel", "covariance", "relative"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_quadratic_scores_are_those_of_refitting(variant, reg_on, offset, data):
+    search = KernelQuadraticDiscriminantCV(
+        variant, [0.01, 0.3], gammas=[0.05, 0.5], reg_on=reg_on, offset=offset, cv=SPLITS
+    )
+    assert_equals_refitting(search, *data)
+
+
+@pytest.mark.parametrize("spectrum", ["krein", "ignore", "clip", "flip", "square", "shift"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_indefinite_kernels_too(variant, spectrum, indefinite):
+    search = KernelQuadraticDiscriminantCV(
+        variant, [0.5, 5.0], kernel="precomputed", spectrum=spectrum, cv=SPLITS
+    )
+    assert_equals_refitting(search, *indefinite, rtol=1e-5)
+
+
+@pytest.mark.parametrize("variant", ["RC+", "RC-"])
+def test_leave_one_out_offsets(variant, data):
+    X, y = data
+    for reg_on in ("kernel", "covariance"):
+        search = KernelQuadraticDiscriminantCV(
+            variant, [0.05, 0.5], gammas=[0.2], reg_on=reg_on, offset="loo", cv=SPLITS
+        )
+        assert_equals_refitting(search, X, y)
+        # The plain estimator's distances: each object to its class without it, from the naive loop.
+        model = KernelQuadraticDiscriminant(variant, 0.05, gamma=0.2, reg_on=reg_on, offset="loo")
+        d2 = model.fit(X, y)._training_sq_distances(leave_one_out=True)
+        K = rbf_kernel(X, gamma=0.2)
+        for i in range(0, len(y), 7):
+            others = np.flatnonzero((y == y[i]) & (np.arange(len(y)) != i))
+            alpha = 0.05 * (len(others) if reg_on == "covariance" else 1)
+            expected = naive.classwise_sq_distance(
+                variant, K[np.ix_(others, others)], K[i, others], 1.0, alpha
+            )
+            j = np.flatnonzero(model.classes_ == y[i])[0]
+            assert d2[i, j] == pytest.approx(expected, rel=1e-8)
+
+
+def test_leave_one_out_offsets_are_refused_where_they_have_no_closed_form(data, indefinite):
+    for model, X, y in [
+        (KernelQuadraticDiscriminant("IC+", offset="loo"), *data),
+        (KernelQuadraticDiscriminant("RC+", offset="loo", kernel="precomputed"), *indefinite),
+    ]:
+        with pytest.raises(ValueError, match="closed form"):
+            model.fit(X, y)
+
+
+@pytest.mark.parametrize("variant", ["RC+", "IC-"])
+def test_map_offsets_and_class_weights(variant, data):
+    X, y = data
+    params = {"gammas": [0.3], "reg_on": "covariance", "cv": SPLITS}
+    for more in (
+        {"offset": "map"},
+        {"offset": "map", "priors": [0.2, 0.3, 0.5]},
+        {"class_weight": "balanced"},
+        {"class_weight": {"a": 1.0, "b": 2.0, "c": 3.0}},
+    ):
+        search = KernelQuadraticDiscriminantCV(variant, [0.01, 0.1], **params, **more)
+        assert_equals_refitting(search, X, y)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kernel": "poly", "degrees": [1, 2], "gammas": [0.5]},
+        {"gammas": ["scale", 0.5]},
+        {"kernels": ["linear", "sigmoid", "laplacian"]},
+    ],
+    ids=["poly", "scale", "kernels"],
+)
+def test_kernels_of_all_kinds(params, data):
+    search = KernelQuadraticDiscriminantCV(regs=[0.1, 1.0], cv=SPLITS, **params)
+    assert_equals_refitting(search, *data)
+
+
+@pytest.mark.parametrize("discriminant", ["fisher", "quadratic", LinearDiscriminantAnalysis()])
+@pytest.mark.parametrize("variant", ["RC+", "IC-", "FK+"])
+def test_dissimilarity_space(variant, discriminant, data):
+    search = DissimilaritySpaceDiscriminantCV(
+        discriminant, variant, [0.1, 1.0], gammas=[0.1, 0.5], cv=SPLITS
+    )
+    assert_equals_refitting(search, *data, rtol=1e-4)
+
+
+@pytest.mark.parametrize("spectrum", ["krein", "ignore", "flip"])
+def test_the_rest_of_the_family(spectrum, data, indefinite):
+    for X, y, kernel in (
+        (*data, {"gammas": [0.1, 0.5]}),
+        (*indefinite, {"kernel": "precomputed"}),
+    ):
+        common = {"cv": SPLITS, "spectrum": spectrum, **kernel}
+        for search in (
+            KernelFisherDiscriminantCV([0.01, 1.0], **common),
+            KernelPCAQuadraticDiscriminantCV([0.01, 1.0], **common),
+            KernelPCAQuadraticDiscriminantCV(
+                [0.1], n_components=3, priors=[0.2, 0.3, 0.5], **common
+            ),
+            KernelKNeighborsClassifierCV([1, 3, 8], **common),
+            KernelKNeighborsClassifierCV([1, 3, 8], weights="distance", **common),
+        ):
+            assert_equals_refitting(search, X, y)
+
+
+@pytest.mark.parametrize("offset", ["error", "map", None])
+@pytest.mark.parametrize("reg_on", ["kernel", "covariance"])
+def test_leave_one_out_is_closed_and_exact(reg_on, offset, data):
+    if offset == "map" and reg_on == "kernel":
+        pytest.skip("RC needs one σ² for MAP offsets")
+    X, y = data
+    for weight in (None, "balanced") if offset == "error" else (None,):
+        search = KernelQuadraticDiscriminantCV(
+            "RC+",
+            [0.01, 0.5],
+            gammas=[0.2],
+            reg_on=reg_on,
+            offset=offset,
+            class_weight=weight,
+            cv=LeaveOneOut(),
+        )
+        assert_equals_refitting(search, X, y)
+
+
+def test_leave_one_out_of_other_variants(data):
+    X, y = data
+    for variant in ("IC-", "RC-"):
+        search = KernelQuadraticDiscriminantCV(variant, [0.1], gammas=[0.2], cv=LeaveOneOut())
+        assert_equals_refitting(search, X[:40], y[:40])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_block_updates_equal_the_naive_loop(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    K, own = rbf_kernel(X, gamma=0.4), slice(8, 24)
+    k, kxx = centre_on_class(K, np.diagonal(K), own)
+    for sigma2 in (1e-5, 1e-2, 1.0):
+        for gone in ([], [0, 1, 2], [3, 7, 15]):
+            left = np.setdiff1d(np.arange(8, 24), np.array(gone, int) + 8)
+            alpha = sigma2 * len(left)
+            model = kriging_class(k, kxx, own, alpha)
+            d2, volume = model.without(np.array(gone, int), sigma2)
+            expected = [
+                naive.classwise_sq_distance("RC+", K[np.ix_(left, left)], K[i, left], 1.0, alpha)
+                for i in range(30)
+            ]
+            assert_allclose(d2, expected, rtol=1e-6)
+            H = np.eye(len(left)) - 1 / len(left)
+            inner = np.eye(len(left)) + H @ K[np.ix_(left, left)] @ H / alpha
+            assert volume == pytest.approx(np.linalg.slogdet(inner)[1], rel=1e-8)
+
+
+def test_results_are_those_of_grid_search(data):
+    X, y = data
+    gammas, regs = [0.05, 0.2, 1.0], [0.01, 0.1, 1.0]
+    for scoring in ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc_ovr"):
+        if scoring == "roc_auc_ovr":
+            continue  # needs probabilities, which the plain estimator has not
+        search = KernelQuadraticDiscriminantCV(
+            regs=regs, gammas=gammas, reg_on="covariance", cv=SPLITS, scoring=scoring
+        ).fit(X, y)
+        grid = GridSearchCV(
+            KernelQuadraticDiscriminant(),
+            {"gamma": gammas, "variant": ["RC+"], "reg": regs},
+            cv=SPLITS,
+            scoring=scoring,
+        ).fit(X, y)
+        ours, theirs = search.cv_results_, grid.cv_results_
+        assert search.best_score_ == pytest.approx(grid.best_score_)
+        lookup = {tuple(sorted(p.items())): i for i, p in enumerate(theirs["params"])}
+        match = [lookup[tuple(sorted(p.items()))] for p in ours["params"]]
+        for key in ("mean_test_score", "std_test_score", "split3_test_score"):
+            assert_allclose(ours[key], theirs[key][match], atol=1e-12, err_msg=key)
+        assert set(theirs) - set(ours) == {
+            "mean_fit_time",
+            "std_fit_time",
+            "mean_score_time",
+            "std_score_time",
+        }
+        assert ours["rank_test_score"][search.best_index_] == 1
+
+
+def test_ties_go_to_more_regularisation_and_the_wider_kernel():
+    X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    y = [0, 0, 0, 1, 1, 1]
+    search = KernelQuadraticDiscriminantCV(regs=[0.5, 0.1, 2.0], gammas=[1.0, 0.2], cv=3).fit(X, y)
+    assert search.best_score_ == 1
+    assert search.best_params_ == {"gamma": 0.2, "variant": "RC+", "reg": 2.0}
+    nearest = KernelKNeighborsClassifierCV([1, 2], gammas=[1.0, 0.2], cv=3).fit(X, y)
+    assert nearest.best_params_ == {"gamma": 0.2, "n_neighbors": 2}
+
+
+def test_what_the_plain_estimator_has(data):
+    X, y = data
+    search = KernelQuadraticDiscriminantCV(gammas=[0.1, 0.3], regs=[0.1, 1.0], cv=4).fit(X, y)
+    best = search.best_estimator_
+    assert (search.predict(X) == best.predict(X)).all()
+    assert_allclose(search.decision_function(X), best.decision_function(X))
+    assert_allclose(search.mahalanobis(X), best.mahalanobis(X))
+    assert search.signature_ == best.signature_
+    assert_allclose(search.offsets_, best.offsets_)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        KernelQuadraticDiscriminantCV().nothing  # noqa: B018
+
+
+def test_probabilities_are_calibrated_on_held_out_scores(data):
+    X, y = make_classification(400, 4, n_informative=3, n_redundant=0, flip_y=0.2, random_state=1)
+    search = KernelQuadraticDiscriminantCV(cv=5).fit(X[:200], y[:200])
+    proba = search.predict_proba(X[200:])
+    assert_allclose(proba.sum(axis=1), 1)
+    assert (search.classes_[proba.argmax(axis=1)] == search.predict(X[200:])).all()
+    assert_allclose(np.log(proba), search.predict_log_proba(X[200:]), atol=1e-9)
+
+    def log_loss(p):
+        return -np.log(p[np.arange(200), y[200:]]).mean()
+
+    sharper, flatter = ((p := proba**t) / p.sum(axis=1, keepdims=True) for t in (3.0, 1 / 3))
+    assert log_loss(proba) < log_loss(sharper)
+    assert log_loss(proba) < log_loss(flatter)
+    assert log_loss(proba) < np.log(2)
+
+
+def test_splitters_groups_and_jobs(data):
+    X, y = data
+    params = {"gammas": [0.1, 0.5], "regs": [0.1, 1.0]}
+    groups = np.arange(len(y)) % 7
+    for cv in (
+        RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+        ShuffleSplit(3, random_state=0),
+    ):
+        assert_equals_refitting(KernelQuadraticDiscriminantCV(cv=cv, **params), X, y)
+    grouped = KernelQuadraticDiscriminantCV(cv=GroupKFold(3), **params).fit(X, y, groups=groups)
+    assert grouped.n_splits_ == 3
+    one = KernelQuadraticDiscriminantCV(cv=3, **params).fit(X, y)
+    two = KernelQuadraticDiscriminantCV(cv=3, n_jobs=2, **params).fit(X, y)
+    assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+
+
+def test_a_class_that_a_fold_has_not_seen(data):
+    X, y = data
+    y = y.copy()
+    y[0] = "rare"
+    cv = StratifiedKFold(3)
+    with pytest.warns(UserWarning, match="least populated"):
+        search = KernelQuadraticDiscriminantCV(gammas=[0.2], cv=cv).fit(X, y)
+    assert np.isfinite(search.best_score_)
+    assert np.isfinite(search.temperature_)
+    assert np.isfinite(search.predict_proba(X)).all()
+
+
+def test_objects_and_matrices(data):
+    X, y = data
+    K = rbf_kernel(X, gamma=0.3)
+    named = KernelQuadraticDiscriminantCV(gammas=[0.3], cv=SPLITS).fit(X, y)
+    square = KernelQuadraticDiscriminantCV(kernel="precomputed", cv=SPLITS).fit(K, y)
+    rows = KernelQuadraticDiscriminantCV(kernel=PrecomputedKernel(K), cv=SPLITS)
+    rows.fit(np.arange(len(y)), y)
+    for other in (square, rows):
+        assert_allclose(
+            other.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"], atol=1e-12
+        )
+    assert_allclose(
+        cross_val_score(clone(square).set_params(cv=3), K, y, cv=3),
+        cross_val_score(clone(named).set_params(cv=3), X, y, cv=3),
+    )
+    words = ["banana", "bandana", "cabana", "havana", "xyz", "xyzzy", "zyx", "xxyyzz"] * 3
+    kind = [0, 0, 0, 0, 1, 1, 1, 1] * 3
+    edit = KernelQuadraticDiscriminantCV(
+        kernels=[MeasureKernel("edit"), MeasureKernel("edit", kind="rbf", gamma=0.1)], cv=3
+    )
+    assert edit.fit(words, kind).predict(["bananas", "zzyx"]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"regs": []}, "regs must be a sequence of positive numbers"),
+        ({"regs": [0.1, -1]}, "positive"),
+        ({"variants": ["XX"]}, "variants='XX' is not known"),
+        ({"kernels": []}, "empty"),
+        ({"kernels": ["rbf"], "gammas": [1.0]}, "not both"),
+        ({"kernel": "linear", "gammas": [1.0]}, "gammas= is for"),
+        ({"degrees": [2]}, "polynomial"),
+        ({"spectrum": "bend"}, "choose from 'krein'"),
+        ({"offset": "map"}, "reg_on='covariance'"),
+        ({"offset": "map", "variants": "FK+"}, "FK"),
+        ({"kernel": "sigmoid", "spectrum": "raise"}, "not positive definite"),
+    ],
+)
+def test_wrong_parameters(params, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        KernelQuadraticDiscriminantCV(**params).fit(X, y)
+
+
+def test_sample_weight_is_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="sample_weight"):
+        KernelFisherDiscriminantCV().fit(X, y, sample_weight=np.ones(len(y)))
