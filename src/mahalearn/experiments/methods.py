@@ -1,6 +1,7 @@
 """The papers' classifiers, each with the parameter it searches, and the search itself."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,43 +17,38 @@ SVM_ITERATIONS = 100_000
 class Searched:
     """A classifier whose parameters are chosen by 10-fold cross-validation on the training data.
 
+    Of equally good candidates the searches take the one with more regularisation, then the wider
+    kernel.
+
     Attributes
     ----------
     name : str
         As in the papers' tables.
-    estimator : str
-        Public name of the classifier.
-    parameter : str
-        What is searched, beside the kernel.
+    search : callable
+        ``search(values, folds, **fixed, **kernel)`` gives the search, a scikit-learn estimator.
     values : tuple
-        Its values, ascending: of equally good ones the first is taken.
+        Values of the parameter that is searched beside the kernel.
     fixed : dict
         Other parameters.
     """
 
     name: str
-    estimator: str
-    parameter: str
+    search: Callable
     values: tuple
     fixed: dict = field(default_factory=dict)
 
-    def search(self, kernel, folds):
-        """The search over `values` for one kernel (a dict of parameters)."""
-        from sklearn.model_selection import GridSearchCV
-
-        estimator = _estimators()[self.estimator](**self.fixed, **kernel)
-        grid = {self.parameter: list(self.values)}
-        return GridSearchCV(estimator, grid, cv=folds, error_score="raise")
-
     def fit(self, problem, seed):
-        """The best search over all kernels of the problem, and what it chose."""
+        """The fitted search, and what it chose."""
         folds = stratified_folds(problem.y, seed)
-        best, chosen = None, {}
-        for kernel in problem.kernels:
-            search = _quietly(self.search(kernel, folds).fit, problem.X, problem.y)
-            if best is None or search.best_score_ > best.best_score_:
-                best, chosen = search, {**_described(kernel), **search.best_params_}
-        return best, {**chosen, "cv_error": round(1 - float(best.best_score_), 6)}
+        search = self.search(list(self.values), folds, **self.fixed, **problem.kernel)
+        from sklearn.exceptions import ConvergenceWarning
+
+        with warnings.catch_warnings():
+            # Large C reach the solver's limit on overlapping classes.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            search.fit(problem.X, problem.y)
+        chosen = _described(search.best_params_)
+        return search, {**chosen, "cv_error": round(1 - float(search.best_score_), 6)}
 
     def run(self, problem, seed, earlier):
         """Choose, fit, and count the errors on the test data."""
@@ -60,40 +56,53 @@ class Searched:
         return Outcome(*test_errors(problem.y_test, model.predict(problem.X_test)), params=chosen)
 
 
-def _quietly(fit, X, y):
-    """Fit without a word of the solver's limit, which large C reach on overlapping classes."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit(X, y)
+def _described(params):
+    """The numbers and names among parameters: what a row can hold."""
+    params = dict(params)
+    params |= getattr(params.get("kernel"), "keywords", {})
+    return {k: v for k, v in params.items() if isinstance(v, bool | int | float | str)}
 
 
-def _described(kernel):
-    """The numbers of a kernel's parameters: what a row can hold."""
-    numbers = {**kernel, **kernel.get("kernel_params", {})}
-    return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
+def _quadratic(values, folds, **more):
+    from ..model_selection.distance_search import KernelQuadraticDiscriminantCV
+
+    return KernelQuadraticDiscriminantCV(regs=values, cv=folds, **more)
 
 
-def _estimators():
-    from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
-    from ..classifiers.kernel_fisher import KernelFisherDiscriminant
-    from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
-    from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
-    from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
+def _dissimilarity_space(values, folds, **more):
+    from ..model_selection.distance_search import DissimilaritySpaceDiscriminantCV
+
+    return DissimilaritySpaceDiscriminantCV(regs=values, cv=folds, **more)
+
+
+def _fisher(values, folds, **more):
+    from ..model_selection.kernel_search import KernelFisherDiscriminantCV
+
+    return KernelFisherDiscriminantCV(values, cv=folds, **more)
+
+
+def _neighbours(values, folds, **more):
+    from ..model_selection.kernel_search import KernelKNeighborsClassifierCV
+
+    return KernelKNeighborsClassifierCV(values, cv=folds, **more)
+
+
+def _pca(values, folds, **more):
+    from ..model_selection.kernel_search import KernelPCAQuadraticDiscriminantCV
+
+    return KernelPCAQuadraticDiscriminantCV(values, cv=folds, **more)
+
+
+def _machine(values, folds, gammas=None, degrees=None, kernels=None, **more):
+    from sklearn.model_selection import GridSearchCV
+
     from ..classifiers.one_vs_all_svm import OneVsAllSVC
 
-    return {
-        cls.__name__: cls
-        for cls in (
-            DissimilaritySpaceDiscriminant,
-            KernelFisherDiscriminant,
-            KernelKNeighborsClassifier,
-            KernelPCAQuadraticDiscriminant,
-            KernelQuadraticDiscriminant,
-            OneVsAllSVC,
-        )
-    }
+    # The first of equal candidates has the smallest C, then the smallest γ or degree.
+    grid = {"C": values, "gamma": gammas, "degree": degrees, "kernel": kernels}
+    grid = {name: list(found) for name, found in grid.items() if found is not None}
+    machine = OneVsAllSVC(max_iter=SVM_ITERATIONS, **more)
+    return GridSearchCV(machine, grid, cv=folds, error_score="raise")
 
 
 def stratified_folds(y, seed):
@@ -120,29 +129,27 @@ def log_grid(low, high, n):
 
 def distance_method(name, variant, values, head=None, reg_on="auto"):
     """KQD (head None), or the Fisher or quadratic discriminant in the dissimilarity space."""
-    fixed = {"variant": variant, "reg_on": reg_on}
+    fixed = {"variants": (variant,), "reg_on": reg_on}
     if head is None:
-        return Searched(name, "KernelQuadraticDiscriminant", "reg", values, fixed)
-    return Searched(
-        name, "DissimilaritySpaceDiscriminant", "reg", values, {"discriminant": head, **fixed}
-    )
+        return Searched(name, _quadratic, values, fixed)
+    return Searched(name, _dissimilarity_space, values, {"discriminant": head, **fixed})
 
 
 def kfd(name, values):
     """Kernel Fisher discriminant."""
-    return Searched(name, "KernelFisherDiscriminant", "reg", values)
+    return Searched(name, _fisher, values)
 
 
 def svm(name, values):
     """Support vector machine, one-vs-all."""
-    return Searched(name, "OneVsAllSVC", "C", values, {"max_iter": SVM_ITERATIONS})
+    return Searched(name, _machine, values)
 
 
 def knn(name, most):
     """Kernel nearest neighbours with 1 to `most` neighbours."""
-    return Searched(name, "KernelKNeighborsClassifier", "n_neighbors", tuple(range(1, most + 1)))
+    return Searched(name, _neighbours, tuple(range(1, most + 1)))
 
 
 def kpca_qd(name, values):
     """Quadratic discriminant on the kernel principal components of 0.8 of the variance."""
-    return Searched(name, "KernelPCAQuadraticDiscriminant", "reg", values, {"n_components": 0.8})
+    return Searched(name, _pca, values, {"n_components": 0.8})

@@ -13,8 +13,8 @@ SIZES = (50, 100, 200)
 N_TEST = 1000
 GAMMAS = log_grid(0.01, 50, 8)
 KERNELS = {
-    "rbf": tuple({"kernel": "rbf", "gamma": gamma} for gamma in GAMMAS),
-    "poly": tuple({"kernel": "poly", "gamma": 1.0, "coef0": 1, "degree": p} for p in (1, 2, 3, 4)),
+    "rbf": {"kernel": "rbf", "gammas": GAMMAS},
+    "poly": {"kernel": "poly", "gammas": (1.0,), "coef0": 1, "degrees": (1, 2, 3, 4)},
 }
 
 
@@ -44,7 +44,7 @@ def toy(draw):
     kernel, size = draw.dataset.split(" n=")
     rng = np.random.RandomState(draw.seed)
     train, test = two_mixtures(int(size), random_state=rng), two_mixtures(N_TEST, random_state=rng)
-    return Problem(*train, *test, kernels=KERNELS[kernel])
+    return Problem(*train, *test, kernel=KERNELS[kernel])
 
 
 @lru_cache(maxsize=2)
@@ -86,7 +86,7 @@ def figures(draw):
 
 def regions_or_distances(data, seed, earlier):
     """Numbers of figure 1 (kernels to choose from) or 2 (XOR)."""
-    return decision_map(TOY_METHODS, data, seed) if data.kernels[0] else distance_map(data)
+    return decision_map(TOY_METHODS, data, seed) if data.kernel else distance_map(data)
 
 
 EXPERIMENTS = (

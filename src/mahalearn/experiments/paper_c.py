@@ -1,6 +1,6 @@
 """Paper C: kernel quadratic discriminants, definite and indefinite. Tables 4 to 7, figures 1, 2."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -92,19 +92,18 @@ def toy(draw):
     """Bent normals, k = exp(−‖x − x'‖²/s²)."""
     from ..datasets.synthetic import bent_normals
 
-    kernels = tuple({"kernel": "rbf", "gamma": s**-2} for s in _widths(draw.dataset, TOY_WIDTHS))
-    return Problem(*_drawn(bent_normals, draw.seed), kernels=kernels)
+    gammas = sorted(s**-2 for s in _widths(draw.dataset, TOY_WIDTHS))
+    return Problem(*_drawn(bent_normals, draw.seed), kernel={"kernel": "rbf", "gammas": gammas})
 
 
 def board(draw):
     """Checkerboard with the reflection-invariant kernel."""
     from ..datasets.synthetic import checkerboard, checkerboard_kernel
 
-    kernels = tuple(
-        {"kernel": checkerboard_kernel, "kernel_params": {"s": s}}
-        for s in _widths(draw.dataset, BOARD_WIDTHS)
-    )
-    return Problem(*_drawn(checkerboard, draw.seed), kernels=kernels)
+    widths = _widths(draw.dataset, BOARD_WIDTHS)
+    # From the widest: of equally good kernels the first is taken.
+    kernels = [partial(checkerboard_kernel, s=s) for s in sorted(widths, reverse=True)]
+    return Problem(*_drawn(checkerboard, draw.seed), kernel={"kernels": kernels})
 
 
 @lru_cache(maxsize=1)
@@ -141,7 +140,7 @@ def real(draw):
     K = kernel.fit_transform(data.matrix[np.ix_(train, train)])
     K_test = kernel.transform(data.matrix[np.ix_(test, train)])
     y, y_test = data.target[train], data.target[test]
-    return Problem(K, y, K_test, y_test, ({"kernel": "precomputed"},), data.status)
+    return Problem(K, y, K_test, y_test, {"kernel": "precomputed"}, data.status)
 
 
 def board_spectrum(problem, seed, earlier):
@@ -149,10 +148,8 @@ def board_spectrum(problem, seed, earlier):
     from ..formulas.gram import mean_distance_sq
     from ..formulas.linalg import eigh
 
-    if len(problem.kernels) > 1:
-        return Outcome()
-    (setting,) = problem.kernels
-    K = setting["kernel"](problem.X, **setting["kernel_params"])
+    (kernel,) = problem.kernel["kernels"]
+    K = kernel(problem.X)
     groups = [np.flatnonzero(problem.y == label) for label in (0, 1)]
     return _spectrum(eigh(K, vectors=False), mean_distance_sq=mean_distance_sq(K, *groups))
 
@@ -303,7 +300,7 @@ EXPERIMENTS = (
             Measurement(
                 "regions",
                 lambda data, seed, _: decision_map(
-                    TOY_METHODS if "gamma" in data.kernels[0] else BOARD_METHODS, data, seed
+                    TOY_METHODS if "gammas" in data.kernel else BOARD_METHODS, data, seed
                 ),
             ),
         ),

@@ -33,13 +33,13 @@ class Draw(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Training and test data of a cell, and the kernels to choose from (dicts of parameters)."""
+    """Training and test data of a cell, and what a search is told of the kernels to choose from."""
 
     X: object
     y: object
     X_test: object
     y_test: object
-    kernels: tuple = ({},)
+    kernel: dict = {}
     status: str = "generated"
     values: dict = {}
 
