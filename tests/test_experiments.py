@@ -6,17 +6,22 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
 
-from mahalearn import results
+from mahalearn import OneVsAllSVC, results
+from mahalearn.datasets import checkerboard_kernel
 from mahalearn.experiments import claims
 from mahalearn.experiments.describe import context, describe
 from mahalearn.experiments.methods import stratified_folds
 from mahalearn.experiments.methods import test_errors as errors_on_test
 from mahalearn.experiments.protocol import Draw, run, run_cell, seed_of
 from mahalearn.experiments.registry import EXPERIMENTS, select
+from mahalearn.experiments.svm_search import OneVsAllSearch
 
 IDS = ["A1", "A3", "Afigs", "B1", "B2", "C4", "C5", "C6", "C7", "Cfigs", "D1", "D2", "Dfigs"]
 
@@ -87,6 +92,30 @@ def test_every_method_of_a_toy_cell_learns(method):
     assert row == replace(run_cell(experiment, cell, {}), seconds=row.seconds)
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"kernel": "rbf", "gammas": [0.01, 0.1, 1.0]},
+        {"kernel": "poly", "gammas": [1.0], "degrees": [1, 2], "coef0": 1},
+        {"kernels": [partial(checkerboard_kernel, s=s) for s in (5.0, 0.5)]},
+    ],
+    ids=["rbf", "poly", "functions"],
+)
+def test_machines_are_searched_as_gridsearch_does(kernel):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::2, :2] - X[:, :2].mean(axis=0), y[::2]
+    for keep in (y < 2, y >= 0):
+        folds, Cs = stratified_folds(y[keep], 0)[:4], [0.1, 10.0]
+        ours = OneVsAllSearch(Cs, folds, **kernel).fit(X[keep], y[keep])
+        plural = {"gammas": "gamma", "degrees": "degree", "kernels": "kernel"}
+        grid = {"C": Cs, **{plural[k]: v for k, v in kernel.items() if k in plural}}
+        fixed = {k: v for k, v in kernel.items() if k not in plural}
+        theirs = GridSearchCV(OneVsAllSVC(**fixed), grid, cv=folds).fit(X[keep], y[keep])
+        assert ours.best_score_ == pytest.approx(theirs.best_score_)
+        assert ours.best_params_ == {**ours.best_params_, **theirs.best_params_}
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
 def test_rows_do_not_depend_on_the_number_of_processes(tmp_path):
     chosen = [EXPERIMENTS["C5s"], EXPERIMENTS["D2"]]
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
@@ -105,7 +134,7 @@ def test_finished_cells_are_kept(tmp_path):
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path):
-    command = [sys.executable, "-m", "mahalearn", "reproduce", "C5s", "--repetitions", "60"]
+    command = [sys.executable, "-m", "mahalearn", "reproduce", "C5s", "--repetitions", "20"]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     subprocess.run([*command, "--out", whole], check=True, capture_output=True)
     process = subprocess.Popen(
@@ -117,7 +146,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     kept = results.read(cut)
-    assert 20 <= len(kept) < 7 * 60
+    assert 20 <= len(kept) < 7 * 20
     subprocess.run([*command, "--out", cut], check=True, capture_output=True)
     after = results.read(cut)
     assert all(row in after for row in kept)

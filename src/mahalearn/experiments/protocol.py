@@ -166,7 +166,7 @@ def run_cell(experiment, cell, earlier):
     """Run a cell and return its Row, on one thread: rounding must not depend on the machine."""
     from threadpoolctl import threadpool_limits
 
-    start = time.perf_counter()
+    start = time.process_time()
     seed = seed_of(experiment.paper, experiment.draws(cell.dataset), cell.repetition)
     with threadpool_limits(limits=1):
         data = experiment.source(Draw(cell.dataset, cell.repetition, seed, cell.setting))
@@ -183,7 +183,7 @@ def run_cell(experiment, cell, earlier):
         setting=cell.setting,
         status=getattr(data, "status", "generated"),
         versions=versions(),
-        seconds=round(time.perf_counter() - start, 3),
+        seconds=round(time.process_time() - start, 3),
     )
 
 
