@@ -172,7 +172,7 @@ def test_maps_put_the_grid_upright():
     }
     text = svg.maps(block, size=100)
     circle = re.search(r'<circle cx="([\d.]+)" cy="([\d.]+)"', text)
-    square = re.search(r'<rect x="([\d.]+)" y="([\d.]+)"', text)
+    square = re.search(r'<rect x="([-\d.]+)" y="([-\d.]+)"', text)
     assert float(circle[2]) > float(square[2]), "small y stands below"
 
 
