@@ -26,6 +26,7 @@ test: lint
 
 benchmark: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.kernel_quadratic
+	$(BIN)/python -m benchmarks.gaussian
 
 # The lower bounds of pyproject.toml, in an environment of its own.
 test-oldest:

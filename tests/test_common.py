@@ -71,6 +71,11 @@ ESTIMATORS = [
     (PseudoEuclideanEmbedding(3), {}),
     (ProximityKernel(), {}),
     (ProximityKernel("similarity"), {}),
+    (KernelQuadraticDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), _NO_ERRORS_TO_WEIGH),
+    (DissimilaritySpaceDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), {}),
+    (KernelFisherDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),
+    (KernelPCAQuadraticDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),
+    (KernelKNeighborsClassifierCV([1, 2], gammas=[0.3], cv=3), {}),
     (MahalanobisSVC(), {}),
     (MahalanobisSVC(covariance="full", covariance_from="all"), {}),
     (MahalanobisSVCCV(Cs=[0.1, 1], deltas=[0.5, 1], cv=3), {}),
@@ -78,11 +83,6 @@ ESTIMATORS = [
     (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
     (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),
     (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), _NO_WEIGHTS),
-    (KernelQuadraticDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), _NO_ERRORS_TO_WEIGH),
-    (DissimilaritySpaceDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), {}),
-    (KernelFisherDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),
-    (KernelPCAQuadraticDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),
-    (KernelKNeighborsClassifierCV([1, 2], gammas=[0.3], cv=3), {}),
 ]
 
 

@@ -522,6 +522,7 @@ def test_missing_in_training_rows():
     [
         ({"covariance": "tied"}, "covariance='tied' is not known"),
         ({"missing": "drop"}, "missing"),
+        ({"pooled": "yes"}, "pooled must be True or False"),
         ({"weights_from": "batch"}, "weights_from"),
         ({"feature_weights": "ascent"}, "feature_weights='ascent'"),
         ({"feature_weights": [1.0, 2.0]}, "4 nonnegative rank weights"),

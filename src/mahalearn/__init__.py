@@ -7,18 +7,20 @@ __version__ = "0.1.0"
 # Where each public name lives. Attributes are resolved on first use, so that importing the package
 # costs nothing: the command line starts through it.
 _HOME = {
+    "descent_weights": "formulas.feature_weights",
+    "difference_weights": "formulas.feature_weights",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
     "DissimilaritySpaceDiscriminantCV": "model_selection.distance_search",
+    "GaussianClassifier": "classifiers.gaussian",
     "KernelFisherDiscriminant": "classifiers.kernel_fisher",
     "KernelFisherDiscriminantCV": "model_selection.kernel_search",
-    "KernelKNeighborsClassifierCV": "model_selection.kernel_search",
-    "KernelPCAQuadraticDiscriminantCV": "model_selection.kernel_search",
-    "KernelQuadraticDiscriminantCV": "model_selection.distance_search",
     "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
-    "GaussianClassifier": "classifiers.gaussian",
+    "KernelKNeighborsClassifierCV": "model_selection.kernel_search",
     "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
     "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
+    "KernelPCAQuadraticDiscriminantCV": "model_selection.kernel_search",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
+    "KernelQuadraticDiscriminantCV": "model_selection.distance_search",
     "MahalanobisKernel": "kernels",
     "MahalanobisSVC": "classifiers.svm",
     "MahalanobisSVCCV": "model_selection.line_search",
@@ -27,8 +29,6 @@ _HOME = {
     "PrecomputedKernel": "kernels",
     "ProximityKernel": "proximity.transform",
     "PseudoEuclideanEmbedding": "proximity.embedding",
-    "descent_weights": "formulas.feature_weights",
-    "difference_weights": "formulas.feature_weights",
 }
 
 __all__ = ["__version__", *_HOME]

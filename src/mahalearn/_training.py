@@ -20,14 +20,13 @@ from .formulas.spectrum import CORRECTIONS, fit_correction
 from .kernels import NamedKernel, PrecomputedKernel, kernel_diagonal, kernel_matrix
 
 
-def row_chunks(n_rows, row_doubles, at_most=None, max_doubles=float("inf")):
+def row_chunks(n_rows, row_doubles, max_doubles=float("inf")):
     """Slices of rows such that a chunk's doubles stay within scikit-learn's working_memory.
 
-    `at_most` rows a chunk; `max_doubles` keeps chunks smaller still, where work is faster in a
-    processor's cache.
+    `max_doubles` keeps chunks smaller still, where work is faster in a processor's cache.
     """
     budget = min(max_doubles, sklearn.get_config()["working_memory"] * 2**20 // 8)
-    step = max(1, min(at_most or n_rows, int(budget // max(1, row_doubles))))
+    step = max(1, min(n_rows, int(budget // max(1, row_doubles))))
     return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
 
 

@@ -49,7 +49,7 @@ class DistanceModel(NamedTuple):
         sorted_d2 = np.empty((len(training), len(training.slices)))
         if isinstance(self.models, FullKernelModel):
             # Small chunks: beside the model's n² doubles there is to be little else.
-            for rows in self._chunks(len(training), at_most=1 + len(training) // (4 * _BLOCKS)):
+            for rows in self._chunks(len(training), len(training) ** 2 // 4):
                 sorted_d2[rows] = self.models.sq_distances(training.training_cross(rows))
         else:
             kxx = training.training_self_similarities()
@@ -94,10 +94,10 @@ class DistanceModel(NamedTuple):
     def _classes(self):
         return zip(self.models, self.training.slices, strict=True)
 
-    def _chunks(self, n_rows, at_most=None):
+    def _chunks(self, n_rows, max_doubles=float("inf")):
         full = isinstance(self.models, FullKernelModel) or self.training.whole_rows
         width = len(self.training) if full else self.training.counts.max()
-        return row_chunks(n_rows, _BLOCKS * int(width), at_most)
+        return row_chunks(n_rows, _BLOCKS * int(width), max_doubles)
 
 
 def fit_distances(training, variant, alphas, spectrum="krein", *, spectral=False):

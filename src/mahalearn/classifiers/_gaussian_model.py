@@ -27,7 +27,7 @@ class GaussianModel(NamedTuple):
         # Per row: Z, two arrays like it for the difference weights, the row whitened and weights.
         arrays = 3 if self.weighting.difference else 1
         row_doubles = (arrays * n_classes + 8) * n_features
-        for rows in row_chunks(len(X), row_doubles, max_doubles=_CACHE_DOUBLES):
+        for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
             yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners, workspace)
 
     def sq_distances(self, X):
@@ -38,8 +38,8 @@ class GaussianModel(NamedTuple):
             return out
         if self.weighting is None:
             # Per row: the row centred, the row whitened, its distances and norms.
-            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 4
-            for rows in row_chunks(len(X), row_doubles, max_doubles=_CACHE_DOUBLES):
+            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 8
+            for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
                 out[rows] = sq_distances(X[rows], self.gaussians, workspace)
         else:
             for rows, Z in self.feature_chunks(X, workspace):

@@ -18,6 +18,7 @@ from .._validation import (
     check_sample_weight,
     known_codes,
 )
+from ..formulas.mahalanobis import LARGEST
 from ..formulas.moments import add_rows, class_moments, no_moments
 from ._gaussian_fit import (
     COVARIANCES,
@@ -31,9 +32,6 @@ from ._gaussian_fit import (
 )
 from ._gaussian_model import gaussian_model
 from ._gaussian_predict import GaussianPredictionMixin
-
-# The largest value in training rows: sums of squares of many of them stay finite.
-_LARGEST = 1e140
 
 
 def _needs_rows(estimator):
@@ -229,6 +227,8 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         self._kind = check_choice(self.covariance, "covariance", COVARIANCES)
         check_choice(self.missing, "missing", ("raise", "ignore"))
         check_choice(self.weights_from, "weights_from", ("sample", "train"))
+        if not isinstance(self.pooled, (bool, np.bool_)):
+            raise ValueError(f"pooled must be True or False; got {self.pooled!r}.")
         shrinkage = check_shrinkage(self.shrinkage)
         if shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError("Give shrinkage or covariance_estimator, not both.")
@@ -329,8 +329,9 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
         else:  # the classes are known, and y is checked against them
             X = self._check_more_rows(X, finite)
-            y = y if isinstance(y, np.ndarray) and y.ndim == 1 else column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
+            if not (isinstance(y, np.ndarray) and y.shape == (len(X),)):
+                y = column_or_1d(y, warn=True)
+                check_consistent_length(X, y)
         reason = _needs_rows(self)
         if sample_weight is not None and reason:
             raise TypeError(f"sample_weight cannot be used: {reason}.")
@@ -346,19 +347,23 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
             weights = None if weights is None else weights[complete]
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        if max(X.max(initial=0), -X.min(initial=0)) > _LARGEST:
+        if not max(X.max(initial=0), -X.min(initial=0)) <= LARGEST:  # False with NaN
+            assert_all_finite(X, estimator_name=type(self).__name__)
             raise ValueError(
-                f"X holds values beyond {_LARGEST:g}, whose squares overflow. Rescale the features."
+                f"X holds values beyond {LARGEST:g}, whose squares overflow. Rescale the features."
             )
         return X, y, weights
 
     def _check_more_rows(self, X, finite):
-        """Like validate_data, which would take as long as the sums over a small chunk of rows."""
+        """validate_data, unless X is a plain array: it takes as long as the sums over few rows.
+
+        That a plain array is finite is seen when its extent is.
+        """
         plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X) > 0
-        if not plain or X.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
-            return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
-        assert_all_finite(X, allow_nan=finite == "allow-nan", estimator_name=type(self).__name__)
-        return X
+        named = hasattr(self, "feature_names_in_")
+        if plain and finite is True and X.shape[1] == self.n_features_in_ and not named:
+            return X
+        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
 
     def _from_moments(self, covariances=None, weighting=None):
         seen = self._moments.count > 0

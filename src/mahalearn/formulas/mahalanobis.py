@@ -4,15 +4,15 @@ import numpy as np
 
 from .linalg import row_sq_norms
 
-# Standardised values are kept below this, so that their squares and the sums of those stay finite.
-_LARGEST = 1e140
+# Values up to this have squares, and many of those have sums, that stay finite.
+LARGEST = 1e140
 
 
 def clip_to_finite(X, gaussians):
     """X, its values cut where a squared distance would overflow; NaN stays."""
     W = gaussians.whiteners
     # |(x − μ)W| is at most the length of x − μ times the norm of W.
-    limit = _LARGEST / max(1.0, np.sqrt(X.shape[1]) * np.linalg.norm(W.ravel()))
+    limit = LARGEST / max(1.0, np.sqrt(X.shape[1]) * np.linalg.norm(W.ravel()))
     within = X.max(initial=0.0) <= limit and X.min(initial=0.0) >= -limit  # False with NaN
     return X if within else np.clip(X, -limit, limit)
 

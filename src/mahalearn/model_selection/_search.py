@@ -177,7 +177,8 @@ class PathSearchCV(ClassifierMixin, BaseEstimator):
         for f, (_, test) in reversed(list(enumerate(splits))):
             fold_of[test] = f
         order = np.lexsort([fold_of, codes])
-        folds = [Fold(np.isin(order, train), np.isin(order, test)) for train, test in splits]
+        place = order.argsort()
+        folds = [Fold(*(_mask(place[part], len(y)) for part in split)) for split in splits]
         if any((fold.train & fold.test).any() for fold in folds):
             raise ValueError("cv has objects that are in the training and the test part at once.")
         candidates, scores = self._search(self._sorted(X, codes, order), folds, order)
@@ -208,7 +209,7 @@ class PathSearchCV(ClassifierMixin, BaseEstimator):
         }
 
     def _search(self, objects, folds, order):
-        """All candidates (dicts of parameters) and their held-out scores, a list over folds."""
+        """All candidates (dicts of parameters) and their held-out scores (m, c), fold by fold."""
         settings = kernel_settings(self.kernel, self.gammas, self.degrees, self.kernels)
         shared = shared_sq_distances(objects, settings, self.kernel)
         tasks = [(setting, variant) for setting in settings for variant in self._variants()]
@@ -222,12 +223,12 @@ class PathSearchCV(ClassifierMixin, BaseEstimator):
             for (setting, variant), path in zip(tasks, paths, strict=True):
                 for step, value in enumerate(self._values(variant)):
                     candidates.append({**setting, **variant, self._axis: value})
-                    scores.append([fold[step] for fold in path])
+                    scores.append(path[step])
                 advance()
         return candidates, scores
 
     def _run(self, objects, folds, order, setting, variant, shared):
-        """Held-out scores (r, m, c) of each fold for one kernel and variant."""
+        """Held-out scores (r, m, c), fold after fold, for one kernel and variant."""
         params = {
             "kernel": self.kernel,
             "gamma": "scale",
@@ -245,12 +246,17 @@ class PathSearchCV(ClassifierMixin, BaseEstimator):
             path = self._score_path(problem, chosen, objects.codes, variant, order)
             for f, held_out in zip(which, path, strict=True):
                 scores[f] = held_out[:, folds[f].test[~folds[f].train]]
-        return scores
+        return np.concatenate(scores, axis=1)
 
     def _evaluate(self, candidates, scores, folds, y):
         """cv_results_ and the best candidate."""
+        truth = np.concatenate([y[fold.test] for fold in folds])
+        starts = np.cumsum([0] + [fold.test.sum() for fold in folds])
         table = np.array(
-            [fold_metrics(path, folds, y, self.classes_, self.scoring) for path in scores]
+            [
+                fold_metrics(held_out, truth, starts, self.classes_, self.scoring)
+                for held_out in scores
+            ]
         )
         mean = table.mean(axis=1)
         names = list(dict.fromkeys(name for c in candidates for name in c))
@@ -280,7 +286,6 @@ class PathSearchCV(ClassifierMixin, BaseEstimator):
 
     def _calibrate(self, scores, folds, codes):
         """The temperature that makes the held-out scores of the best candidate likely."""
-        scores = np.vstack(scores)
         truth = np.concatenate([codes[fold.test] for fold in folds])
         seen = np.isfinite(scores[np.arange(len(truth)), truth])
         self.temperature_ = fit_temperature(scores[seen], truth[seen])
@@ -360,6 +365,12 @@ class PathSearchCV(ClassifierMixin, BaseEstimator):
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
         return scores / self.temperature_
+
+
+def _mask(index, n):
+    mask = np.zeros(n, dtype=bool)
+    mask[index] = True
+    return mask
 
 
 class Fold(NamedTuple):
