@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib import import_module
 from typing import NamedTuple
 
 from .. import results
@@ -193,10 +194,8 @@ def versions():
     import scipy
     import sklearn
 
-    from .. import __version__
-
     return {
-        "mahalearn": __version__,
+        "mahalearn": import_module(__package__.partition(".")[0]).__version__,
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
