@@ -119,7 +119,9 @@ def _known(dataset):
     from ..datasets.registry import find
 
     entry = find(NAMES[dataset])
-    if entry.file is not None and entry.openml is None:
+    if entry.openml is not None:
+        _loaded(dataset)
+    elif entry.file is not None:
         find_file(entry, None)
 
 

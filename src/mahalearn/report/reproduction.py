@@ -180,8 +180,8 @@ _FIGURES = {"curves": _curves, "maps": _maps}
 
 def _missing(found):
     reasons = {}
-    for one in found.values():
-        reasons |= one["missing"]
+    for name, one in found.items():
+        reasons |= {f"{name}, {dataset}": reason for dataset, reason in one["missing"].items()}
     blocks = [{"kind": "text", "text": "All data sets that were asked for were there."}]
     if reasons:
         text = "These sets could not be had; the run went on without them."
