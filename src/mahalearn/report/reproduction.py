@@ -8,6 +8,10 @@ RULE = (
     "weights) the slack is 0.01 of a share, one eigenvalue, or 0.1 of a weight, and the paper's "
     "unprinted spread is taken to be ours."
 )
+CONCLUSIONS = (
+    "What the paper concludes, judged by our means over the repetitions that stand at the tables. "
+    "With few of them a close verdict may turn."
+)
 KEY = {
     "kind": "key",
     "states": [
@@ -49,7 +53,7 @@ def document(rows, context, statements, command=""):
                 "short": f"Paper {paper}",
                 "title": f"Paper {paper}: {title}",
                 "blocks": [
-                    {"kind": "text", "text": "What the paper concludes, judged by our numbers:"},
+                    {"kind": "text", "text": CONCLUSIONS},
                     {"kind": "statements", "items": claims},
                     {"kind": "text", "text": "Slips in the paper's text, found by rebuilding it:"},
                     {"kind": "list", "items": context["slips"].get(paper, [])},
