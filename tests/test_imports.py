@@ -12,7 +12,8 @@ ROOT = Path(mahalearn.__file__).parent
 MODULES = sorted(
     ".".join(("mahalearn", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
     for path in ROOT.rglob("*.py")
-    if path.stem != "__main__"
+    # The command line is an extra of its own.
+    if path.stem != "__main__" and "cli" not in path.relative_to(ROOT).parts
 )
 EXTRAS = ("matplotlib", "numba", "pandas", "polars", "rapidfuzz", "rich")
 
