@@ -84,7 +84,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Class labels.
     leaderboard_ : list of dict
         A row for each family, best mean score first: "family", "params", "mean_score",
-        "std_score" (over the folds), "seconds", "tied" (equal to the best but for chance),
+        "std_score" and "fold_scores" (over the folds, which are the same for all), "seconds", "tied" (equal to the best but for chance),
         "chosen", and "note", which says where a family failed (its score is NaN), was left out
         or not searched to the end.
     best_family_ : str
@@ -245,6 +245,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     "params": None,
                     "mean_score": np.nan,
                     "std_score": np.nan,
+                    "fold_scores": None,
                     "seconds": 0.0,
                     "tied": False,
                     "chosen": False,
@@ -259,6 +260,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     row["params"] = best.params
                     row["mean_score"] = float(best.fold_scores.mean())
                     row["std_score"] = float(best.fold_scores.std())
+                    row["fold_scores"] = best.fold_scores
                     if done < all_:
                         row["note"] = f"time budget: {done} of {all_} searches"
                 except OutOfTime as reason:
