@@ -481,7 +481,7 @@ def zca_cor(covariance):
 # --- the chooser's rule among statistically equal families ----------------------------------------
 
 
-def one_standard_error_choice(table):
+def one_standard_error_choice(table, test_ratio):
     """First row (cheapest first) whose mean lag behind the best row is within a standard error."""
     means = [sum(row) / len(row) for row in table]
     best = table[means.index(max(means))]
@@ -489,6 +489,6 @@ def one_standard_error_choice(table):
         lags = [b - s for b, s in zip(best, row, strict=True)]
         mean = sum(lags) / len(lags)
         variance = sum((lag - mean) ** 2 for lag in lags) / (len(lags) - 1)
-        if mean <= (variance / len(lags)) ** 0.5:
+        if mean <= (variance * (1 / len(lags) + test_ratio)) ** 0.5:
             return i
     raise AssertionError

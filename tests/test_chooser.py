@@ -108,20 +108,21 @@ def test_best_estimator_takes_the_same_input(fitted, data):
 # --- the rule -------------------------------------------------------------------------------------
 
 
-def test_choice_matches_the_definition(rng=np.random.default_rng(0)):
+def test_choice_matches_the_definition():
+    rng = np.random.default_rng(0)
     for _ in range(50):
         table = rng.normal(size=(5, 1)) * 0.02 + rng.normal(size=(5, 8)) * 0.05
-        assert choose(table)[0] == naive.one_standard_error_choice(table.tolist())
+        assert choose(table, 0.25)[0] == naive.one_standard_error_choice(table.tolist(), 0.25)
 
 
 def test_clear_winner_is_taken_and_a_tie_goes_to_the_simpler():
     good, noise = np.full(10, 0.9), np.tile([0.01, -0.01], 5)
-    assert choose([good - 0.1, good])[0] == 1
-    assert choose([good - 0.1 + noise, good])[0] == 1
-    assert choose([good - 0.002 + noise, good])[0] == 0
-    assert choose([good, good])[0] == 0
+    assert choose([good - 0.1, good], 0.25)[0] == 1
+    assert choose([good - 0.1 + noise, good], 0.25)[0] == 1
+    assert choose([good - 0.002 + noise, good], 0.25)[0] == 0
+    assert choose([good, good], 0.25)[0] == 0
     # A single split has no error to speak of: only equals tie.
-    assert choose([[0.8], [0.9]])[0] == 1
+    assert choose([[0.8], [0.9]], 0.25)[0] == 1
 
 
 def test_circles_are_not_left_to_a_gaussian_with_one_covariance(small_grids):
@@ -276,7 +277,7 @@ def test_slow_searches_stop_at_the_deadline(monkeypatch, data):
     monkeypatch.setitem(FAMILIES, "slow", family)
     X, y = data
     given = _families.Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
-    found, done, total = _families.search_family("slow", given, time.monotonic() + 0.2)
+    _, done, total = _families.search_family("slow", given, time.monotonic() + 0.2)
     assert total == 8
     assert 1 <= done < 8
     many = given._replace(

@@ -6,28 +6,31 @@ import warnings
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 
+from ..formulas.offsets import TIE_RTOL
 from .line_search import nearly_best
 
-# Families whose mean score is within this many standard errors of the best count as equal.
-TIE_ERRORS = 1.0
-# Folds of small data are repeated until about this many test objects have been scored.
-SCORED = 1000
-MOST_REPEATS = 4
+# Folds of small data are repeated as long as that scores at most this many objects.
+SCORED = 600
+MOST_REPEATS = 2
 
 
-def choose(fold_scores):
+def choose(fold_scores, test_ratio):
     """The family to take: the first, in the order given, that ties with the best mean score.
 
-    fold_scores (f, J), families in the order of preference. A family ties where the mean of its
-    paired fold differences from the best is at most TIE_ERRORS standard errors. Returns the index
-    of the choice and which families tie.
+    fold_scores (f, J), families in the order of preference; test_ratio is the size of a test part
+    relative to a training part. A family ties where the mean of its paired fold differences from
+    the best is at most one standard error. That is corrected for the overlap of the training
+    parts, without which differences look more certain than they are: the variance of a difference
+    times 1/J + test_ratio (C. Nadeau and Y. Bengio, Inference for the generalization error,
+    Machine Learning 52, 2003). Returns the index of the choice and which families tie.
     """
     fold_scores = np.asarray(fold_scores)
     best = int(np.argmax(nearly_best(fold_scores.mean(axis=1))))
     behind = fold_scores[best] - fold_scores
     n = behind.shape[1]
-    error = behind.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(len(behind))
-    tied = behind.mean(axis=1) <= TIE_ERRORS * error + 1e-12
+    variance = behind.var(axis=1, ddof=1) if n > 1 else np.zeros(len(behind))
+    error = np.sqrt(variance * (1 / n + test_ratio))
+    tied = behind.mean(axis=1) <= error + TIE_RTOL
     return int(np.argmax(tied)), tied
 
 

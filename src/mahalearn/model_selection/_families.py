@@ -1,4 +1,4 @@
-"""The families that the chooser compares: for each its searches, cheapest family first."""
+"""The families that the chooser compares, and the searches of each."""
 
 import time
 from typing import NamedTuple
@@ -12,7 +12,6 @@ from ._score_paths import head_scores
 from ._scores import fit_temperature
 from .distance_search import DissimilaritySpaceDiscriminantCV, KernelQuadraticDiscriminantCV
 from .kernel_search import (
-    FISHER_REGS,
     PCA_REGS,
     KernelFisherDiscriminantCV,
     KernelPCAQuadraticDiscriminantCV,
@@ -30,6 +29,8 @@ GAUSSIANS = (
     {"covariance": ["diag"], "pooled": [True, False]},
     {"covariance": ["full"], "pooled": [True, False], "shrinkage": [0.6, 0.3, 0.1, "auto", None]},
 )
+# Wide kernels have small values after centring: β goes further down than in paper A.
+FISHER_REGS = tuple(np.geomspace(1e-10, 2, 11))
 SVM_CS = (0.1, 1, 10, 100, 1000)
 SVM_DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 # Up to this size a first search is simply tried; beyond it, it is timed on a part of the objects.
@@ -96,7 +97,7 @@ def _distance_regs(given):
 
 
 def _times(regs, given, power):
-    return None if given.spread is None else (np.array(regs) * given.spread**power).tolist()
+    return (np.array(regs) * (given.spread or 1.0) ** power).tolist()
 
 
 def _kqd(given):
@@ -216,17 +217,26 @@ class Family(NamedTuple):
     growth: int  # power of the number of objects that the time grows with, at most
 
 
-# In the order of cost, which is the order of preference among equals: a Gaussian keeps means and
-# covariances alone; a Fisher discriminant one weight per object and class; a machine its support
-# vectors; the others a matrix per class, then a second classifier, then an embedding.
+# In the order of preference among equals, by what a fitted model keeps: means and covariances; the
+# support vectors; all objects with a weight for each class; a matrix of every class; that and a
+# second classifier; an embedding and its classifier.
 FAMILIES = {
     "gaussian": Family(lambda given, fine: [_gaussian], True, 1),
-    "kernel_fisher": Family(_on_kernels(_kernel_fisher), False, 3),
     "mahalanobis_svm": Family(lambda given, fine: [_mahalanobis_svm], True, 3),
+    "kernel_fisher": Family(_on_kernels(_kernel_fisher), False, 3),
     "kqd": Family(_on_kernels(_kqd), False, 3),
     "dissimilarity_space": Family(_on_kernels(_dissimilarity_space), False, 3),
     "kernel_pca": Family(_on_kernels(_kernel_pca), False, 3),
 }
+# In the order of what the search costs, for a budget of time.
+BY_COST = (
+    "gaussian",
+    "kernel_fisher",
+    "kernel_pca",
+    "kqd",
+    "dissimilarity_space",
+    "mahalanobis_svm",
+)
 
 
 class OutOfTime(Exception):
