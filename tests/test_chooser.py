@@ -77,6 +77,14 @@ def test_leaderboard_scores_are_those_of_refitting(fitted, data, family):
     assert_allclose([row["mean_score"], row["std_score"]], [scores.mean(), scores.std()])
 
 
+def test_params_tell_the_candidate(fitted):
+    for name, model in fitted.candidates_.items():
+        params = by_family(fitted)[name]["params"]
+        assert {key: model[-1].get_params()[key] for key in params} == params
+    assert "discriminant" in by_family(fitted)["dissimilarity_space"]["params"]
+    assert "n_components" in by_family(fitted)["kernel_pca"]["params"]
+
+
 def test_gaussian_search_is_a_grid_search(fitted, data):
     X, y = data
     grid = GridSearchCV(GaussianClassifier(), list(_families.GAUSSIANS), cv=SPLITS)
@@ -286,6 +294,11 @@ def test_slow_searches_stop_at_the_deadline(monkeypatch, data):
         y=np.repeat(y, 20),
         splits=list(SPLITS.split(np.repeat(X, 20, axis=0), np.repeat(y, 20))),
     )
+    part = many.part(np.arange(0, 600, 2))
+    assert_allclose(part.X, many.X[:600:2])
+    for (train, test), (some, others) in zip(many.splits, part.splits, strict=True):
+        assert set(2 * some) <= set(train)
+        assert set(2 * others) <= set(test)
     started.clear()
     # It grows with the cube of the number of objects: 0.05 · 20³ s.
     with pytest.raises(OutOfTime, match=r"needs about [34]\d\d s"):
@@ -332,6 +345,25 @@ def test_class_of_a_single_object(small_grids):
         MahalanobisClassifierCV().fit(X[[0, 1, 13]], y[[0, 1, 13]])
 
 
+@pytest.mark.filterwarnings("ignore:cv=5 is reduced")
+def test_three_objects(small_grids):
+    """Of the splits only those count that leave two classes to learn from."""
+    X, y = np.array([[0.0], [0.1], [5.0]]), ["a", "a", "b"]
+    model = MahalanobisClassifierCV(random_state=0).fit(X, y)
+    assert not any(row["note"] for row in model.leaderboard_)
+    assert model.predict(X).tolist() == y
+    with pytest.raises(ValueError, match="two classes in its training part"):
+        MahalanobisClassifierCV(cv=[([0, 1], [2])]).fit(X, y)
+
+
+def test_dissimilarities_as_a_kernel_are_warned_of_once(data):
+    X, y = data
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    with pytest.warns(UserWarning, match="looks like a matrix of dissimilarities") as record:
+        MahalanobisClassifierCV(("kernel_fisher", "kqd"), kernel="precomputed", cv=SPLITS).fit(D, y)
+    assert len(record) == 1
+
+
 def test_constant_and_collinear_columns_change_nothing_much(data, small_grids):
     X, y = data
     wide = np.column_stack([X, np.full(len(X), 7.0), np.full(len(X), 1e9), X[:, 0]])
@@ -362,7 +394,8 @@ def test_many_classes(small_grids):
         ({"cv": 1}, "at least 2 folds"),
         ({"time_budget": 0}, "time_budget must be a positive number"),
         ({"spectrum": "fold"}, "spectrum='fold' is not known"),
-        ({"kernel": "rbg", "families": "kqd"}, "kernel='rbg' is not known"),
+        ({"kernel": "rbg"}, "kernel='rbg' is not known"),
+        ({"scoring": "acuracy"}, "acuracy"),
     ],
 )
 def test_errors_say_what_to_do(data, parameters, message):

@@ -38,10 +38,23 @@ def make_splits(cv, X, y, counts, random_state):
     """The (train, test) pairs that all families are compared on.
 
     A number of folds is reduced to the size of the smallest class, with a warning, and stratified
-    folds are repeated where there are few objects.
+    folds are repeated where there are few objects. A split is left out where fewer than two classes
+    are left to learn from.
     """
-    if not isinstance(cv, numbers.Integral) or isinstance(cv, bool):
-        return list(check_cv(cv, y, classifier=True).split(X, y))
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        splits = _stratified(cv, y, counts, random_state)
+    else:
+        splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    splits = [split for split in splits if len(np.unique(y[split[0]])) > 1]
+    if not splits:
+        raise ValueError(
+            f"No split of the n_samples={len(y)} objects has two classes in its training part. "
+            "Two classes need two objects each."
+        )
+    return splits
+
+
+def _stratified(cv, y, counts, random_state):
     if cv < 2:
         raise ValueError(f"cv must be at least 2 folds; got {cv}.")
     if counts.max() < 2:
@@ -55,7 +68,7 @@ def make_splits(cv, X, y, counts, random_state):
             f"cv={cv} is reduced to {folds} folds: the smallest class has {counts.min()} "
             f"object{'s' if counts.min() > 1 else ''}.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     repeats = int(np.clip(SCORED // len(y), 1, MOST_REPEATS))
     splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state)

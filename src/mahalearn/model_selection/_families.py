@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from .._objects import take
 from ..classifiers.gaussian import GaussianClassifier
 from ._score_paths import head_scores
 from ._scores import fit_temperature
@@ -31,6 +32,8 @@ GAUSSIANS = (
 )
 # Wide kernels have small values after centring: β goes further down than in paper A.
 FISHER_REGS = tuple(np.geomspace(1e-10, 2, 11))
+# What tells the searches of one family apart.
+NAMED = ("discriminant", "n_components")
 SVM_CS = (0.1, 1, 10, 100, 1000)
 SVM_DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 # Up to this size a first search is simply tried; beyond it, it is timed on parts of the objects.
@@ -58,11 +61,10 @@ class Comparison(NamedTuple):
     def part(self, rows):
         """The same for a part of the objects, with its part of the splits."""
         pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        X = self.X[np.ix_(rows, rows)] if pairwise else [self.X[i] for i in rows]
+        X = self.X[np.ix_(rows, rows)] if pairwise else take(self.X, rows)
         position = np.full(len(self.y), -1)
         position[rows] = np.arange(len(rows))
         splits = [tuple(position[s][position[s] >= 0] for s in split) for split in self.splits]
-        X = np.asarray(X) if isinstance(self.X, np.ndarray) else X
         return self._replace(X=X, y=self.y[rows], splits=splits)
 
 
@@ -141,9 +143,10 @@ def _path_search(search, grid, given):
         scoring=given.scoring,
         n_jobs=given.n_jobs,
     ).fit(given.X, given.y)
+    fixed = {name: value for name, value in search.get_params(False).items() if name in NAMED}
     return Found(
         clone(search.best_estimator_),
-        search.best_params_,
+        {**fixed, **search.best_params_},
         fold_scores(search.cv_results_, search.best_index_),
         search.temperature_,
     )

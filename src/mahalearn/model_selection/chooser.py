@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
@@ -20,7 +21,7 @@ from .._progress import progress
 from .._training import TrainingKernel
 from .._validation import check_choice, check_classes, check_positive, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
-from ..kernels import MeasureKernel, fit_kernel, is_stateless, takes_vectors
+from ..kernels import KERNEL_NAMES, MeasureKernel, fit_kernel, is_stateless, takes_vectors
 from ..measures.base import Measure
 from ..measures.table import MEASURES
 from ._best_estimator import BestEstimatorMixin
@@ -171,6 +172,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
         names = self._families()
+        if isinstance(self.kernel, str):
+            check_choice(self.kernel, "kernel", ("auto", "precomputed", *KERNEL_NAMES, *MEASURES))
+        if isinstance(self.scoring, str):
+            get_scorer(self.scoring)
         if takes_vectors(self.kernel):
             checked, y = validate_data(self, X, y, dtype=np.float64)
         else:
@@ -181,10 +186,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state)
         self.n_splits_ = len(splits)
         given = self._comparison(checked, y, codes, splits)
-        found = self._search(names, given, deadline)
-        self._choose(found, splits)
-        # The input as it came: names of columns stay with the estimator.
-        self.best_estimator_ = clone(self.candidates_[self.best_family_]).fit(X, y)
+        with warnings.catch_warnings():
+            # It has just been said, and every search would say it again.
+            warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
+            found = self._search(names, given, deadline)
+            self._choose(found, splits)
+            # The input as it came: names of columns stay with the estimator.
+            self.best_estimator_ = clone(self.candidates_[self.best_family_]).fit(X, y)
         return self
 
     def _families(self):
