@@ -1,0 +1,86 @@
+"""What the commands `reproduce` and `report` do, with their printing."""
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TimeRemainingColumn as TimeLeft
+from rich.table import Table
+
+from .. import results
+
+console = Console()
+
+
+def show(experiments):
+    """Print what can be run."""
+    table = Table("id", "what", "sets", "methods", "repetitions", box=None)
+    for e in experiments:
+        numbers = (len(e.datasets), len(e.methods), e.repetitions)
+        table.add_row(e.id, e.title, *map(str, numbers))
+    console.print(table)
+
+
+def run(experiments, out, *, quick, repetitions, jobs):
+    """Run with a progress bar, then write the page; an interruption leaves what is finished."""
+    from ..experiments.protocol import run as run_cells
+
+    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
+    columns += (
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeLeft(),
+        TextColumn("{task.fields[at]}"),
+    )
+    missing, stopped = {}, False
+    with Progress(*columns, console=console) as progress:
+        tasks = {}
+
+        def tell(experiment, finished, total, row):
+            if row is None:
+                tasks[experiment.id] = progress.add_task(experiment.id, total=total, at="")
+                return
+            at = f"{row.dataset}, {row.method}"
+            progress.update(tasks[experiment.id], completed=finished, at=at)
+
+        try:
+            missing = run_cells(
+                experiments,
+                out / results.FILE_NAME,
+                quick=quick,
+                repetitions=repetitions,
+                jobs=jobs,
+                report=tell,
+            )
+        except KeyboardInterrupt:
+            stopped = True
+    for dataset, reason in missing.items():
+        console.print(f"[yellow]without {dataset}:[/] ", end="")
+        console.print(reason, markup=False)
+    write_page(out, command=_command(experiments, quick, repetitions, jobs))
+    if stopped:
+        console.print("Stopped. Finished cells are kept; the same command goes on from here.")
+        raise SystemExit(130)
+
+
+def _command(experiments, quick, repetitions, jobs):
+    parts = ["mahalearn reproduce", *(e.id for e in experiments)]
+    parts += ["--quick"] * quick + [f"--repetitions {repetitions}"] * (repetitions is not None)
+    return " ".join([*parts, f"--jobs {jobs}"])
+
+
+def write_page(folder, docs=None, command=""):
+    """Write the page of the rows in a folder, and Markdown with figures if `docs` names a file."""
+    from ..experiments.claims import statements
+    from ..experiments.describe import context
+    from ..report import html, markdown
+    from ..report.reproduction import document
+
+    rows = results.read(folder)
+    page = document(rows, context(), statements(rows), command)
+    results.write_text(folder / "report.html", html.render(page))
+    console.print(f"{len(rows)} rows; page: {folder / 'report.html'}", markup=False, soft_wrap=True)
+    if docs is not None:
+        text, figures = markdown.render(page)
+        results.write_text(docs, text)
+        for name, picture in figures.items():
+            results.write_text(docs.parent / "images" / name, picture)
+        console.print(f"Markdown: {docs}", markup=False, soft_wrap=True)

@@ -1,0 +1,76 @@
+"""The commands. What is heavy is imported inside them, so that --help is there at once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="mahalearn",
+    help="Mahalanobis-distance classification: the papers' experiments, and reports.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def main():
+    """Mahalanobis-distance classification in input, kernel and Kreĭn spaces."""
+
+
+@app.command()
+def reproduce(
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Tables and figures (A1, C7, Dfigs …), or all.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Say what there is, and stop.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few repetitions, without the slowest sets.")
+    ] = False,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="Repetitions instead of the paper's.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder of the rows and the page.")] = Path(
+        "reproduction"
+    ),
+):
+    """Run the papers' experiments and write a page of ours beside the published numbers.
+
+    Finished cells are kept in OUT/rows.jsonl: the same command goes on after an interruption. Data
+    files are looked for in the folder that MAHALEARN_DATA names.
+    """
+    from ..experiments.registry import EXPERIMENTS, select
+    from . import _reproduce
+
+    if list_:
+        _reproduce.show(EXPERIMENTS.values())
+        return
+    if not ids:
+        raise typer.BadParameter("Name tables or figures, or all; --list says what there is.")
+    try:
+        chosen = select(ids)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    _reproduce.run(chosen, out, quick=quick, repetitions=repetitions, jobs=jobs)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with rows.jsonl.")],
+    docs: Annotated[
+        Path | None, typer.Option(help="Write this Markdown file too, its figures beside it.")
+    ] = None,
+    command: Annotated[
+        str, typer.Option(help="The command that made the rows, for the page.")
+    ] = "",
+):
+    """Write the page of a run again, from its rows alone."""
+    from . import _reproduce
+
+    if not (folder / "rows.jsonl").exists():
+        raise typer.BadParameter(
+            f"{folder} holds no rows.jsonl; mahalearn reproduce --out {folder} makes one."
+        )
+    _reproduce.write_page(folder, docs, command)

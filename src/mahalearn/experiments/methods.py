@@ -1,0 +1,155 @@
+"""The papers' classifiers, each with the parameter it searches, and the search itself."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .protocol import Outcome
+
+N_FOLDS = 10
+# A limit of libsvm's iterations: polynomials of large C on overlapping classes would take minutes.
+SVM_ITERATIONS = 100_000
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A classifier whose parameters are chosen by 10-fold cross-validation on the training data.
+
+    Of equally good candidates the searches take the one with more regularisation, then the wider
+    kernel.
+
+    Attributes
+    ----------
+    name : str
+        As in the papers' tables.
+    search : callable
+        ``search(values, folds, **fixed, **kernel)`` gives the search, a scikit-learn estimator.
+    values : tuple
+        Values of the parameter that is searched beside the kernel.
+    fixed : dict
+        Other parameters.
+    """
+
+    name: str
+    search: Callable
+    values: tuple
+    fixed: dict = field(default_factory=dict)
+
+    def fit(self, problem, seed):
+        """The fitted search, and what it chose."""
+        folds = stratified_folds(problem.y, seed)
+        search = self.search(list(self.values), folds, **self.fixed, **problem.kernel)
+        from sklearn.exceptions import ConvergenceWarning
+
+        with warnings.catch_warnings():
+            # Large C reach the solver's limit on overlapping classes.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            search.fit(problem.X, problem.y)
+        chosen = _described(search.best_params_)
+        return search, {**chosen, "cv_error": round(1 - float(search.best_score_), 6)}
+
+    def run(self, problem, seed, earlier):
+        """Choose, fit, and count the errors on the test data."""
+        model, chosen = self.fit(problem, seed)
+        return Outcome(*test_errors(problem.y_test, model.predict(problem.X_test)), params=chosen)
+
+
+def _described(params):
+    """The numbers and names among parameters: what a row can hold."""
+    params = dict(params)
+    params |= getattr(params.get("kernel"), "keywords", {})
+    return {k: v for k, v in params.items() if isinstance(v, bool | int | float | str)}
+
+
+def _quadratic(values, folds, **more):
+    from ..model_selection.distance_search import KernelQuadraticDiscriminantCV
+
+    return KernelQuadraticDiscriminantCV(regs=values, cv=folds, **more)
+
+
+def _dissimilarity_space(values, folds, **more):
+    from ..model_selection.distance_search import DissimilaritySpaceDiscriminantCV
+
+    return DissimilaritySpaceDiscriminantCV(regs=values, cv=folds, **more)
+
+
+def _fisher(values, folds, **more):
+    from ..model_selection.kernel_search import KernelFisherDiscriminantCV
+
+    return KernelFisherDiscriminantCV(values, cv=folds, **more)
+
+
+def _neighbours(values, folds, **more):
+    from ..model_selection.kernel_search import KernelKNeighborsClassifierCV
+
+    return KernelKNeighborsClassifierCV(values, cv=folds, **more)
+
+
+def _pca(values, folds, **more):
+    from ..model_selection.kernel_search import KernelPCAQuadraticDiscriminantCV
+
+    return KernelPCAQuadraticDiscriminantCV(values, cv=folds, **more)
+
+
+def _machine(values, folds, gammas=None, degrees=None, kernels=None, **more):
+    from sklearn.model_selection import GridSearchCV
+
+    from ..classifiers.one_vs_all_svm import OneVsAllSVC
+
+    # The first of equal candidates has the smallest C, then the smallest γ or degree.
+    grid = {"C": values, "gamma": gammas, "degree": degrees, "kernel": kernels}
+    grid = {name: list(found) for name, found in grid.items() if found is not None}
+    machine = OneVsAllSVC(max_iter=SVM_ITERATIONS, **more)
+    return GridSearchCV(machine, grid, cv=folds, error_score="raise")
+
+
+def stratified_folds(y, seed):
+    """The ten folds of a cell, the same for every method and kernel."""
+    from sklearn.model_selection import StratifiedKFold
+
+    with warnings.catch_warnings():
+        # A class of fewer than ten objects is absent from some folds' test parts: no harm.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+        return list(splitter.split(np.zeros(len(y)), y))
+
+
+def test_errors(y, predicted):
+    """Share of wrong labels, and its mean over the classes."""
+    wrong = np.asarray(predicted) != np.asarray(y)
+    return float(wrong.mean()), float(np.mean([wrong[y == label].mean() for label in np.unique(y)]))
+
+
+def log_grid(low, high, n):
+    """n values from low to high, equally far apart on a logarithmic scale."""
+    return tuple(float(v) for v in np.geomspace(low, high, n))
+
+
+def distance_method(name, variant, values, head=None, reg_on="auto"):
+    """KQD (head None), or the Fisher or quadratic discriminant in the dissimilarity space."""
+    fixed = {"variants": (variant,), "reg_on": reg_on}
+    if head is None:
+        return Searched(name, _quadratic, values, fixed)
+    return Searched(name, _dissimilarity_space, values, {"discriminant": head, **fixed})
+
+
+def kfd(name, values):
+    """Kernel Fisher discriminant."""
+    return Searched(name, _fisher, values)
+
+
+def svm(name, values):
+    """Support vector machine, one-vs-all."""
+    return Searched(name, _machine, values)
+
+
+def knn(name, most):
+    """Kernel nearest neighbours with 1 to `most` neighbours."""
+    return Searched(name, _neighbours, tuple(range(1, most + 1)))
+
+
+def kpca_qd(name, values):
+    """Quadratic discriminant on the kernel principal components of 0.8 of the variance."""
+    return Searched(name, _pca, values, {"n_components": 0.8})

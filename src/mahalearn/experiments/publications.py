@@ -1,0 +1,31 @@
+"""The papers' published numbers, read from the tables that come with the package."""
+
+import csv
+from functools import cache
+from importlib.resources import files
+
+from .protocol import Published
+
+
+@cache
+def table(name):
+    """Rows of a published table, as a tuple of dicts of text."""
+    path = files(__package__) / "published" / f"{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
+def errors(name, n, dataset, method="classifier", where=lambda row: True):
+    """{(dataset, method): Published} of a table of mean errors and standard deviations.
+
+    n: repetitions behind the numbers, or {data set: repetitions}; dataset: row -> name of the
+    data set; method: column of the methods.
+    """
+    found = {}
+    for row in table(name):
+        if where(row):
+            key = dataset(row)
+            count = n.get(key, n[None]) if isinstance(n, dict) else n
+            number = Published(float(row["error_mean"]), float(row["error_std"]), count)
+            found[key, row[method]] = number
+    return found

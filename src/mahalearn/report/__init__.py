@@ -1,0 +1,17 @@
+"""Pages from rows: rows → a plain dict → one self-contained HTML page, or Markdown.
+
+Nothing here knows a model. :mod:`~mahalearn.report.compare` makes tables of measured beside other
+numbers, :mod:`~mahalearn.report.html` and :mod:`~mahalearn.report.markdown` render a document,
+:mod:`~mahalearn.report.svg` draws its figures, and :mod:`~mahalearn.report.reproduction` is the
+document of the papers' experiments.
+
+A document is ``{"title", "lead", "sections": [{"id", "title", "blocks": [block, …]}, …]}``. A block
+is a dict with a ``kind``:
+
+- ``text``: ``text``; ``list``: ``items``.
+- ``table``: ``caption``, ``corner``, ``columns``, ``rows`` of ``{"label", "cells"}``; a cell is a
+  text or ``{"text", "detail", "state", "hint"}`` with the state agree, differ, apart or "".
+- ``statements``: ``items`` of ``{"text", "verdict": True, False or None, "detail"}``.
+- ``curves``: ``title``, ``xlabel``, ``ylabel``, ``x``, ``series`` of ``{"name", "y"}``.
+- ``maps``: ``title``, ``extent``, ``resolution``, ``panels``, ``points``.
+"""
