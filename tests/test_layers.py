@@ -14,11 +14,11 @@ LAYERS = [
     {"_objects", "_progress", "_validation", "display", "results"},
     {"_mahalanobis_kernel", "measures"},
     {"datasets", "kernels"},
-    {"_training"},
+    {"_training", "io"},
     {"_base"},
     {"classifiers", "proximity"},
     {"model_selection"},
-    {"experiments"},
+    {"comparison", "experiments", "persistence"},
     {"report"},
     {"cli", "__main__"},
 ]
