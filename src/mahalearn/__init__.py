@@ -21,6 +21,7 @@ _HOME = {
     "KernelPCAQuadraticDiscriminantCV": "model_selection.kernel_search",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
     "KernelQuadraticDiscriminantCV": "model_selection.distance_search",
+    "MahalanobisClassifierCV": "model_selection.chooser",
     "MahalanobisKernel": "kernels",
     "MahalanobisSVC": "classifiers.svm",
     "MahalanobisSVCCV": "model_selection.line_search",

@@ -50,7 +50,14 @@ def _balanced(truth, predicted):
 
 
 def fit_temperature(scores, truth):
-    """T of softmax(scores/T) with the largest likelihood of the true classes."""
+    """T of softmax(scores/T) with the largest likelihood of the true classes.
+
+    Objects of a class that their fold has not seen (−inf) say nothing about T and are left out.
+    """
+    seen = np.isfinite(scores[np.arange(len(truth)), truth])
+    scores, truth = scores[seen], truth[seen]
+    if not len(truth):
+        return 1.0
     finite = np.where(np.isfinite(scores), scores, np.nan)
     gap = np.nanmax(finite, axis=1) - np.nanmin(finite, axis=1)
     scale = np.median(gap) or 1.0

@@ -4,12 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import (
     check_consistent_length,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -20,6 +18,7 @@ from .._training import TrainingKernel
 from .._validation import check_choice, check_classes, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
 from ..kernels import takes_vectors
+from ._best_estimator import BestEstimatorMixin
 from ._kernel_grid import Objects, kernel_settings, problems, shared_sq_distances
 from ._scores import fit_temperature, fold_metrics
 
@@ -84,7 +83,7 @@ def documented(search):
     return search
 
 
-class PathSearchCV(ClassifierMixin, BaseEstimator):
+class PathSearchCV(BestEstimatorMixin, BaseEstimator):
     """A search over kernels, variants and a path of values, all folds from shared factorisations.
 
     A subclass says which estimator it searches for (`_plain`), along which parameter the path runs
@@ -282,84 +281,13 @@ class PathSearchCV(ClassifierMixin, BaseEstimator):
         """The temperature that makes the held-out scores of the best candidate likely."""
         scores = np.vstack(scores)
         truth = np.concatenate([codes[fold.test] for fold in folds])
-        seen = np.isfinite(scores[np.arange(len(truth)), truth])
-        self.temperature_ = fit_temperature(scores[seen], truth[seen])
-
-    # --- what the refitted estimator does ---------------------------------------------------------
+        self.temperature_ = fit_temperature(scores, truth)
 
     def __getattr__(self, name):
         # Whatever else the refitted estimator has; called for missing attributes only.
         if name.startswith("__") or "best_estimator_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.best_estimator_, name)
-
-    def predict(self, X):
-        """Predict the class of each row of X by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Predicted class labels.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    def decision_function(self, X):
-        """Scores of the classes by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the second's score minus the first's.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    def predict_proba(self, X):
-        """Class probabilities, calibrated on the held-out scores of the search.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            softmax(scores / temperature_): the most probable class is the predicted one.
-        """
-        return softmax(self._tempered(X), axis=1)
-
-    def predict_log_proba(self, X):
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        return log_softmax(self._tempered(X), axis=1)
-
-    def _tempered(self, X):
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros(len(scores)), scores])
-        return scores / self.temperature_
 
 
 class Fold(NamedTuple):

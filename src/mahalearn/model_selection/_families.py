@@ -1,0 +1,271 @@
+"""The families that the chooser compares: for each its searches, cheapest family first."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+from ..classifiers.gaussian import GaussianClassifier
+from ._score_paths import head_scores
+from ._scores import fit_temperature
+from .distance_search import DissimilaritySpaceDiscriminantCV, KernelQuadraticDiscriminantCV
+from .kernel_search import (
+    FISHER_REGS,
+    PCA_REGS,
+    KernelFisherDiscriminantCV,
+    KernelPCAQuadraticDiscriminantCV,
+)
+from .line_search import MahalanobisSVCCV, evaluate, nearly_best
+
+# γ times the number of features that vary: on standardised data ‖x − x'‖² is about twice that
+# number, so one grid serves any number of features. Narrow kernels stand for neighbours, wide ones
+# for polynomials.
+RELATIVE_GAMMAS = tuple(np.geomspace(0.03, 30, 8))
+# Regularisation of kernels of unknown scale, relative to the spread of the objects.
+RELATIVE_REGS = tuple(np.geomspace(1e-4, 1, 8))
+# Covariances from the simplest to the richest; of equal scores the first wins.
+GAUSSIANS = (
+    {"covariance": ["diag"], "pooled": [True, False]},
+    {"covariance": ["full"], "pooled": [True, False], "shrinkage": [0.6, 0.3, 0.1, "auto", None]},
+)
+SVM_CS = (0.1, 1, 10, 100, 1000)
+SVM_DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+# Up to this size a first search is simply tried; beyond it, it is timed on a part of the objects.
+PILOT = 400
+
+
+class Comparison(NamedTuple):
+    """What every family is given: the same objects, splits and score.
+
+    X are standardised vectors, objects or the kernel matrix (then kernel is "precomputed"); spread
+    is the mean centred self-similarity of a kernel of unknown scale, None for a kernel by name.
+    """
+
+    X: object
+    y: np.ndarray
+    splits: list
+    kernel: object
+    spectrum: str
+    scoring: object
+    n_jobs: object
+    n_varying: int = 1
+    spread: float | None = None
+    knows_queries: bool = True  # whether k(x, x) of a query is known
+
+    def part(self, rows):
+        """The same for a part of the objects, with its part of the splits."""
+        pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        X = self.X[np.ix_(rows, rows)] if pairwise else [self.X[i] for i in rows]
+        position = np.full(len(self.y), -1)
+        position[rows] = np.arange(len(rows))
+        splits = [tuple(position[s][position[s] >= 0] for s in split) for split in self.splits]
+        X = np.asarray(X) if isinstance(self.X, np.ndarray) else X
+        return self._replace(X=X, y=self.y[rows], splits=splits)
+
+
+class Found(NamedTuple):
+    """The best of a search: an unfitted estimator, what was searched, its score in each fold."""
+
+    estimator: object
+    params: dict
+    fold_scores: np.ndarray
+    temperature: float
+
+
+# --- kernels: the searches with shared factorisations ---------------------------------------------
+
+
+def kernel_grids(given, fine=False):
+    """Keyword arguments of the kernel searches; fine: one width at a time, the middle first."""
+    if given.kernel in ("rbf", "laplacian"):
+        gammas = np.array(RELATIVE_GAMMAS) / given.n_varying
+        if not fine:
+            return [{"kernel": given.kernel, "gammas": gammas.tolist()}]
+        middle_first = sorted(gammas, key=lambda g: abs(np.log(g / gammas[len(gammas) // 2])))
+        return [{"kernel": given.kernel, "gammas": [float(g)]} for g in middle_first]
+    if given.kernel in ("poly", "polynomial"):
+        return [{"kernel": given.kernel, "gammas": [1 / given.n_varying]}]
+    return [{"kernel": given.kernel}]
+
+
+def _distance_regs(given):
+    """Absolute values where the kernel's scale is known, else relative ones."""
+    return {} if given.spread is None else {"regs": RELATIVE_REGS, "reg_on": "relative"}
+
+
+def _times(regs, given, power):
+    return None if given.spread is None else (np.array(regs) * given.spread**power).tolist()
+
+
+def _kqd(given):
+    yield KernelQuadraticDiscriminantCV(("RC+", "FK+"), **_distance_regs(given))
+
+
+def _dissimilarity_space(given):
+    # Distances RC need k(x, x) of the query itself; those of FK do not.
+    variants = ("RC+",) if given.knows_queries else ("FK+",)
+    for head in ("fisher", "quadratic"):
+        yield DissimilaritySpaceDiscriminantCV(head, variants, **_distance_regs(given))
+
+
+def _kernel_fisher(given):
+    yield KernelFisherDiscriminantCV(_times(FISHER_REGS, given, 2))
+
+
+def _kernel_pca(given):
+    for kept in (0.8, 0.95):
+        yield KernelPCAQuadraticDiscriminantCV(_times(PCA_REGS, given, 1), n_components=kept)
+
+
+def _on_kernels(searches):
+    """The searches of a family for each part of the kernel grid."""
+
+    def build(given, fine):
+        return [
+            lambda given, search=search, grid=grid: _path_search(search, grid, given)
+            for grid in kernel_grids(given, fine)
+            for search in searches(given)
+        ]
+
+    return build
+
+
+def _path_search(search, grid, given):
+    search.set_params(
+        **grid,
+        cv=given.splits,
+        spectrum=given.spectrum,
+        scoring=given.scoring,
+        n_jobs=given.n_jobs,
+    ).fit(given.X, given.y)
+    return Found(
+        clone(search.best_estimator_),
+        search.best_params_,
+        fold_scores(search.cv_results_, search.best_index_),
+        search.temperature_,
+    )
+
+
+# --- vectors: the searches that refit -------------------------------------------------------------
+
+
+def _gaussian(given):
+    search = evaluate(
+        GaussianClassifier(),
+        given.X,
+        given.y,
+        list(GAUSSIANS),
+        given.splits,
+        scoring=given.scoring,
+        n_jobs=given.n_jobs,
+    )
+    best = int(np.argmax(nearly_best(search.cv_results_["mean_test_score"])))
+    params = search.cv_results_["params"][best]
+    return _with_temperature(GaussianClassifier(**params), params, search.cv_results_, best, given)
+
+
+def _mahalanobis_svm(given):
+    search = MahalanobisSVCCV(
+        SVM_CS,
+        SVM_DELTAS,
+        "grid",
+        covariance_from="all",
+        cv=given.splits,
+        scoring=given.scoring,
+        n_jobs=given.n_jobs,
+    ).fit(given.X, given.y)
+    return _with_temperature(
+        clone(search.best_estimator_),
+        search.best_params_,
+        search.cv_results_,
+        search.best_index_,
+        given,
+    )
+
+
+def _with_temperature(estimator, params, results, best, given):
+    """These searches keep no held-out scores: the best one is fitted again in each fold."""
+    classes = np.unique(given.y)
+    scores, truth = [], []
+    for train, test in given.splits:
+        model = clone(estimator).fit(given.X[train], given.y[train])
+        table = np.full((len(test), len(classes)), -np.inf)
+        table[:, np.isin(classes, model.classes_)] = head_scores(model, given.X[test])
+        scores.append(table)
+        truth.append(np.searchsorted(classes, given.y[test]))
+    temperature = fit_temperature(np.vstack(scores), np.concatenate(truth))
+    return Found(estimator, params, fold_scores(results, best), temperature)
+
+
+def fold_scores(results, index):
+    """Scores of one candidate in each fold, from cv_results_."""
+    n_splits = sum(key.startswith("split") for key in results)
+    return np.array([results[f"split{f}_test_score"][index] for f in range(n_splits)])
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+class Family(NamedTuple):
+    """builder(given, fine) lists searches: functions of a Comparison that return a Found."""
+
+    builder: object
+    needs_vectors: bool
+    growth: int  # power of the number of objects that the time grows with, at most
+
+
+# In the order of cost, which is the order of preference among equals: a Gaussian keeps means and
+# covariances alone; a Fisher discriminant one weight per object and class; a machine its support
+# vectors; the others a matrix per class, then a second classifier, then an embedding.
+FAMILIES = {
+    "gaussian": Family(lambda given, fine: [_gaussian], True, 1),
+    "kernel_fisher": Family(_on_kernels(_kernel_fisher), False, 3),
+    "mahalanobis_svm": Family(lambda given, fine: [_mahalanobis_svm], True, 3),
+    "kqd": Family(_on_kernels(_kqd), False, 3),
+    "dissimilarity_space": Family(_on_kernels(_dissimilarity_space), False, 3),
+    "kernel_pca": Family(_on_kernels(_kernel_pca), False, 3),
+}
+
+
+class OutOfTime(Exception):
+    """A family was not searched, because it would not have fitted into the time."""
+
+
+def search_family(name, given, deadline=None):
+    """The best of a family: (Found, number of searches done, number of searches).
+
+    With a deadline searches are small, and none starts that is not expected to end in time. The
+    first is expected to take what it takes on a part of the objects, extrapolated.
+    """
+    family = FAMILIES[name]
+    searches = family.builder(given, deadline is not None)
+    best, expected = None, 0.0
+    if deadline is not None and len(given.y) > PILOT:
+        expected = _pilot_seconds(searches[0], given, family.growth)
+    for done, search in enumerate(searches):
+        start = time.monotonic()
+        if deadline is not None and start + expected > deadline:
+            if best is None:
+                raise OutOfTime(f"it needs about {expected:.0f} s" if expected else "no time left")
+            return best, done, len(searches)
+        found = search(given)
+        # A later search must be better by more than rounding.
+        if (
+            best is None
+            or not nearly_best(np.array([best.fold_scores.mean(), found.fold_scores.mean()]))[0]
+        ):
+            best = found
+        expected = time.monotonic() - start
+    return best, len(searches), len(searches)
+
+
+def _pilot_seconds(search, given, growth):
+    rows, _ = train_test_split(
+        np.arange(len(given.y)), train_size=PILOT // 2, stratify=given.y, random_state=0
+    )
+    part = given.part(np.sort(rows))
+    start = time.monotonic()
+    search(part)
+    return (time.monotonic() - start) * (len(given.y) / len(rows)) ** growth
