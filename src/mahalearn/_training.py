@@ -45,7 +45,9 @@ class TrainingKernel:
         self.order = np.argsort(codes, kind="stable")
         self.counts = np.bincount(codes)
         ends = np.cumsum(self.counts).tolist()  # plain integers: the slices are saved as JSON
-        self.slices = [slice(end - n, end) for n, end in zip(self.counts.tolist(), ends, strict=True)]
+        self.slices = [
+            slice(end - n, end) for n, end in zip(self.counts.tolist(), ends, strict=True)
+        ]
         if kernel is None:
             check_square(X)
             self.X = check_symmetric(X)

@@ -63,6 +63,7 @@ TRUSTED = (
     "mahalearn.measures.edit.EditDistance",
     "mahalearn.measures.gower.Gower",
     "mahalearn.measures.hausdorff.Hausdorff",
+    "mahalearn.model_selection.chooser.MahalanobisClassifierCV",
     "mahalearn.model_selection.distance_search.DissimilaritySpaceDiscriminantCV",
     "mahalearn.model_selection.distance_search.KernelQuadraticDiscriminantCV",
     "mahalearn.model_selection.kernel_search.KernelFisherDiscriminantCV",
@@ -72,6 +73,7 @@ TRUSTED = (
     "mahalearn.proximity.embedding.PseudoEuclideanEmbedding",
     "mahalearn.proximity.transform.ProximityKernel",
     "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.model_selection._split.StratifiedKFold",
 )
 
 
@@ -175,7 +177,7 @@ def load_model(path, *, trusted=()):
             f"{', '.join(unknown)}."
         )
     _compare_versions(model_about(path).get("versions", {}))
-    return sio.load(path, trusted=[name for name in found])
+    return sio.load(path, trusted=list(found))
 
 
 def model_about(path):

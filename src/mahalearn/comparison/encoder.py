@@ -38,7 +38,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 self.levels_[column] = sorted({str(value) for value in present})
         Z = X[numeric].to_numpy(dtype=float)
         known = np.isfinite(Z)
-        self.medians_ = np.array([np.median(z[k]) if k.any() else 0.0 for z, k in zip(Z.T, known.T)])
+        self.medians_ = np.array(
+            [np.median(z[k]) if k.any() else 0.0 for z, k in zip(Z.T, known.T)]
+        )
         Z = np.where(known, Z, self.medians_)
         means, scales = Z.mean(axis=0), Z.std(axis=0)
         # A spread within rounding of the mean is none.

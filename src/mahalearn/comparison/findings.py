@@ -10,6 +10,7 @@ from ..formulas.gram import center_gram, centering, negative_fraction, signature
 from ..formulas.linalg import eigh
 from .crossval import Data
 from .methods import METHODS
+from .refit import flattened
 from .statistics import corrected_interval
 
 MOST_HARD = 10
@@ -32,12 +33,12 @@ def leaderboard(outcome):
     other = "balanced_error" if by == "error" else "error"
     share = float(np.mean([len(test) / len(train) for train, test in outcome.splits]))
     values = {
-        m.name: {kind: np.array([getattr(c, kind) for c in outcome.of(m.name)]) for kind in (by, other)}
+        m.name: {
+            kind: np.array([getattr(c, kind) for c in outcome.of(m.name)]) for kind in (by, other)
+        }
         for m in outcome.methods
     }
-    order = sorted(
-        values, key=lambda n: (round(values[n][by].mean(), 10), values[n][other].mean())
-    )
+    order = sorted(values, key=lambda n: (round(values[n][by].mean(), 10), values[n][other].mean()))
     best = values[order[0]][by]
     rows = []
     for name in order:
@@ -64,7 +65,9 @@ def leaderboard(outcome):
 def _usual_params(cells):
     """The parameters that were chosen most often, as text."""
     texts = Counter(
-        ", ".join(f"{k} = {v:.3g}" if isinstance(v, float) else f"{k} = {v}" for k, v in c.params.items())
+        ", ".join(
+            f"{k} = {v:.3g}" if isinstance(v, float) else f"{k} = {v}" for k, v in c.params.items()
+        )
         for c in cells
     )
     return texts.most_common(1)[0][0]
@@ -76,7 +79,9 @@ def table_rows(board, outcome):
     for rank, row in enumerate(board, 1):
         out = {"rank": rank, "method": row["name"], "title": row["title"]}
         for name in names:
-            label = {"balanced": "balanced_error", "difference": "difference_to_best"}.get(name, name)
+            label = {"balanced": "balanced_error", "difference": "difference_to_best"}.get(
+                name, name
+            )
             out |= {
                 label: round(row[name][0], 6),
                 f"{label}_low": round(row[name][1], 6),
@@ -122,7 +127,7 @@ def findings(problem, outcome, refitted, board, about):
         "calibration": _calibration(truth, proba),
         "hardest": _hardest(problem, classes, truth, proba, who, predicted, refitted),
         "distances": _own_other(refitted.d2, codes),
-        "space": _space(refitted, codes, classes, truth, predicted),
+        "space": _space(refitted, codes, classes, truth, predicted, problem.X),
         "distance_title": METHODS[refitted.distance_method].title,
         "spectrum": _spectrum(problem, refitted),
     }
@@ -215,7 +220,7 @@ def _roots(d2):
     return np.round(np.sign(d2) * np.sqrt(np.abs(d2)), 5).tolist()
 
 
-def _space(refitted, codes, classes, truth, predicted):
+def _space(refitted, codes, classes, truth, predicted, X):
     """Two classes, the most often confused ones: squared distances, and the regions of the rule."""
     table = np.zeros((len(classes),) * 2)
     np.add.at(table, (truth, predicted), 1)
@@ -230,10 +235,8 @@ def _space(refitted, codes, classes, truth, predicted):
     margin = 0.06 * np.where(high > low, high - low, 1.0)
     low, high = low - margin, high + margin
     inside = ((points >= low) & (points <= high)).all(axis=1)
-    last = refitted.model.distances[-1]
-    last = getattr(last, "best_estimator_", last)
-    last = getattr(last, "best_estimator_", last)  # a chooser holds a search
-    rule = pair_rule(last, [a, b])
+    last = flattened(refitted.model.distances)[-1]
+    rule = pair_rule(last, [a, b]) or _log_odds_rule(refitted, X, [a, b])
     regions = None
     if rule is not None:
         x, y = np.meshgrid(*(np.linspace(lo, hi, GRID) for lo, hi in zip(low, high)))
@@ -253,11 +256,25 @@ def _space(refitted, codes, classes, truth, predicted):
     }
 
 
+def _log_odds_rule(refitted, X, columns):
+    """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
+    *steps, last = flattened(refitted.model.distances)
+    if not hasattr(last, "predict_log_proba"):
+        return None
+    for step in steps:
+        X = step.transform(X)
+    d2, logs = last.mahalanobis(X)[:, columns], last.predict_log_proba(X)[:, columns]
+    rest = logs[:, 1] - logs[:, 0] - (d2[:, 0] - d2[:, 1]) / 2
+    if np.ptp(rest) > 1e-6 * max(1.0, np.abs(d2).max()):
+        return None
+    labels, constant = last.classes_[columns], rest.mean()
+    return lambda d2: labels[((d2[:, 0] - d2[:, 1]) / 2 + constant > 0).astype(int)]
+
+
 def _spectrum(problem, refitted):
     """Eigenvalues of the centred kernel, in descending order; None without a kernel."""
     if problem.kind == "vectors":
-        pipeline = refitted.model.distances
-        last = getattr(pipeline[-1], "best_estimator_", pipeline[-1])
+        last = flattened(refitted.model.distances)[-1]
         if not hasattr(last, "kernel_spectrum") or len(problem) > SPECTRUM_OBJECTS:
             return None
         values = last.kernel_spectrum()

@@ -96,9 +96,15 @@ class Method:
 
 
 def _chooser(s):
-    from ..model_selection.distance_search import KernelQuadraticDiscriminantCV
+    from ..model_selection.chooser import MahalanobisClassifierCV
 
-    return KernelQuadraticDiscriminantCV(("RC+", "IC-"), **s.kernel(), **s.search())
+    return MahalanobisClassifierCV(
+        kernel="auto" if s.kind == "vectors" else "precomputed",
+        scoring=s.scoring,
+        cv=s.folds,
+        time_budget=s.time_budget,
+        random_state=s.seed,
+    )
 
 
 def _quadratic(s):

@@ -18,7 +18,9 @@ class Refitted(NamedTuple):
 
     model: TrainedModel
     distance_method: str | None
-    d2: np.ndarray | None  # (n, c) squared distances of each object, by a model that had not seen it
+    d2: (
+        np.ndarray | None
+    )  # (n, c) squared distances of each object, by a model that had not seen it
     params: dict
 
 
@@ -61,7 +63,18 @@ def best_params(model):
 def fixed(pipeline):
     """The pipeline with what its search has chosen in the place of the search, unfitted."""
     last = getattr(pipeline[-1], "best_estimator_", pipeline[-1])
-    return Pipeline([*((n, clone(s)) for n, s in pipeline.steps[:-1]), ("classify", clone(last))])
+    chosen = last.steps if isinstance(last, Pipeline) else [("classify", last)]
+    steps = [*pipeline.steps[:-1], *((f"chosen {name}", step) for name, step in chosen)]
+    return Pipeline([(name, clone(step)) for name, step in steps])
+
+
+def flattened(estimator):
+    """The fitted steps of pipelines and searches within each other, one after the other."""
+    if isinstance(estimator, Pipeline):
+        return [inner for _, step in estimator.steps for inner in flattened(step)]
+    if "best_estimator_" in vars(estimator):
+        return flattened(estimator.best_estimator_)
+    return [estimator]
 
 
 def held_out_distances(problem, pipeline, plan):

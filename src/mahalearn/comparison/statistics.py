@@ -38,7 +38,7 @@ def corrected_interval(values, test_share, level=LEVEL):
     if J < 2:
         return mean, mean, mean
     half = t.ppf((1 + level) / 2, J - 1) * np.sqrt(values.var(ddof=1) * (1 / J + test_share))
-    return mean, mean - half, mean + half
+    return mean, float(mean - half), float(mean + half)
 
 
 def fold_errors(y, predicted):

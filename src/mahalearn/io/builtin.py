@@ -1,4 +1,4 @@
-"""Data sets by name: those that come with scikit-learn, and the papers' sets of mahalearn.datasets."""
+"""Data sets by name: those that come with scikit-learn, and the papers'."""
 
 import numpy as np
 

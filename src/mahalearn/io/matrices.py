@@ -193,7 +193,9 @@ def _symmetric(M, symmetrize, path, notes):
         if symmetrize not in SYMMETRIZE:
             raise DataError(f"--symmetrize must be one of {listed(SYMMETRIZE)}.")
         if gap > SYMMETRY_RTOL * largest:
-            notes.append(f"The matrix is not symmetric; the {symmetrize} of both directions counts.")
+            notes.append(
+                f"The matrix is not symmetric; the {symmetrize} of both directions counts."
+            )
         return SYMMETRIZE[symmetrize](M)
     if gap > SYMMETRY_RTOL * largest:
         raise DataError(
@@ -209,5 +211,7 @@ def _kind(M, kind, notes):
         return kind
     kind = "dissimilarity" if looks_like_dissimilarity(M) else "similarity"
     why = "its diagonal is 0" if kind == "dissimilarity" else "its diagonal is not 0"
-    notes.append(f"The matrix was taken for one of {kind[:-1]}ies, because {why} (--kind says so).")
+    notes.append(
+        f"The matrix was taken for one of {kind[:-1]}ies, because {why} (--kind overrules this)."
+    )
     return kind

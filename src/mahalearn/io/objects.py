@@ -1,6 +1,7 @@
 """Objects that a measure compares: a text in each line, or JSON lines."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +60,8 @@ def _json_lines(path, lines):
             entry = entry[key]
             labels.append(label)
         if isinstance(entry, list) and entry and isinstance(entry[0], list | int | float):
-            try:
+            with suppress(TypeError, ValueError):  # a sequence of mixed symbols stays a list
                 entry = np.array(entry, dtype=float)
-            except (TypeError, ValueError):
-                pass  # a sequence of mixed symbols stays a list
         objects.append(entry)
     if labels and (len(labels) < len(objects) or any(label is None for label in labels)):
         raise DataError(f"Some lines of {str(path)!r} have a label and some have none.")
@@ -86,6 +85,11 @@ def objects_problem(path, measure, labels=None, name=None):
     else:
         raise DataError("The objects have no classes: name a file with --labels.")
     return Problem(
-        "objects", objects, y, name or Path(path).stem, measure=measure,
-        proximity="dissimilarity", notes=notes,
+        "objects",
+        objects,
+        y,
+        name or Path(path).stem,
+        measure=measure,
+        proximity="dissimilarity",
+        notes=notes,
     )

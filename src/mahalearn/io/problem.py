@@ -38,6 +38,8 @@ class Problem:
         Of objects.
     notes : list of str
         What was decided while reading.
+    columns : list of str or None
+        Names of a table's columns where `X` holds its rows as objects (Gower's distance).
     """
 
     kind: str
@@ -49,6 +51,7 @@ class Problem:
     proximity: str | None = None
     measure: str | None = None
     notes: list = field(default_factory=list)
+    columns: list | None = None
 
     def __len__(self):
         return len(self.X)

@@ -153,8 +153,10 @@ def _has_header(rows, comma):
     if any(value is not None for value in below):
         return True
     # Text throughout: a header's names are not met again below them.
-    return all(len({row[i] for row in rows}) > len({row[i] for row in rows[1:]})
-               for i in range(len(rows[0])))
+    return all(
+        len({row[i] for row in rows}) > len({row[i] for row in rows[1:]})
+        for i in range(len(rows[0]))
+    )
 
 
 def tidy(column, comma=False):

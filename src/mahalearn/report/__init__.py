@@ -14,4 +14,9 @@ is a dict with a ``kind``:
 - ``statements``: ``items`` of ``{"text", "verdict": True, False or None, "detail"}``.
 - ``curves``: ``title``, ``xlabel``, ``ylabel``, ``x``, ``series`` of ``{"name", "y"}``.
 - ``maps``: ``title``, ``extent``, ``resolution``, ``panels``, ``points``.
+- ``code``: ``text``; ``figures``: ``items``, figures side by side, each with ``words`` below it.
+- ``space``, ``histograms``, ``stems``, ``reliability``, ``bars``: see
+  :mod:`~mahalearn.report.plots`.
+
+:mod:`~mahalearn.report.comparison` is the document of a comparison on people's own data.
 """
