@@ -42,8 +42,8 @@ def _vectors(problem):
     console.print(table)
     console.print(
         "[dim]rank and condition number of the class's covariance (standardised features); "
-        "overlap: Bhattacharyya's bound on the error between the class and its nearest one, by shrunk "
-        "Gaussians[/]"
+        "overlap: Bhattacharyya's bound on the error between the class and its "
+        "nearest one, by shrunk Gaussians[/]"
     )
 
 

@@ -1,10 +1,11 @@
 """The winner, fitted on all objects, with distances to the classes and how far objects were."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from ..model_selection._scores import fit_temperature
@@ -43,21 +44,16 @@ def refit(problem, outcome, name):
         that were chosen on all objects, so that they are on one scale.
     """
     setting = setting_for(problem, outcome.plan)
-    classifier = _fit(problem, METHODS[name].pipeline(setting))
+    classifier, params = _fit(problem, METHODS[name].pipeline(setting))
     measured, distance_method = classifier, name
     if not _has_distances(classifier):
         distance_method = DISTANCE_METHOD
-        measured = _fit(problem, METHODS[distance_method].pipeline(setting))
+        measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
     d2 = held_out_distances(problem, measured, outcome.plan)
     classes = classifier.classes_
     held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(classes)]
     model = TrainedModel(classifier, measured, held_out, _temperature(problem, outcome, name))
-    return Refitted(model, distance_method, d2, plain_params(best_params(classifier)))
-
-
-def best_params(model):
-    """What a pipeline's last step has chosen."""
-    return getattr(model[-1], "best_params_", {})
+    return Refitted(model, distance_method, d2, params)
 
 
 def fixed(pipeline):
@@ -93,9 +89,17 @@ def held_out_distances(problem, pipeline, plan):
 
 
 def _fit(problem, pipeline):
+    """The pipeline fitted on all objects, and the parameters it chose."""
     if problem.kind == "objects":
         pipeline = Pipeline([("measure", MeasureRows(problem.measure)), *pipeline.steps])
-    return pipeline.fit(problem.X, problem.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of hopeless candidates, as in the comparison
+        pipeline.fit(problem.X, problem.y)
+    params = plain_params(getattr(pipeline[-1], "best_params_", {}))
+    if isinstance(pipeline[-1], GridSearchCV):
+        # scikit-learn's searches hold scorers, which are functions; the choice is all we need.
+        pipeline = Pipeline([*pipeline.steps[:-1], ("classify", pipeline[-1].best_estimator_)])
+    return pipeline, params
 
 
 def _has_distances(pipeline):
