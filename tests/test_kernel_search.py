@@ -80,9 +80,10 @@ def searched_scores(search, X, y):
 
     Keep(**search.get_params(deep=False)).fit(X, y)
     order = kept["order"]
-    for params, folds in zip(kept["candidates"], kept["scores"], strict=True):
+    ends = np.cumsum([fold.test.sum() for fold in kept["folds"]])[:-1]
+    for params, held_out in zip(kept["candidates"], kept["scores"], strict=True):
         sorted_folds = []
-        for scores, fold in zip(folds, kept["folds"], strict=True):
+        for scores, fold in zip(np.split(held_out, ends), kept["folds"], strict=True):
             scores = scores[np.argsort(order[fold.test])]
             if scores.shape[1] == 2:
                 scores = scores[:, 1] - scores[:, 0]

@@ -20,7 +20,8 @@ LAYERS = [
     {"model_selection"},
     {"comparison", "experiments", "persistence"},
     {"report"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -11,9 +11,9 @@ import platform
 import warnings
 import zipfile
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 
-from . import __version__
 from .results import write_bytes
 
 ABOUT = "mahalearn.json"
@@ -217,7 +217,7 @@ def versions():
     import sklearn
 
     return {
-        "mahalearn": __version__,
+        "mahalearn": import_module(__package__).__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,

@@ -43,7 +43,7 @@ class Row:
     versions : dict
         Versions of the library and of what it computes with.
     seconds : float
-        Time the cell took.
+        Processor time that the cell took.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 A statement is judged by means alone, as the papers judge it. What it rests on is in its detail.
 """
 
-from ..results import summarise
+from .evidence import Evidence
 from .paper_a import SIZES
 from .paper_b import NAMES as B_NAMES
 from .paper_c import BOARD_WIDTHS, OVERALL, TOY_WIDTHS
@@ -13,61 +13,6 @@ from .registry import EXPERIMENTS
 HEADS = ("KQD", "FD", "QD")
 A_REFERENCES = ("KFD", "SVM", "KNN")
 C_REFERENCES = ("KFD", "SVM", "KNN", "KPCA-QD")
-
-
-class Evidence:
-    """Means of the rows; a number that is not there raises KeyError."""
-
-    def __init__(self, rows):
-        rows = list(rows)
-        self._errors = {}
-        for measure in ("error", "balanced_error"):
-            wanted = [r for r in rows if EXPERIMENTS[r.experiment].measure == measure]
-            self._errors |= summarise(wanted, measure)
-        self._rows = rows
-
-    def error(self, experiment, dataset, method):
-        """Mean error in percent, of the kind that the paper's table holds."""
-        return self._errors[experiment, dataset, method].mean
-
-    def summary(self, experiment, dataset, method):
-        """Mean, spread and number of repetitions."""
-        return self._errors[experiment, dataset, method]
-
-    def datasets(self, experiment, methods, names):
-        """The names that have rows of all these methods and are not stand-ins."""
-        found = [n for n in names if all((experiment, n, m) in self._errors for m in methods)]
-        real = [n for n in found if self._errors[experiment, n, methods[0]].status != "stand-in"]
-        if not real:
-            raise KeyError(experiment)
-        return real
-
-    def value(self, experiment, dataset, name):
-        """Mean of a measured value."""
-        rows = [r for r in self._rows if r.experiment == experiment]
-        found = {key[1]: s for key, s in summarise(rows, name).items()}
-        return found[dataset].mean
-
-    def curves(self, figure):
-        """(x, {classifier: mean accuracies}) of a figure of paper D."""
-        rows = [r for r in self._rows if r.experiment == "Dfigs" and r.dataset == figure]
-        if not rows:
-            raise KeyError(figure)
-        names = rows[0].values["curves"]
-        means = {
-            name: [sum(c) / len(rows) for c in zip(*(r.values["curves"][name] for r in rows))]
-            for name in names
-        }
-        return rows[0].values["x"], means
-
-    def panels(self, experiment, dataset):
-        """Panels of a figure, by title."""
-        rows = [r for r in self._rows if r.experiment == experiment and r.dataset == dataset]
-        return rows[0].values["panels"] if rows else _absent(experiment)
-
-
-def _absent(name):
-    raise KeyError(name)
 
 
 def _count(wins, all_of):

@@ -9,8 +9,6 @@ import numpy as np
 from .protocol import Outcome
 
 N_FOLDS = 10
-# A limit of libsvm's iterations: polynomials of large C on overlapping classes would take minutes.
-SVM_ITERATIONS = 100_000
 
 
 @dataclass(frozen=True)
@@ -93,16 +91,10 @@ def _pca(values, folds, **more):
     return KernelPCAQuadraticDiscriminantCV(values, cv=folds, **more)
 
 
-def _machine(values, folds, gammas=None, degrees=None, kernels=None, **more):
-    from sklearn.model_selection import GridSearchCV
+def _machine(values, folds, **more):
+    from .svm_search import OneVsAllSearch
 
-    from ..classifiers.one_vs_all_svm import OneVsAllSVC
-
-    # The first of equal candidates has the smallest C, then the smallest γ or degree.
-    grid = {"C": values, "gamma": gammas, "degree": degrees, "kernel": kernels}
-    grid = {name: list(found) for name, found in grid.items() if found is not None}
-    machine = OneVsAllSVC(max_iter=SVM_ITERATIONS, **more)
-    return GridSearchCV(machine, grid, cv=folds, error_score="raise")
+    return OneVsAllSearch(values, folds, **more)
 
 
 def stratified_folds(y, seed):

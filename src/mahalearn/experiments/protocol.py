@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib import import_module
 from typing import NamedTuple
 
 from .. import results
@@ -166,7 +167,7 @@ def run_cell(experiment, cell, earlier):
     """Run a cell and return its Row, on one thread: rounding must not depend on the machine."""
     from threadpoolctl import threadpool_limits
 
-    start = time.perf_counter()
+    start = time.process_time()
     seed = seed_of(experiment.paper, experiment.draws(cell.dataset), cell.repetition)
     with threadpool_limits(limits=1):
         data = experiment.source(Draw(cell.dataset, cell.repetition, seed, cell.setting))
@@ -183,7 +184,7 @@ def run_cell(experiment, cell, earlier):
         setting=cell.setting,
         status=getattr(data, "status", "generated"),
         versions=versions(),
-        seconds=round(time.perf_counter() - start, 3),
+        seconds=round(time.process_time() - start, 3),
     )
 
 
@@ -193,10 +194,8 @@ def versions():
     import scipy
     import sklearn
 
-    from .. import __version__
-
     return {
-        "mahalearn": __version__,
+        "mahalearn": import_module(__package__.partition(".")[0]).__version__,
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,

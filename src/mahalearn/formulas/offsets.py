@@ -26,12 +26,28 @@ def error_offsets(scores, codes, class_weights=None):
     for i in range(n_classes):
         for j in range(i):
             rows = np.concatenate([members[i], members[j]])
-            first, second = tables[:, rows, i], tables[:, rows, j]
-            tie = TIE_RTOL * np.maximum(np.abs(first), np.abs(second)).max(axis=1)
             above = np.arange(len(rows)) < len(members[i])
-            cut = best_cuts(first - second, above, weights[i], weights[j], tie)
-            delta[:, i, j], delta[:, j, i] = -cut, cut
-    return delta.mean(axis=2).reshape(scores.shape[:-2] + (n_classes,))
+            delta[:, i, j] = pair_difference(
+                tables[:, rows, i], tables[:, rows, j], above, weights[i], weights[j]
+            )
+            delta[:, j, i] = -delta[:, i, j]
+    return offsets_from_differences(delta).reshape(scores.shape[:-2] + (n_classes,))
+
+
+def pair_difference(first, second, is_first, weight_first, weight_second):
+    """Δ = b_first − b_second with the fewest errors, for each row of scores (b, n) of two classes.
+
+    is_first (n,) says which objects are of the first class.
+    """
+    values = first - second
+    largest = np.maximum(np.abs(first).max(axis=-1), np.abs(second).max(axis=-1))
+    tie = np.broadcast_to(TIE_RTOL * largest, len(values))
+    return -best_cuts(values, is_first, weight_first, weight_second, tie)
+
+
+def offsets_from_differences(delta):
+    """Offsets (..., c), summing to 0, from the differences Δ (..., c, c) by least squares."""
+    return delta.mean(axis=-1)
 
 
 def best_cuts(values, above, weight_above, weight_below, tie):
@@ -41,7 +57,7 @@ def best_cuts(values, above, weight_above, weight_below, tie):
     equally good cuts the most central one is taken; of two, the one with the most room around it,
     then the one nearest to 0: the same answer, negated, for the mirrored problem.
     """
-    order = np.argsort(values, axis=1, kind="stable")
+    order = np.argsort(values, axis=1)
     values, above = np.take_along_axis(values, order, axis=1), above[order]
     gaps = np.diff(values, axis=1)
     distinct = gaps > tie[:, None]
@@ -55,22 +71,27 @@ def best_cuts(values, above, weight_above, weight_below, tie):
 
     # Outside all values the room is the mean gap; where all of them tie, anything.
     room = np.where(distinct, gaps, 0).sum(axis=1) / np.maximum(distinct.sum(axis=1), 1)
-    room = np.where(room > 0, room, 1e-3 * np.maximum(np.abs(values[:, 0]), 1))[:, None]
-    low = np.concatenate([values[:, :1] - room, values], axis=1)
-    high = np.concatenate([values, values[:, -1:] + room], axis=1)
+    room = np.where(room > 0, room, 1e-3 * np.maximum(np.abs(values[:, 0]), 1))
 
     # The one or two cuts in the middle of the best.
-    count = np.cumsum(best, axis=1)
-    first = (count == (count[:, -1:] + 1) // 2).argmax(axis=1)
-    second = (count == count[:, -1:] // 2 + 1).argmax(axis=1)
+    row, cut = np.nonzero(best)
+    count = np.bincount(row, minlength=len(values))
+    start = np.cumsum(count) - count
+    first, second = cut[start + (count - 1) // 2], cut[start + count // 2]
     rows = np.arange(len(values))
-    (a_cut, a_gap), (b_cut, b_gap) = (
-        ((low[rows, k] + high[rows, k]) / 2, high[rows, k] - low[rows, k]) for k in (first, second)
-    )
+    (a_cut, a_gap), (b_cut, b_gap) = (_cut_and_gap(values, rows, k, room) for k in (first, second))
     wider = b_gap - a_gap
     nearer = np.abs(a_cut) - np.abs(b_cut)
     second_is_better = (wider > tie) | ((np.abs(wider) <= tie) & (nearer > tie))
     return np.where(second_is_better, b_cut, a_cut)
+
+
+def _cut_and_gap(values, rows, k, room):
+    """The middle and the width of the gap before value k of each row."""
+    n = values.shape[1]
+    low = np.where(k > 0, values[rows, np.maximum(k - 1, 0)], values[:, 0] - room)
+    high = np.where(k < n, values[rows, np.minimum(k, n - 1)], values[:, -1] + room)
+    return (low + high) / 2, high - low
 
 
 def map_offsets(log_volumes, priors):

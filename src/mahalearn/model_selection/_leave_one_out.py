@@ -18,13 +18,17 @@ from ..formulas.kriging import (
     query_path,
     raw_spectrum,
 )
-from ..formulas.offsets import error_offsets, map_offsets
+from ..formulas.offsets import offsets_from_differences, pair_difference
+
+# Doubles of work that stay in a processor's cache: many cheap passes go over them.
+_IN_CACHE = 2**19
 
 
 def is_leave_one_out(folds):
-    """Whether the folds leave out each object once, alone, and no class vanishes with it."""
-    left_out = np.array([np.flatnonzero(~train) for train in folds if (~train).sum() == 1])
-    return len(left_out) == len(folds) == len(folds[0]) and len(np.unique(left_out)) == len(folds)
+    """Whether the folds leave out each object once, and alone."""
+    if len(folds) != len(folds[0]) or any(train.sum() != len(train) - 1 for train in folds):
+        return False
+    return len({int(train.argmin()) for train in folds}) == len(folds)
 
 
 def leave_one_out_scores(problem, codes, regs, reg_on, offset, class_weight, priors, classes):
@@ -35,58 +39,83 @@ def leave_one_out_scores(problem, codes, regs, reg_on, offset, class_weight, pri
     short = np.array([alphas_of(np.full(len(counts), r), reg_on, "RC+", counts - 1) for r in regs])
     d2 = np.empty((len(regs), N, len(slices)))
     volumes = np.empty((len(regs), N, len(slices)))
-    for j, own in enumerate(slices):
-        k, kxx = centre_on_class(problem.K, problem.kxx, own)
-        spectrum = raw_spectrum(k[own])
+    centred = [centre_on_class(problem.K, problem.kxx, own) for own in slices]
+    spectra = [raw_spectrum(k[own]) for (k, _), own in zip(centred, slices, strict=True)]
+    for j, ((k, kxx), spectrum) in enumerate(zip(centred, spectra, strict=True)):
         path, volume = query_path(spectrum, k, kxx, whole[:, j])
         d2[:, :, j], volumes[:, :, j] = path.T, volume[:, None]
+    offsets = 0.0
+    if offset == "error":
+        steps = zip(d2, short, strict=True)
+        weights = _fold_weights(class_weight, classes, codes, slices)
+        offsets = np.stack([_error_offsets(*step, centred, slices, weights) for step in steps])
+    for j, (own, spectrum) in enumerate(zip(slices, spectra, strict=True)):
         path, volume = leave_one_out_path(spectrum, short[:, j])
         d2[:, own, j], volumes[:, own, j] = path.T, volume.T
-    scores = d2 / -2
     if offset == "map":
-        scores += _map_offsets(volumes, codes, counts, priors)
-    elif offset == "error":
-        for r in range(len(regs)):
-            scores[r] += _error_offsets(problem, codes, whole[r], short[r], class_weight, classes)
+        offsets = _map_offsets(volumes, codes, counts, priors)
+    scores = d2 / -2 + offsets
     return list(scores.swapaxes(0, 1)[:, :, None])
 
 
 def _map_offsets(volumes, codes, counts, priors):
-    b = np.empty_like(volumes)
-    for i, own in enumerate(codes):
-        if priors is None:
-            p = counts - (np.arange(len(counts)) == own)
-            p = p / p.sum()
-        else:
-            p = priors
-        b[:, i] = [map_offsets(v, p) for v in volumes[:, i]]
-    return b
+    """As formulas.offsets.map_offsets, for every fold at once."""
+    if priors is None:
+        priors = counts - (codes[:, None] == np.arange(len(counts)))
+    b = np.log(priors / np.sum(priors, axis=-1, keepdims=True)) - volumes / 2
+    return b - b.mean(axis=-1, keepdims=True)
 
 
-def _error_offsets(problem, codes, whole, short, class_weight, classes):
-    """Offsets (N, c) of every fold for one step of the path."""
-    N, slices = len(problem.K), problem.slices
-    base, changed = np.empty((N, len(slices))), []
-    for j, own in enumerate(slices):
-        k, kxx = centre_on_class(problem.K, problem.kxx, own)
+def _fold_weights(class_weight, classes, codes, slices):
+    """Weights of the classes when an object of each class is left out: a row for each."""
+    if class_weight is None:
+        return np.ones((len(slices), len(slices)))
+    # Whichever object of a class is left out, the codes of the others are the same.
+    kept = [np.delete(codes, own.start) for own in slices]
+    return np.array([class_weights(class_weight, classes, c) for c in kept])
+
+
+def _error_offsets(d2, short, centred, slices, weights):
+    """Offsets (N, c) of every fold for one step of the path.
+
+    d2 (N, c) are the training distances with nothing left out, short (c,) the α with one object
+    less. A fold changes the differences between the left-out object's class and the others only.
+    """
+    N, n_classes = d2.shape
+    scores = d2 / -2
+    codes = np.repeat(np.arange(n_classes), [s.stop - s.start for s in slices])
+    between = np.zeros((n_classes, n_classes))
+    for i in range(n_classes):
+        for j in range(i if n_classes > 2 else 0):
+            rows = np.r_[slices[i], slices[j]]
+            first, second = scores[None, rows, i], scores[None, rows, j]
+            w = weights[i]  # a third class's object left out scales both weights alike
+            between[i, j] = pair_difference(first, second, codes[rows] == i, w[i], w[j])[0]
+            between[j, i] = -between[i, j]
+    offsets = np.empty((N, n_classes))
+    for i, own in enumerate(slices):
+        model = kriging_class(*centred[i], own, short[i])
         n = own.stop - own.start
-        model = kriging_class(k, kxx, own, whole[j])
-        base[:, j] = model.without(np.array([], dtype=int), whole[j] / n)[0]
-        if short[j] != whole[j]:
-            model = kriging_class(k, kxx, own, short[j])
-        changed.append((model, short[j] / (n - 1)))
-    offsets = np.empty((N, len(slices)))
-    for j, own in enumerate(slices):
-        model, sigma2 = changed[j]
-        # Whichever object of the class is left out, the codes of the others are the same.
-        kept = np.delete(codes, own.start)
-        weights = class_weights(class_weight, classes, kept)
-        for rows in row_chunks(own.stop - own.start, 8 * N * len(slices)):
-            left_out = np.arange(own.start + rows.start, own.start + rows.stop)[:, None]
-            others = np.arange(N - 1) + (np.arange(N - 1) >= left_out)
-            tables = base[others]
-            tables[:, :, j] = np.take_along_axis(without_each(model, rows, sigma2), others, axis=1)
-            offsets[left_out[:, 0]] = error_offsets(tables / -2, kept, weights)
+        for rows in row_chunks(n, 8 * N, _IN_CACHE):
+            changed = without_each(model, rows, short[i] / (n - 1))
+            changed /= -2
+            delta = np.repeat(between[None], rows.stop - rows.start, axis=0)
+            # The class's objects but the left-out one, in each row.
+            left_out = np.arange(rows.start, rows.stop)[:, None]
+            own_rows = own.start + np.arange(n - 1) + (np.arange(n - 1) >= left_out)
+            own_scores = np.take_along_axis(changed, own_rows, axis=1)
+            for j, other in enumerate(slices):
+                if j != i:
+                    first = np.hstack([own_scores, changed[:, other]])
+                    second = np.empty_like(first)
+                    second[:, : n - 1], second[:, n - 1 :] = scores[own_rows, j], scores[other, j]
+                    is_own = np.arange(first.shape[1]) < n - 1
+                    w = weights[i]
+                    delta[:, i, j] = pair_difference(first, second, is_own, w[i], w[j])
+                    delta[:, j, i] = -delta[:, i, j]
+            offsets[own.start + rows.start : own.start + rows.stop] = offsets_from_differences(
+                delta
+            )
     return offsets
 
 
@@ -101,7 +130,14 @@ def without_each(model, rows, sigma2):
     """d² (len(rows), N) of all objects to the class without each of its objects in turn."""
     diagonal = np.diagonal(model.S)[rows, None]
     U, w = model.U[:, rows].T, model.w[rows, None]
-    residual = model.residual + U**2 / diagonal
-    weight = model.weight - U * (w / diagonal)
     total = model.w.sum() - w**2 / diagonal
-    return (residual + (1 - weight) ** 2 / total) / sigma2 - 1
+    # (residual + u²/S_ii + (1 − weight + u·w_i/S_ii)²/total)/σ² − 1, in place.
+    d2 = U * (w / diagonal)
+    d2 += 1 - model.weight
+    d2 *= d2
+    d2 *= 1 / (sigma2 * total)
+    square = U * U
+    square *= 1 / (sigma2 * diagonal)
+    d2 += square
+    d2 += model.residual / sigma2 - 1
+    return d2

@@ -109,7 +109,7 @@ def quadratic_score_path(
         scores = leave_one_out_scores(
             problem, codes, regs, reg_on, offset, class_weight, priors, classes
         )
-        return [scores[np.flatnonzero(~train)[0]] for train in folds]
+        return [scores[train.argmin()] for train in folds]
 
     def score(d2_train, own, d2_test, log_volumes, present):
         if offset is None:

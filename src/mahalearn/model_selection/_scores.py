@@ -1,25 +1,30 @@
 """Scores of folds: metrics, scikit-learn's scorers, calibration."""
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import balanced_accuracy_score, get_scorer
+from sklearn.metrics import get_scorer
 
 
-def fold_metrics(scores, folds, y, classes, scoring=None):
-    """The metric of each fold's test scores (m, c)."""
-    if scoring in (None, "accuracy", "balanced_accuracy"):
-        metric = _balanced if scoring == "balanced_accuracy" else _accuracy
-        return [
-            metric(y[fold.test], classes[table.argmax(axis=1)])
-            for table, fold in zip(scores, folds, strict=True)
-        ]
+def fold_metrics(scores, truth, starts, classes, scoring=None):
+    """The metric of each fold: scores (m, c) and labels of all folds, fold f from starts[f] on."""
+    predicted = classes[scores.argmax(axis=1)]
+    if scoring in (None, "accuracy"):
+        return np.add.reduceat((predicted == truth).astype(float), starts[:-1]) / np.diff(starts)
+    folds = [slice(a, b) for a, b in pairwise(starts)]
+    if scoring == "balanced_accuracy":
+        return np.array([_balanced(truth[fold], predicted[fold]) for fold in folds])
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    return [
-        scorer(FoldScores(classes, table), np.arange(len(table))[:, None], y[fold.test])
-        for table, fold in zip(scores, folds, strict=True)
-    ]
+    rows = [np.arange(fold.stop - fold.start)[:, None] for fold in folds]
+    return np.array(
+        [
+            scorer(FoldScores(classes, scores[fold]), index, truth[fold])
+            for fold, index in zip(folds, rows, strict=True)
+        ]
+    )
 
 
 class FoldScores(ClassifierMixin, BaseEstimator):
@@ -39,13 +44,8 @@ class FoldScores(ClassifierMixin, BaseEstimator):
         return self.classes_[self.scores[np.asarray(X)[:, 0]].argmax(axis=1)]
 
 
-def _accuracy(truth, predicted):
-    return float((truth == predicted).mean())
-
-
 def _balanced(truth, predicted):
-    if set(truth) >= set(predicted):
-        return balanced_accuracy_score(truth, predicted)
+    """Mean recall of the classes that are there, as scikit-learn's balanced accuracy."""
     return float(np.mean([(predicted[truth == c] == c).mean() for c in np.unique(truth)]))
 
 

@@ -176,7 +176,8 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         for f, (_, test) in reversed(list(enumerate(splits))):
             fold_of[test] = f
         order = np.lexsort([fold_of, codes])
-        folds = [Fold(np.isin(order, train), np.isin(order, test)) for train, test in splits]
+        place = order.argsort()
+        folds = [Fold(*(_mask(place[part], len(y)) for part in split)) for split in splits]
         if any((fold.train & fold.test).any() for fold in folds):
             raise ValueError("cv has objects that are in the training and the test part at once.")
         candidates, scores = self._search(self._sorted(X, codes, order), folds, order)
@@ -207,7 +208,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         }
 
     def _search(self, objects, folds, order):
-        """All candidates (dicts of parameters) and their held-out scores, a list over folds."""
+        """All candidates (dicts of parameters) and their held-out scores (m, c), fold by fold."""
         settings = kernel_settings(self.kernel, self.gammas, self.degrees, self.kernels)
         shared = shared_sq_distances(objects, settings, self.kernel)
         tasks = [(setting, variant) for setting in settings for variant in self._variants()]
@@ -221,12 +222,12 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
             for (setting, variant), path in zip(tasks, paths, strict=True):
                 for step, value in enumerate(self._values(variant)):
                     candidates.append({**setting, **variant, self._axis: value})
-                    scores.append([fold[step] for fold in path])
+                    scores.append(path[step])
                 advance()
         return candidates, scores
 
     def _run(self, objects, folds, order, setting, variant, shared):
-        """Held-out scores (r, m, c) of each fold for one kernel and variant."""
+        """Held-out scores (r, m, c), fold after fold, for one kernel and variant."""
         params = {
             "kernel": self.kernel,
             "gamma": "scale",
@@ -244,12 +245,17 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
             path = self._score_path(problem, chosen, objects.codes, variant, order)
             for f, held_out in zip(which, path, strict=True):
                 scores[f] = held_out[:, folds[f].test[~folds[f].train]]
-        return scores
+        return np.concatenate(scores, axis=1)
 
     def _evaluate(self, candidates, scores, folds, y):
         """cv_results_ and the best candidate."""
+        truth = np.concatenate([y[fold.test] for fold in folds])
+        starts = np.cumsum([0] + [fold.test.sum() for fold in folds])
         table = np.array(
-            [fold_metrics(path, folds, y, self.classes_, self.scoring) for path in scores]
+            [
+                fold_metrics(held_out, truth, starts, self.classes_, self.scoring)
+                for held_out in scores
+            ]
         )
         mean = table.mean(axis=1)
         names = list(dict.fromkeys(name for c in candidates for name in c))
@@ -279,7 +285,6 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
 
     def _calibrate(self, scores, folds, codes):
         """The temperature that makes the held-out scores of the best candidate likely."""
-        scores = np.vstack(scores)
         truth = np.concatenate([codes[fold.test] for fold in folds])
         self.temperature_ = fit_temperature(scores, truth)
 
@@ -288,6 +293,12 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         if name.startswith("__") or "best_estimator_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.best_estimator_, name)
+
+
+def _mask(index, n):
+    mask = np.zeros(n, dtype=bool)
+    mask[index] = True
+    return mask
 
 
 class Fold(NamedTuple):

@@ -45,8 +45,9 @@ def _list(block):
 def _table(block):
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in block["columns"])
     rows = "".join(_row(row) for row in block["rows"])
+    kind = ' class="prose"' if block.get("prose") else ""
     return (
-        f'<div class="scroll"><table><caption>{escape(block.get("caption", ""))}</caption>'
+        f'<div class="scroll"><table{kind}><caption>{escape(block.get("caption", ""))}</caption>'
         f"<thead><tr><th>{escape(block.get('corner', ''))}</th>{heads}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )

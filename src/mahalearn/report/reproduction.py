@@ -96,6 +96,7 @@ def _overview(tables, found, statements):
             {"kind": "text", "text": text},
             {
                 "kind": "table",
+                "prose": True,
                 "caption": "",
                 "corner": "",
                 "columns": ["table", "agreement"],

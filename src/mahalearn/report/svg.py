@@ -68,8 +68,15 @@ def maps(block, size=190, columns=5):
     panels, gap, head = block["panels"], 12, 34
     columns = min(columns, len(panels))
     lines = math.ceil(len(panels) / columns)
-    width, height = columns * (size + gap), 22 + lines * (size + head + gap)
-    parts = [_text(2, 14, block["title"], "start", "title")]
+    width, height = max(700, columns * (size + gap)), 22 + lines * (size + head + gap)
+    x0, x1, y0, y1 = block["extent"]
+    axes = f"x₁ from {x0:.1f} to {x1:.1f}, x₂ from {y0:.1f} to {y1:.1f}"
+    head_line = f"{block['title']} ({axes}; circles: first class, squares: second)"
+    # The points are drawn once and used in every panel; their name must be the page's only one.
+    name = "points-" + "".join(c if c.isalnum() else "-" for c in block["title"])
+    points = "".join(_points(block["points"], block["extent"], size))
+    parts = [f'<defs><g id="{name}">{points}</g></defs>']
+    parts.append(_text(2, 14, head_line, "start", "title"))
     for i, panel in enumerate(panels):
         x, y = (i % columns) * (size + gap), 22 + (i // columns) * (size + head + gap)
         parts.append(_text(x + 2, y + 13, panel["title"], "start", "title"))
@@ -79,7 +86,7 @@ def maps(block, size=190, columns=5):
             f'<image x="{x}" y="{y + head}" width="{size}" height="{size}" '
             f'preserveAspectRatio="none" href="data:image/png;base64,{picture}"/>'
         )
-        parts += _points(block["points"], block["extent"], x, y + head, size)
+        parts.append(f'<use href="#{name}" x="{x}" y="{y + head}"/>')
     return _svg(width, height, parts, block["title"])
 
 
@@ -117,24 +124,26 @@ def png(rows):
     )
 
 
-def _points(points, extent, x, y, size):
+def _points(points, extent, size):
     x0, x1, y0, y1 = extent
     shapes = []
     for px, py, label in points:
-        cx, cy = x + (px - x0) / (x1 - x0) * size, y + size - (py - y0) / (y1 - y0) * size
+        cx, cy = (px - x0) / (x1 - x0) * size, size - (py - y0) / (y1 - y0) * size
         kind = "circle" if not int(label) else "square"
-        shapes.append(_mark(kind, cx, cy, "#003b5c" if kind == "circle" else "#8a3b00", 1.7))
+        colour = "#003b5c" if kind == "circle" else "#8a3b00"
+        shapes.append(_mark(kind, cx, cy, colour, 1.9, edge="#fff"))
     return shapes
 
 
-def _mark(kind, x, y, colour, r=3.0):
+def _mark(kind, x, y, colour, r=3.0, edge=""):
+    line = f' stroke="{edge}" stroke-width="0.7"' if edge else ""
     if kind == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"/>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"{line}/>'
     if kind == "square":
         side = 2 * r
         return (
             f'<rect x="{x - r:.1f}" y="{y - r:.1f}" width="{side}" height="{side}" '
-            f'fill="{colour}"/>'
+            f'fill="{colour}"{line}/>'
         )
     corners = {
         "triangle": ((0, -1.3), (1.2, 1), (-1.2, 1)),
