@@ -1,5 +1,6 @@
 """Files as people have them, for the tests of the readers, the commands and the page."""
 
+import csv
 import math
 
 import numpy as np
@@ -29,11 +30,11 @@ def flowers(n=45, seed=0):
 def write_csv(path, header, rows, delimiter=",", decimal="."):
     """A delimited file; `header` None for none."""
     lines = [header, *rows] if header else rows
-    text = "\n".join(
-        delimiter.join(c.replace(".", decimal) if c[:1].isdigit() or c[:1] == "-" else c for c in r)
-        for r in lines
-    )
-    path.write_text(text + "\n", encoding="utf-8")
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(
+            [c.replace(".", decimal) if c[:1].isdigit() or c[:1] == "-" else c for c in line]
+            for line in lines
+        )
     return path
 
 

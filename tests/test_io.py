@@ -60,6 +60,12 @@ def test_missing_cells_names_and_empty_columns(tmp_path):
     assert "1 rows without a class" in said and "'e' is empty" in said and "'id'" in said
 
 
+def test_quoted_cells_may_hold_delimiters_and_line_ends(tmp_path):
+    problem = read(tmp_path, 'a,b,class\n1,"red, or\nso",x\n2,"",y\n\n3,"red, or\nso",y\n')
+    assert problem.X["b"].tolist()[0] == "red, or\nso"
+    assert problem.X["b"].isna().tolist() == [False, True, False]
+
+
 def test_columns_of_one_name_are_numbered(tmp_path):
     assert list(read(tmp_path, "a,a,c\n1,2,x\n3,4,y\n", "c").X.columns) == ["a", "a (2)"]
 

@@ -247,7 +247,8 @@ def predict(
     """Predict labels, probabilities, squared distances to the classes, and outliers.
 
     An object is an outlier if it is farther from every class than all but a share OUTLIER_LEVEL of
-    that class's training objects were, each measured by a model that had not seen it.
+    that class's training objects were, each measured by a model that had not seen it (of a class
+    with fewer than 1/OUTLIER_LEVEL objects: farther than all of them).
 
     \b
     mahalearn predict flowers.skops new.csv --out predictions.csv

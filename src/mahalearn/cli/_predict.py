@@ -90,11 +90,11 @@ def predictions(model, X, names, about, level):
     """Rows of the table of predictions."""
     labels, proba = model.predict(X), model.predict_proba(X)
     d2 = model.mahalanobis(X)
-    usual = model.typicality(d2).max(axis=1)
+    usual, outliers = model.typicality(d2).max(axis=1), model.outliers(d2, level)
     classes = about["classes"]
     for i, label in enumerate(labels):
         row = {"object": names[i] if names else i + 1, "prediction": label}
         row |= {f"p {name}": f"{p:.6g}" for name, p in zip(classes, proba[i])}
         row |= {f"d2 {name}": f"{d:.6g}" for name, d in zip(classes, d2[i])}
-        row |= {"typicality": f"{usual[i]:.4g}", "outlier": int(usual[i] <= level)}
+        row |= {"typicality": f"{usual[i]:.4g}", "outlier": int(outliers[i])}
         yield row

@@ -100,7 +100,10 @@ def setting_for(problem, plan, time_budget=None):
     if problem.kind == "vectors":
         from .encoder import TableEncoder
 
-        n_features = TableEncoder().fit(problem.X).get_feature_names_out().size
+        try:
+            n_features = TableEncoder().fit(problem.X).get_feature_names_out().size
+        except ValueError as error:
+            raise DataError(str(error)) from None
     else:
         n_features = len(problem)
     folds = StratifiedKFold(plan.inner_folds, shuffle=True, random_state=plan.seed)

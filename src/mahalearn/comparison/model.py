@@ -117,3 +117,12 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
             beyond = len(own) - np.searchsorted(own, d2[:, j], side="left")
             out[:, j] = (1 + beyond) / (1 + len(own))
         return out
+
+    def outliers(self, d2, level=0.05):
+        """Whether objects are too far from every class.
+
+        Too far is a typicality of at most `level`; in a class of n objects, where none is below
+        1/(n + 1), farther than all of them.
+        """
+        reachable = np.array([1 / (1 + len(own)) for own in self.held_out])
+        return (self.typicality(d2) <= np.maximum(level, reachable) + 1e-12).all(axis=1)

@@ -1,6 +1,7 @@
 """Tables of features from CSV, TSV, Parquet, NPZ and ARFF files."""
 
 import csv
+import io
 import re
 from collections import Counter
 from pathlib import Path
@@ -65,7 +66,9 @@ def cells_of(path):
     if delimiter == " ":
         rows = [line.split() for line in lines]
     else:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row]
+        # The whole text: a quoted cell may hold line ends.
+        reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+        rows = [row for row in reader if any(cell.strip() for cell in row)]
     return [[cell.strip() for cell in row] for row in rows], delimiter
 
 
