@@ -1,5 +1,6 @@
 """scikit-learn's own checks, for every estimator in one list."""
 
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mahalearn import (
@@ -15,6 +16,7 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    MahalanobisClassifierCV,
     MahalanobisSVC,
     MahalanobisSVCCV,
     OneVsAllSVC,
@@ -79,6 +81,11 @@ ESTIMATORS = [
     (MahalanobisSVC(), {}),
     (MahalanobisSVC(covariance="full", covariance_from="all"), {}),
     (MahalanobisSVCCV(Cs=[0.1, 1], deltas=[0.5, 1], cv=3), {}),
+    (MahalanobisClassifierCV(("kernel_fisher",), cv=StratifiedKFold(2)), {}),
+    (
+        MahalanobisClassifierCV(("kqd",), kernel="precomputed", cv=StratifiedKFold(2)),
+        _CHECK_FORGETS_PAIRWISE,
+    ),
     (GaussianClassifier(), {}),
     (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
     (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),

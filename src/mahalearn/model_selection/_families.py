@@ -1,18 +1,18 @@
-"""The families that the chooser compares: for each its searches, cheapest family first."""
+"""The families that the chooser compares, and the searches of each."""
 
 import time
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedShuffleSplit
 
+from .._objects import take
 from ..classifiers.gaussian import GaussianClassifier
 from ._score_paths import head_scores
 from ._scores import fit_temperature
 from .distance_search import DissimilaritySpaceDiscriminantCV, KernelQuadraticDiscriminantCV
 from .kernel_search import (
-    FISHER_REGS,
     PCA_REGS,
     KernelFisherDiscriminantCV,
     KernelPCAQuadraticDiscriminantCV,
@@ -30,10 +30,14 @@ GAUSSIANS = (
     {"covariance": ["diag"], "pooled": [True, False]},
     {"covariance": ["full"], "pooled": [True, False], "shrinkage": [0.6, 0.3, 0.1, "auto", None]},
 )
+# Wide kernels have small values after centring: β goes further down than in paper A.
+FISHER_REGS = tuple(np.geomspace(1e-10, 2, 11))
+# What tells the searches of one family apart.
+NAMED = ("discriminant", "n_components")
 SVM_CS = (0.1, 1, 10, 100, 1000)
 SVM_DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-# Up to this size a first search is simply tried; beyond it, it is timed on a part of the objects.
-PILOT = 400
+# Up to this size a first search is simply tried; beyond it, it is timed on parts of the objects.
+PILOT = 500
 
 
 class Comparison(NamedTuple):
@@ -57,11 +61,10 @@ class Comparison(NamedTuple):
     def part(self, rows):
         """The same for a part of the objects, with its part of the splits."""
         pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        X = self.X[np.ix_(rows, rows)] if pairwise else [self.X[i] for i in rows]
+        X = self.X[np.ix_(rows, rows)] if pairwise else take(self.X, rows)
         position = np.full(len(self.y), -1)
         position[rows] = np.arange(len(rows))
         splits = [tuple(position[s][position[s] >= 0] for s in split) for split in self.splits]
-        X = np.asarray(X) if isinstance(self.X, np.ndarray) else X
         return self._replace(X=X, y=self.y[rows], splits=splits)
 
 
@@ -96,7 +99,7 @@ def _distance_regs(given):
 
 
 def _times(regs, given, power):
-    return None if given.spread is None else (np.array(regs) * given.spread**power).tolist()
+    return (np.array(regs) * (given.spread or 1.0) ** power).tolist()
 
 
 def _kqd(given):
@@ -140,9 +143,10 @@ def _path_search(search, grid, given):
         scoring=given.scoring,
         n_jobs=given.n_jobs,
     ).fit(given.X, given.y)
+    fixed = {name: value for name, value in search.get_params(False).items() if name in NAMED}
     return Found(
         clone(search.best_estimator_),
-        search.best_params_,
+        {**fixed, **search.best_params_},
         fold_scores(search.cv_results_, search.best_index_),
         search.temperature_,
     )
@@ -166,9 +170,16 @@ def _gaussian(given):
     return _with_temperature(GaussianClassifier(**params), params, search.cv_results_, best, given)
 
 
-def _mahalanobis_svm(given):
+def _mahalanobis_svm(given, fine):
+    """All C at once, or one at a time, the middle first."""
+    middle_first = sorted(SVM_CS, key=lambda C: abs(np.log(C / 10)))
+    parts = [[C] for C in middle_first] if fine else [SVM_CS]
+    return [lambda given, Cs=Cs: _svm_search(Cs, given) for Cs in parts]
+
+
+def _svm_search(Cs, given):
     search = MahalanobisSVCCV(
-        SVM_CS,
+        Cs,
         SVM_DELTAS,
         "grid",
         covariance_from="all",
@@ -213,20 +224,29 @@ class Family(NamedTuple):
 
     builder: object
     needs_vectors: bool
-    growth: int  # power of the number of objects that the time grows with, at most
+    growth: int  # power of the number of objects that the time grows with
 
 
-# In the order of cost, which is the order of preference among equals: a Gaussian keeps means and
-# covariances alone; a Fisher discriminant one weight per object and class; a machine its support
-# vectors; the others a matrix per class, then a second classifier, then an embedding.
+# In the order of preference among equals, by what a fitted model keeps: means and covariances; the
+# support vectors; all objects with a weight for each class; a matrix of every class; that and a
+# second classifier; an embedding and its classifier.
 FAMILIES = {
     "gaussian": Family(lambda given, fine: [_gaussian], True, 1),
+    "mahalanobis_svm": Family(_mahalanobis_svm, True, 2),
     "kernel_fisher": Family(_on_kernels(_kernel_fisher), False, 3),
-    "mahalanobis_svm": Family(lambda given, fine: [_mahalanobis_svm], True, 3),
     "kqd": Family(_on_kernels(_kqd), False, 3),
     "dissimilarity_space": Family(_on_kernels(_dissimilarity_space), False, 3),
     "kernel_pca": Family(_on_kernels(_kernel_pca), False, 3),
 }
+# In the order of what the search costs, for a budget of time.
+BY_COST = (
+    "gaussian",
+    "kernel_fisher",
+    "kernel_pca",
+    "kqd",
+    "dissimilarity_space",
+    "mahalanobis_svm",
+)
 
 
 class OutOfTime(Exception):
@@ -237,13 +257,13 @@ def search_family(name, given, deadline=None):
     """The best of a family: (Found, number of searches done, number of searches).
 
     With a deadline searches are small, and none starts that is not expected to end in time. The
-    first is expected to take what it takes on a part of the objects, extrapolated.
+    first is expected to take what it takes on parts of the objects, extrapolated.
     """
     family = FAMILIES[name]
     searches = family.builder(given, deadline is not None)
     best, expected = None, 0.0
     if deadline is not None and len(given.y) > PILOT:
-        expected = _pilot_seconds(searches[0], given, family.growth)
+        expected = _pilot_seconds(searches[0], given, family.growth, deadline)
     for done, search in enumerate(searches):
         start = time.monotonic()
         if deadline is not None and start + expected > deadline:
@@ -261,11 +281,20 @@ def search_family(name, given, deadline=None):
     return best, len(searches), len(searches)
 
 
-def _pilot_seconds(search, given, growth):
-    rows, _ = train_test_split(
-        np.arange(len(given.y)), train_size=PILOT // 2, stratify=given.y, random_state=0
-    )
-    part = given.part(np.sort(rows))
-    start = time.monotonic()
-    search(part)
-    return (time.monotonic() - start) * (len(given.y) / len(rows)) ** growth
+def _pilot_seconds(search, given, growth, deadline):
+    """What the search will take: a + b·n^growth through two parts of the objects.
+
+    Half the objects of the second part must leave time for the whole of it.
+    """
+    sizes, seconds = np.array([PILOT // 2, PILOT]), []
+    for size in sizes:
+        rows = StratifiedShuffleSplit(1, train_size=int(size), random_state=0)
+        rows, _ = next(rows.split(np.zeros(len(given.y)), given.y))
+        start = time.monotonic()
+        search(given.part(np.sort(rows)))
+        seconds.append(time.monotonic() - start)
+        if time.monotonic() + 2 * seconds[-1] > deadline:
+            return 2 * seconds[-1]
+    powers = sizes.astype(float) ** growth
+    b = max(0.0, (seconds[1] - seconds[0]) / (powers[1] - powers[0]))
+    return seconds[1] + b * (float(len(given.y)) ** growth - powers[1])

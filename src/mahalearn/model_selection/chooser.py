@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
@@ -20,12 +21,12 @@ from .._progress import progress
 from .._training import TrainingKernel
 from .._validation import check_choice, check_classes, check_positive, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
-from ..kernels import MeasureKernel, fit_kernel, is_stateless, takes_vectors
+from ..kernels import KERNEL_NAMES, MeasureKernel, fit_kernel, is_stateless, takes_vectors
 from ..measures.base import Measure
 from ..measures.table import MEASURES
 from ._best_estimator import BestEstimatorMixin
 from ._choice import choose, make_splits
-from ._families import FAMILIES, Comparison, OutOfTime, search_family
+from ._families import BY_COST, FAMILIES, Comparison, OutOfTime, search_family
 
 
 def _best_has_distances(chooser):
@@ -43,16 +44,17 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     """The classifier of the library that suits the data best, chosen by cross-validation.
 
     All families are searched on the same splits through their exact searches. Of those whose scores
-    are statistically equal the simplest and cheapest is taken: a family ties with the best one if
-    the mean of its paired fold differences from it is within one standard error, and among those
-    that tie the order is the one of `families` below. Vectors are standardised first (a constant
-    column becomes 0 and changes nothing), because kernels by name depend on the units.
+    are statistically equal the simplest is taken: a family ties with the best one if the mean of
+    its paired fold differences from it is within one standard error (corrected for the overlap of
+    the training parts), and among those that tie the order is the one of `families` below. Vectors
+    are standardised first (a constant column becomes 0 and changes nothing), because kernels by
+    name depend on the units.
 
     Parameters
     ----------
     families : "auto" or sequence of str, default="auto"
-        What to compare, of "gaussian" (covariances and shrinkage), "kernel_fisher",
-        "mahalanobis_svm", "kqd" (kernel quadratic discriminants RC+ and FK+), "dissimilarity_space"
+        What to compare, of "gaussian" (covariances and shrinkage), "mahalanobis_svm",
+        "kernel_fisher", "kqd" (kernel quadratic discriminants RC+ and FK+), "dissimilarity_space"
         (Fisher's and the quadratic discriminant) and "kernel_pca"; "auto": all that the input
         allows. "gaussian" and "mahalanobis_svm" need vectors and a kernel by name.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
@@ -66,7 +68,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         needs predictions or decision values.
     cv : int, splitter or iterable, default=5
         Number of stratified folds, reduced to the size of the smallest class where that is less,
-        and repeated (up to four times) below 1000 objects; or splits as in scikit-learn.
+        and done twice up to 300 objects; or splits as in scikit-learn.
     time_budget : float, default=None
         Seconds that the searches may take, roughly. Cheap families come first; what is not expected
         to fit is left out, which ``leaderboard_`` and a warning say. The cheapest family is always
@@ -84,9 +86,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Class labels.
     leaderboard_ : list of dict
         A row for each family, best mean score first: "family", "params", "mean_score",
-        "std_score" (over the folds), "seconds", "tied" (equal to the best but for chance),
-        "chosen", and "note", which says where a family failed (its score is NaN), was left out
-        or not searched to the end.
+        "std_score" and "fold_scores" (of the folds, the same for all), "seconds", "tied" (equal to
+        the best but for chance), "chosen", and "note", which says where a family failed (its score
+        is NaN), was left out or not searched to the end.
     best_family_ : str
         The chosen family.
     best_estimator_ : estimator
@@ -170,6 +172,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
         names = self._families()
+        if isinstance(self.kernel, str):
+            check_choice(self.kernel, "kernel", ("auto", "precomputed", *KERNEL_NAMES, *MEASURES))
+        if isinstance(self.scoring, str):
+            get_scorer(self.scoring)
         if takes_vectors(self.kernel):
             checked, y = validate_data(self, X, y, dtype=np.float64)
         else:
@@ -180,10 +186,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state)
         self.n_splits_ = len(splits)
         given = self._comparison(checked, y, codes, splits)
-        found = self._search(names, given, deadline)
-        self._choose(found)
-        # The input as it came: names of columns stay with the estimator.
-        self.best_estimator_ = clone(self.candidates_[self.best_family_]).fit(X, y)
+        with warnings.catch_warnings():
+            # It has just been said, and every search would say it again.
+            warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
+            found = self._search(names, given, deadline)
+            self._choose(found, splits)
+            # The input as it came: names of columns stay with the estimator.
+            self.best_estimator_ = clone(self.candidates_[self.best_family_]).fit(X, y)
         return self
 
     def _families(self):
@@ -239,12 +248,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """The best of each family: {name: Found}; fills leaderboard_."""
         found, errors, self.leaderboard_ = {}, {}, []
         with progress(self.verbose, len(names), "families") as advance:
-            for name in names:
+            for name in sorted(names, key=BY_COST.index):
                 row = {
                     "family": name,
                     "params": None,
                     "mean_score": np.nan,
                     "std_score": np.nan,
+                    "fold_scores": None,
                     "seconds": 0.0,
                     "tied": False,
                     "chosen": False,
@@ -259,6 +269,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     row["params"] = best.params
                     row["mean_score"] = float(best.fold_scores.mean())
                     row["std_score"] = float(best.fold_scores.std())
+                    row["fold_scores"] = best.fold_scores
                     if done < all_:
                         row["note"] = f"time budget: {done} of {all_} searches"
                 except OutOfTime as reason:
@@ -283,10 +294,11 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        return found
+        return {name: found[name] for name in names if name in found}
 
-    def _choose(self, found):
-        index, tied = choose([best.fold_scores for best in found.values()])
+    def _choose(self, found, splits):
+        test_ratio = float(np.mean([len(test) / len(train) for train, test in splits]))
+        index, tied = choose([best.fold_scores for best in found.values()], test_ratio)
         names = list(found)
         self.best_family_ = names[index]
         best = found[self.best_family_]

@@ -1,0 +1,427 @@
+"""The chooser: same splits for all, its rule among equals, its budget, and what it survives."""
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs, make_circles
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import naive
+from mahalearn import (
+    GaussianClassifier,
+    KernelFisherDiscriminant,
+    MahalanobisClassifierCV,
+    MeasureKernel,
+    ProximityKernel,
+)
+from mahalearn.model_selection import _choice, _families
+from mahalearn.model_selection._choice import choose, make_splits
+from mahalearn.model_selection._families import FAMILIES, Found, OutOfTime
+
+SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
+CHEAP = ("gaussian", "kernel_fisher")
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_blobs(60, 4, centers=3, cluster_std=4.0, random_state=0)
+    return X * [1, 100, 0.01, 1], np.array(["c", "a", "b"])[y]
+
+
+@pytest.fixture(scope="module")
+def small_grids():
+    """Fewer kernel widths and machines: what is tested does not depend on their number."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_families, "RELATIVE_GAMMAS", (0.3, 3.0))
+        patch.setattr(_families, "SVM_CS", (1, 10))
+        patch.setattr(_families, "SVM_DELTAS", (0.5, 1.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def fitted(data, small_grids):
+    return MahalanobisClassifierCV(cv=SPLITS).fit(*data)
+
+
+def by_family(model):
+    return {row["family"]: row for row in model.leaderboard_}
+
+
+def test_every_family_is_compared_and_the_leaderboard_is_sorted(fitted):
+    rows = fitted.leaderboard_
+    assert {row["family"] for row in rows} == set(FAMILIES)
+    means = [row["mean_score"] for row in rows]
+    assert means == sorted(means, reverse=True)
+    (chosen,) = [row for row in rows if row["chosen"]]
+    assert chosen["family"] == fitted.best_family_
+    assert chosen["mean_score"] == fitted.best_score_
+    assert chosen["params"] == fitted.best_params_
+    assert chosen["tied"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_leaderboard_scores_are_those_of_refitting(fitted, data, family):
+    """On the same splits; the scaling alone is the one of all objects."""
+    X, y = data
+    row, model = by_family(fitted)[family], fitted.candidates_[family][-1]
+    scores = cross_val_score(clone(model), StandardScaler().fit_transform(X), y, cv=SPLITS)
+    assert_allclose(row["fold_scores"], scores, atol=1e-12)
+    assert_allclose([row["mean_score"], row["std_score"]], [scores.mean(), scores.std()])
+
+
+def test_params_tell_the_candidate(fitted):
+    for name, model in fitted.candidates_.items():
+        params = by_family(fitted)[name]["params"]
+        assert {key: model[-1].get_params()[key] for key in params} == params
+    assert "discriminant" in by_family(fitted)["dissimilarity_space"]["params"]
+    assert "n_components" in by_family(fitted)["kernel_pca"]["params"]
+
+
+def test_gaussian_search_is_a_grid_search(fitted, data):
+    X, y = data
+    grid = GridSearchCV(GaussianClassifier(), list(_families.GAUSSIANS), cv=SPLITS)
+    grid.fit(StandardScaler().fit_transform(X), y)
+    assert_allclose(by_family(fitted)["gaussian"]["mean_score"], grid.best_score_)
+
+
+def test_predictions_do_not_depend_on_the_units(data):
+    X, y = data
+    one = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y)
+    other = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X * [3, 1e4, 1e-3, 7] + 5, y)
+    assert_allclose(
+        one.decision_function(X), other.decision_function(X * [3, 1e4, 1e-3, 7] + 5), rtol=1e-6
+    )
+
+
+def test_best_estimator_takes_the_same_input(fitted, data):
+    X, y = data
+    assert (fitted.best_estimator_.predict(X) == fitted.predict(X)).all()
+    frame = pd.DataFrame(X, columns=list("pqrs"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MahalanobisClassifierCV(("gaussian",), cv=SPLITS).fit(frame, y)
+        model.predict(frame)
+        model.mahalanobis(frame)
+    assert list(model.feature_names_in_) == list(model.best_estimator_.feature_names_in_)
+
+
+# --- the rule -------------------------------------------------------------------------------------
+
+
+def test_choice_matches_the_definition():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        table = rng.normal(size=(5, 1)) * 0.02 + rng.normal(size=(5, 8)) * 0.05
+        assert choose(table, 0.25)[0] == naive.one_standard_error_choice(table.tolist(), 0.25)
+
+
+def test_clear_winner_is_taken_and_a_tie_goes_to_the_simpler():
+    good, noise = np.full(10, 0.9), np.tile([0.01, -0.01], 5)
+    assert choose([good - 0.1, good], 0.25)[0] == 1
+    assert choose([good - 0.1 + noise, good], 0.25)[0] == 1
+    assert choose([good - 0.002 + noise, good], 0.25)[0] == 0
+    assert choose([good, good], 0.25)[0] == 0
+    # A single split has no error to speak of: only equals tie.
+    assert choose([[0.8], [0.9]], 0.25)[0] == 1
+
+
+def test_circles_are_not_left_to_a_gaussian_with_one_covariance(small_grids):
+    X, y = make_circles(120, noise=0.05, factor=0.6, random_state=0)
+    model = MahalanobisClassifierCV(("gaussian", "kqd"), cv=SPLITS).fit(X, y)
+    assert model.best_params_ != {"covariance": "diag", "pooled": True}
+    assert model.score(X, y) > 0.95
+
+
+def test_same_splits_for_all_and_reproducible(data, small_grids):
+    X, y = data
+    seeds = [
+        MahalanobisClassifierCV(CHEAP, cv=3, random_state=seed).fit(X, y).leaderboard_
+        for seed in (0, 0, 1)
+    ]
+    folds = [[row["fold_scores"].tolist() for row in rows] for rows in seeds]
+    assert folds[0] == folds[1] != folds[2]
+
+
+# --- probabilities and distances ------------------------------------------------------------------
+
+
+def test_probabilities_are_calibrated_on_held_out_scores(data):
+    X, y = data
+    model = MahalanobisClassifierCV(("gaussian",), cv=SPLITS).fit(X, y)
+    scores, truth = [], []
+    Z = StandardScaler().fit_transform(X)
+    for train, test in SPLITS.split(Z, y):
+        fold = clone(model.best_estimator_[-1]).fit(Z[train], y[train])
+        scores.append(fold.decision_function(Z[test]))
+        truth.append(y[test])
+    scores, truth = np.vstack(scores), np.concatenate(truth)
+
+    def loss(temperature):
+        p = np.exp(scores / temperature - (scores / temperature).max(axis=1, keepdims=True))
+        return log_loss(truth, p / p.sum(axis=1, keepdims=True), labels=model.classes_)
+
+    best = loss(model.temperature_)
+    assert best <= loss(model.temperature_ * 1.05)
+    assert best <= loss(model.temperature_ / 1.05)
+    proba = model.predict_proba(X)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert (model.classes_[proba.argmax(axis=1)] == model.predict(X)).all()
+    assert_allclose(np.log(proba), model.predict_log_proba(X), atol=1e-8)
+
+
+def test_distances_where_the_chosen_estimator_has_them(data):
+    X, y = data
+    model = MahalanobisClassifierCV(("gaussian",), cv=SPLITS).fit(X, y)
+    last = model.best_estimator_[-1]
+    assert_allclose(model.mahalanobis(X), last.mahalanobis(model.best_estimator_[0].transform(X)))
+    model = MahalanobisClassifierCV(("kernel_fisher",), cv=SPLITS).fit(X, y)
+    assert not hasattr(model, "mahalanobis")
+    with pytest.raises(AttributeError, match="mahalanobis"):
+        model.mahalanobis(X)
+
+
+# --- matrices and objects -------------------------------------------------------------------------
+
+
+def test_precomputed_matrix_of_any_scale(data):
+    X, y = data
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    K = ProximityKernel().fit_transform(D)
+    one = MahalanobisClassifierCV(kernel="precomputed", cv=SPLITS).fit(K, y)
+    assert one.__sklearn_tags__().input_tags.pairwise
+    assert not MahalanobisClassifierCV().__sklearn_tags__().input_tags.pairwise
+    assert set(by_family(one)) == {name for name, f in FAMILIES.items() if not f.needs_vectors}
+    other = MahalanobisClassifierCV(kernel="precomputed", cv=SPLITS).fit(K * 1e4, y)
+    for row, scaled in zip(one.leaderboard_, other.leaderboard_, strict=True):
+        assert row["family"] == scaled["family"]
+        assert_allclose(row["fold_scores"], scaled["fold_scores"], atol=1e-12)
+    assert (one.predict(K) == other.predict(K * 1e4)).all()
+
+
+def test_similarities_with_unequal_diagonal_can_be_predicted(data):
+    """k(x, x) of a query is not known: no family may need it, whichever is chosen."""
+    X, y = data
+    Z = StandardScaler().fit_transform(X)
+    for family in ("kqd", "dissimilarity_space", "kernel_fisher", "kernel_pca"):
+        model = MahalanobisClassifierCV((family,), kernel="precomputed", cv=SPLITS)
+        model.fit(Z @ Z.T, y)
+        assert model.predict(Z[:5] @ Z.T).shape == (5,)
+
+
+def test_objects_with_a_measure_are_compared_once(monkeypatch):
+    words = ["ape", "apple", "apply", "maple", "oak", "soak", "oat", "oath"]
+    y = list("aaaaoooo")
+    calls = []
+
+    def letters(a, b):
+        calls.append((a, b))
+        return len(set(a) & set(b))
+
+    kernel = MeasureKernel(letters)
+    model = MahalanobisClassifierCV(CHEAP[1:], kernel=kernel, cv=4, random_state=0).fit(words, y)
+    assert len(calls) <= 2 * len(words) ** 2  # the comparison and the last fit
+    assert isinstance(model.best_estimator_, KernelFisherDiscriminant)
+    assert model.predict(["ample", "coat"]).tolist() == ["a", "o"]
+    named = MahalanobisClassifierCV(kernel="edit", cv=4, random_state=0).fit(words, y)
+    assert named.predict(["ample", "cloak"]).tolist() == ["a", "o"]
+
+
+def test_kernel_that_learns_is_fitted_in_each_fold(data):
+    X, y = data
+    rows = pd.DataFrame(X, columns=list("pqrs"))
+    model = MahalanobisClassifierCV(("kernel_fisher",), kernel="gower", cv=SPLITS).fit(rows, y)
+    plain = clone(model.best_estimator_)
+    scores = [
+        (plain.fit(rows.iloc[a], y[a]).predict(rows.iloc[b]) == y[b]).mean()
+        for a, b in SPLITS.split(X, y)
+    ]
+    assert_allclose(model.leaderboard_[0]["fold_scores"], scores)
+
+
+# --- budget and failures --------------------------------------------------------------------------
+
+
+def test_spent_budget_leaves_out_all_but_the_first(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="time budget"):
+        model = MahalanobisClassifierCV(cv=SPLITS, time_budget=1e-6).fit(X, y)
+    rows = by_family(model)
+    assert model.best_family_ == "gaussian"
+    assert list(model.candidates_) == ["gaussian"]
+    for name in set(FAMILIES) - {"gaussian"}:
+        assert "left out" in rows[name]["note"]
+        assert np.isnan(rows[name]["mean_score"])
+
+
+def test_budget_large_enough_changes_nothing(data, small_grids):
+    X, y = data
+    families = ("gaussian", "mahalanobis_svm", "kernel_fisher", "kqd")
+    free = MahalanobisClassifierCV(families, cv=SPLITS).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        within = MahalanobisClassifierCV(families, cv=SPLITS, time_budget=600).fit(X, y)
+    for name in families:
+        assert_allclose(by_family(free)[name]["mean_score"], by_family(within)[name]["mean_score"])
+
+
+def test_slow_searches_stop_at_the_deadline(monkeypatch, data):
+    """Of eight slow searches only those run that fit; a first one too slow is not started."""
+    started = []
+
+    def slow(given):
+        started.append(len(given.y))
+        time.sleep(0.05 * (len(given.y) / _families.PILOT) ** 3)
+        return Found(GaussianClassifier(), {}, np.full(3, 0.5), 1.0)
+
+    family = _families.Family(lambda given, fine: [slow] * 8, False, 3)
+    monkeypatch.setitem(FAMILIES, "slow", family)
+    X, y = data
+    monkeypatch.setattr(_families, "PILOT", 60)
+    given = _families.Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
+    _, done, total = _families.search_family("slow", given, time.monotonic() + 0.2)
+    assert total == 8
+    assert 1 <= done < 8
+    many = given._replace(
+        X=np.repeat(X, 20, axis=0),
+        y=np.repeat(y, 20),
+        splits=list(SPLITS.split(np.repeat(X, 20, axis=0), np.repeat(y, 20))),
+    )
+    part = many.part(np.arange(0, 600, 2))
+    assert_allclose(part.X, many.X[:600:2])
+    for (train, test), (some, others) in zip(many.splits, part.splits, strict=True):
+        assert set(2 * some) <= set(train)
+        assert set(2 * others) <= set(test)
+    started.clear()
+    # It grows with the cube of the number of objects: 0.05 · 20³ s.
+    with pytest.raises(OutOfTime, match=r"needs about [34]\d\d s"):
+        _families.search_family("slow", many, time.monotonic() + 1)
+    assert started == [30, 60]
+
+
+def test_a_family_that_fails_is_recorded(monkeypatch, data):
+    def broken(given):
+        raise np.linalg.LinAlgError("did not converge")
+
+    monkeypatch.setitem(FAMILIES, "kqd", FAMILIES["kqd"]._replace(builder=lambda g, f: [broken]))
+    X, y = data
+    with pytest.warns(UserWarning, match="kqd .failed: did not converge"):
+        model = MahalanobisClassifierCV(("gaussian", "kqd"), cv=SPLITS).fit(X, y)
+    assert model.leaderboard_[-1]["family"] == "kqd"
+    assert model.best_family_ == "gaussian"
+    with pytest.raises(ValueError, match="No family could be fitted: kqd: did not converge"):
+        MahalanobisClassifierCV(("kqd",), cv=SPLITS).fit(X, y)
+
+
+# --- difficult data -------------------------------------------------------------------------------
+
+
+def test_classes_of_two_objects_reduce_the_folds(small_grids):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [2, 2, 20])
+    X = rng.normal(size=(24, 3)) + 4 * y[:, None]
+    with pytest.warns(UserWarning, match="cv=5 is reduced to 2 folds: the smallest class has 2"):
+        model = MahalanobisClassifierCV(random_state=0).fit(X, y)
+    assert not any(row["note"] for row in model.leaderboard_)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore:cv=5 is reduced")
+def test_class_of_a_single_object(small_grids):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [1, 12, 12])
+    X = rng.normal(size=(25, 3)) + 4 * y[:, None]
+    model = MahalanobisClassifierCV(random_state=0).fit(X, y)
+    assert not any(row["note"] for row in model.leaderboard_)
+    assert np.isfinite(model.predict_proba(X)).all()
+    with pytest.raises(ValueError, match="n_samples=3"):
+        MahalanobisClassifierCV().fit(X[[0, 1, 13]], y[[0, 1, 13]])
+
+
+@pytest.mark.filterwarnings("ignore:cv=5 is reduced")
+def test_three_objects(small_grids):
+    """Of the splits only those count that leave two classes to learn from."""
+    X, y = np.array([[0.0], [0.1], [5.0]]), ["a", "a", "b"]
+    model = MahalanobisClassifierCV(random_state=0).fit(X, y)
+    assert not any(row["note"] for row in model.leaderboard_)
+    assert model.predict(X).tolist() == y
+    with pytest.raises(ValueError, match="two classes in its training part"):
+        MahalanobisClassifierCV(cv=[([0, 1], [2])]).fit(X, y)
+
+
+def test_dissimilarities_as_a_kernel_are_warned_of_once(data):
+    X, y = data
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    with pytest.warns(UserWarning, match="looks like a matrix of dissimilarities") as record:
+        MahalanobisClassifierCV(("kernel_fisher", "kqd"), kernel="precomputed", cv=SPLITS).fit(D, y)
+    assert len(record) == 1
+
+
+def test_constant_and_collinear_columns_change_nothing_much(data, small_grids):
+    X, y = data
+    wide = np.column_stack([X, np.full(len(X), 7.0), np.full(len(X), 1e9), X[:, 0]])
+    model = MahalanobisClassifierCV(cv=SPLITS).fit(wide, y)
+    assert not any(row["note"] for row in model.leaderboard_)
+    # A constant column alone changes nothing at all.
+    with_constant = MahalanobisClassifierCV(CHEAP[1:], cv=SPLITS).fit(wide[:, :6], y)
+    without = MahalanobisClassifierCV(CHEAP[1:], cv=SPLITS).fit(X, y)
+    assert_allclose(with_constant.decision_function(wide[:, :6]), without.decision_function(X))
+
+
+def test_many_classes(small_grids):
+    X, y = make_blobs(100, 3, centers=25, random_state=0)
+    model = MahalanobisClassifierCV(cv=2, random_state=0).fit(X, y)
+    assert not any(row["note"] for row in model.leaderboard_)
+    assert model.score(X, y) > 0.5
+
+
+# --- wrong use ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"families": ("kqd", "svc")}, "'svc' is not known; choose from 'gaussian'"),
+        ({"families": ()}, "families is empty"),
+        ({"families": "gaussian", "kernel": "precomputed"}, "need vectors and a kernel by name"),
+        ({"cv": 1}, "at least 2 folds"),
+        ({"time_budget": 0}, "time_budget must be a positive number"),
+        ({"spectrum": "fold"}, "spectrum='fold' is not known"),
+        ({"kernel": "rbg"}, "kernel='rbg' is not known"),
+        ({"scoring": "acuracy"}, "acuracy"),
+    ],
+)
+def test_errors_say_what_to_do(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MahalanobisClassifierCV(**parameters).fit(*data)
+
+
+def test_weights_are_refused(data):
+    X, y = data
+    with pytest.raises(TypeError, match="sample_weight"):
+        MahalanobisClassifierCV().fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_small_data_get_repeated_folds():
+    y = np.repeat([0, 1], 50)
+    counts = np.array([50, 50])
+    splits = make_splits(5, None, y, counts, 0)
+    assert len(splits) == 5 * _choice.MOST_REPEATS
+    y = np.repeat([0, 1], 2000)
+    assert len(make_splits(5, None, y, counts * 40, 0)) == 5
+
+
+def test_balanced_accuracy_and_pipelines(data):
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(
+        StandardScaler(),
+        MahalanobisClassifierCV(CHEAP, scoring="balanced_accuracy", cv=3, random_state=0),
+    )
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.9
