@@ -19,7 +19,15 @@ from mahalearn.experiments import claims
 from mahalearn.experiments.describe import context, describe
 from mahalearn.experiments.methods import stratified_folds
 from mahalearn.experiments.methods import test_errors as errors_on_test
-from mahalearn.experiments.protocol import Draw, run, run_cell, seed_of
+from mahalearn.experiments.protocol import (
+    Draw,
+    Experiment,
+    Measurement,
+    Outcome,
+    run,
+    run_cell,
+    seed_of,
+)
 from mahalearn.experiments.registry import EXPERIMENTS, select
 from mahalearn.experiments.svm_search import OneVsAllSearch
 
@@ -158,9 +166,30 @@ def test_missing_data_is_named_and_the_run_goes_on(tmp_path, monkeypatch):
     path = tmp_path / "rows.jsonl"
     small = replace(EXPERIMENTS["C6"], datasets=("Mucosa", "Protein"))
     missing = run([small], path, repetitions=1)
-    assert set(missing) == {"Mucosa", "Protein"}
-    assert "no longer published" in missing["Mucosa"] and "protein.npz" in missing["Protein"]
+    assert set(missing) == {("C6", "Mucosa"), ("C6", "Protein")}
+    assert "no longer published" in missing["C6", "Mucosa"]
+    assert "protein.npz" in missing["C6", "Protein"]
     assert [r.values["missing"] for r in results.read(path)] == list(missing.values())
+
+
+def test_a_set_missing_in_one_paper_is_not_missing_in_another(tmp_path):
+    def absent(dataset):
+        raise ValueError("not here")
+
+    def other(draw):
+        return draw
+
+    measured = Measurement("m", lambda data, seed, earlier: Outcome(values={"v": 1}))
+    common = {"paper": "X", "title": "", "methods": (measured,), "datasets": ("Heart",)}
+    first = Experiment(id="X1", source=other, repetitions=1, availability=absent, **common)
+    second = Experiment(id="X2", source=other, repetitions=1, **common)
+    EXPERIMENTS["X1"], EXPERIMENTS["X2"] = first, second
+    try:
+        run([first, second], tmp_path / "rows.jsonl")
+    finally:
+        del EXPERIMENTS["X1"], EXPERIMENTS["X2"]
+    rows = results.read(tmp_path)
+    assert [(r.experiment, r.method) for r in rows] == [("X1", results.NO_DATA), ("X2", "m")]
 
 
 def test_statements_without_rows_are_not_measured():

@@ -52,9 +52,9 @@ def run(experiments, out, *, quick, repetitions, jobs):
             )
         except KeyboardInterrupt:
             stopped = True
-    for dataset, reason in missing.items():
-        console.print(f"[yellow]without {dataset}:[/] ", end="")
-        console.print(reason, markup=False)
+    for (name, dataset), reason in missing.items():
+        console.print(f"[yellow]{name} without {dataset}:[/] ", end="")
+        console.print(reason, markup=False, highlight=False)
     write_page(out, command=_command(experiments, quick, repetitions, jobs))
     if stopped:
         console.print("Stopped. Finished cells are kept; the same command goes on from here.")

@@ -35,7 +35,8 @@ def rc_beats_ic(e):
 
 def rc_almost_uniformly(e):
     """A, 4.2: RC almost uniformly better than IC on the real sets."""
-    names = e.datasets("A3", ["KQD-IC", "KQD-RC"], EXPERIMENTS["A3"].datasets)
+    variants = [f"{head}-{family}" for head in HEADS for family in ("IC", "RC")]
+    names = e.datasets("A3", variants, EXPERIMENTS["A3"].datasets)
     pairs = [(n, h) for n in names for h in HEADS]
     wins = [
         p for p in pairs if e.error("A3", p[0], f"{p[1]}-RC") <= e.error("A3", p[0], f"{p[1]}-IC")

@@ -224,7 +224,7 @@ def run(experiments, path, *, quick=False, repetitions=None, jobs=1, report=None
     Returns
     -------
     missing : dict
-        Data set -> why it could not be had.
+        (experiment, data set) -> why it could not be had.
     """
     from .registry import EXPERIMENTS
 
@@ -239,14 +239,14 @@ def run(experiments, path, *, quick=False, repetitions=None, jobs=1, report=None
         cells = list(experiment.cells(quick=quick, repetitions=n))
         for dataset in dict.fromkeys(cell.dataset for cell in cells):
             if reason := _unavailable(experiment, dataset):
-                missing[dataset] = reason
+                missing[experiment.id, dataset] = reason
                 note = {"missing": reason}
                 results.append(
                     path, results.Row(experiment.id, dataset, results.NO_DATA, 0, values=note)
                 )
         rows = results.read(path)
         done = {row.key for row in rows}
-        todo = [cell for cell in cells if cell.dataset not in missing and tuple(cell) not in done]
+        todo = [c for c in cells if c[:2] not in missing and tuple(c) not in done]
         earlier = {}
         for row in rows:
             if row.experiment == experiment.requires:

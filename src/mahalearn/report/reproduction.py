@@ -8,6 +8,10 @@ RULE = (
     "weights) the slack is 0.01 of a share, one eigenvalue, or 0.1 of a weight, and the paper's "
     "unprinted spread is taken to be ours."
 )
+CONCLUSIONS = (
+    "What the paper concludes, judged by our means over the repetitions that stand at the tables. "
+    "With few of them a close verdict may turn."
+)
 KEY = {
     "kind": "key",
     "states": [
@@ -49,7 +53,7 @@ def document(rows, context, statements, command=""):
                 "short": f"Paper {paper}",
                 "title": f"Paper {paper}: {title}",
                 "blocks": [
-                    {"kind": "text", "text": "What the paper concludes, judged by our numbers:"},
+                    {"kind": "text", "text": CONCLUSIONS},
                     {"kind": "statements", "items": claims},
                     {"kind": "text", "text": "Slips in the paper's text, found by rebuilding it:"},
                     {"kind": "list", "items": context["slips"].get(paper, [])},
@@ -180,8 +184,8 @@ _FIGURES = {"curves": _curves, "maps": _maps}
 
 def _missing(found):
     reasons = {}
-    for one in found.values():
-        reasons |= one["missing"]
+    for name, one in found.items():
+        reasons |= {f"{name}, {dataset}": reason for dataset, reason in one["missing"].items()}
     blocks = [{"kind": "text", "text": "All data sets that were asked for were there."}]
     if reasons:
         text = "These sets could not be had; the run went on without them."
