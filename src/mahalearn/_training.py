@@ -44,10 +44,9 @@ class TrainingKernel:
         self.kernel = kernel
         self.order = np.argsort(codes, kind="stable")
         self.counts = np.bincount(codes)
-        ends = np.cumsum(self.counts).tolist()  # plain integers: the slices are saved as JSON
-        self.slices = [
-            slice(end - n, end) for n, end in zip(self.counts.tolist(), ends, strict=True)
-        ]
+        ends = np.cumsum(self.counts).tolist()  # Python's numbers: skops cannot store others
+        starts = [0, *ends[:-1]]
+        self.slices = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
         if kernel is None:
             check_square(X)
             self.X = check_symmetric(X)

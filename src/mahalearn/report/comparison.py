@@ -94,7 +94,7 @@ def _leaderboard(found):
                     },
                     f"{row['fit_seconds']:.2f}",
                     f"{row['predict_ms']:.0f}",
-                    {"text": row["params"], "state": ""},
+                    {"text": row["params"], "state": "words"},
                 ],
             }
         )
