@@ -146,7 +146,7 @@ def write_text(path, text):
     text : str
         What it shall hold.
     """
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, bytes(text, "utf-8"))
 
 
 def write_bytes(path, data):
