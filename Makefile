@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 demo: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python examples/demo.py
+	$(ONE_THREAD) $(BIN)/mahalearn compare wine --out demo --force
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -30,6 +30,9 @@ _HOME = {
     "PrecomputedKernel": "kernels",
     "ProximityKernel": "proximity.transform",
     "PseudoEuclideanEmbedding": "proximity.embedding",
+    "load_model": "persistence",
+    "model_about": "persistence",
+    "save_model": "persistence",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -214,7 +214,7 @@ class DissimilaritySpaceDisplay:
         columns = [labels.index(label) for label in pair]
         mine = np.isin(np.asarray(y), pair)
         d2 = last.mahalanobis(X)[mine][:, columns]
-        display = cls(d2=d2, y=np.asarray(y)[mine], classes=pair, decide=_rule(last, columns))
+        display = cls(d2=d2, y=np.asarray(y)[mine], classes=pair, decide=pair_rule(last, columns))
         return display.plot(ax=ax)
 
     def plot(self, ax=None):
@@ -251,7 +251,7 @@ class DissimilaritySpaceDisplay:
         return self
 
 
-def _rule(estimator, columns):
+def pair_rule(estimator, columns):
     """How the estimator decides between two classes by their distances alone; None if unknown."""
     labels = estimator.classes_[columns]
     if hasattr(estimator, "offsets_"):

@@ -146,12 +146,25 @@ def write_text(path, text):
     text : str
         What it shall hold.
     """
+    write_bytes(path, bytes(text, "utf-8"))
+
+
+def write_bytes(path, data):
+    """Replace a file in one step, by way of a temporary file in the same folder.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its folder is made if absent.
+    data : bytes
+        What it shall hold.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)  # mkstemp's files are for their owner alone

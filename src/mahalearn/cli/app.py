@@ -5,18 +5,30 @@ from typing import Annotated
 
 import typer
 
+from ._own_data import register
+
 app = typer.Typer(
     name="mahalearn",
-    help="Mahalanobis-distance classification: the papers' experiments, and reports.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
+register(app)
 
 
 @app.callback()
 def main():
-    """Mahalanobis-distance classification in input, kernel and Kreĭn spaces."""
+    """Mahalanobis-distance classification in input, kernel and Kreĭn spaces.
+
+    \b
+    mahalearn compare wine
+    mahalearn compare table.csv --target species --out result
+    mahalearn compare --proximity distances.csv --labels classes.csv
+    mahalearn compare --objects words.txt --measure edit --labels classes.txt
+    mahalearn train table.csv --target species --out species.skops
+    mahalearn predict species.skops new.csv --out predictions.csv
+    """
 
 
 @app.command()
@@ -58,7 +70,7 @@ def reproduce(
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with rows.jsonl.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of reproduce or compare.")],
     docs: Annotated[
         Path | None, typer.Option(help="Write this Markdown file too, its figures beside it.")
     ] = None,
@@ -67,6 +79,11 @@ def report(
     ] = "",
 ):
     """Write the page of a run again, from its rows alone."""
+    if (folder / "comparison.json").exists():
+        from ._own_data import write_comparison_page
+
+        write_comparison_page(folder)
+        return
     from . import _reproduce
 
     if not (folder / "rows.jsonl").exists():

@@ -52,7 +52,7 @@ class BestEstimatorMixin(ClassifierMixin):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
-            softmax(scores / temperature_): the most probable class is the predicted one.
+            The softmax of scores / temperature_: the most probable class is the predicted one.
         """
         return softmax(self._tempered(X), axis=1)
 

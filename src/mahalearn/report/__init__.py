@@ -16,4 +16,9 @@ is a dict with a ``kind``:
 - ``key``: ``states``, pairs of a state and what it means.
 - ``curves``: ``title``, ``xlabel``, ``ylabel``, ``x``, ``series`` of ``{"name", "y"}``.
 - ``maps``: ``title``, ``extent``, ``resolution``, ``panels``, ``points``.
+- ``code``: ``text``; ``figures``: ``items``, figures side by side, each with ``words`` below it.
+- ``space``, ``histograms``, ``stems``, ``reliability``, ``bars``: see
+  :mod:`~mahalearn.report.plots`.
+
+:mod:`~mahalearn.report.comparison` is the document of a comparison on people's own data.
 """

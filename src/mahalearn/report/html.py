@@ -3,7 +3,7 @@
 from html import escape
 from importlib.resources import files
 
-from . import svg
+from . import plots, svg
 
 VERDICTS = {True: ("yes", "confirmed"), False: ("no", "not confirmed"), None: ("", "not measured")}
 
@@ -65,7 +65,9 @@ def _cell(cell):
     state = f' class="{escape(cell["state"], quote=True)}"' if cell.get("state") else ""
     hint = f' title="{escape(cell["hint"], quote=True)}"' if cell.get("hint") else ""
     detail = f"<small>{escape(cell['detail'])}</small>" if cell.get("detail") else ""
-    return f"<td{state}{hint}>{escape(cell['text'])}{detail}</td>"
+    bar = plots.interval_bar(cell["bar"]) if cell.get("bar") else ""
+    shade = f' style="--share:{cell["share"]:.3f}"' if "share" in cell else ""
+    return f"<td{state}{hint}{shade}>{escape(cell['text'])}{detail}{bar}</td>"
 
 
 def _statements(block):
@@ -84,12 +86,28 @@ def _key(block):
     return f'<p class="key">{items}</p>'
 
 
+def _code(block):
+    return f"<pre><code>{escape(block['text'])}</code></pre>"
+
+
+def _figures(block):
+    """Figures side by side, each with a sentence below it."""
+    parts = []
+    for figure in block["items"]:
+        words = f"<figcaption>{escape(figure.get('words', ''))}</figcaption>"
+        parts.append(f"<figure>{_BLOCKS[figure['kind']](figure)}{words}</figure>")
+    return f'<div class="figures">{"".join(parts)}</div>'
+
+
 _BLOCKS = {
     "text": _text,
     "list": _list,
     "table": _table,
     "statements": _statements,
     "key": _key,
+    "code": _code,
+    "figures": lambda block: _figures(block),
     "curves": svg.curves,
+    **plots.PLOTS,
     "maps": svg.maps,
 }

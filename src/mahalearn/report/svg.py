@@ -193,7 +193,9 @@ def _text(x, y, text, anchor, style=""):
 _STYLE = (
     "svg.figure text{font:12px system-ui,sans-serif;fill:currentColor}"
     "svg.figure text.title{font-weight:600}"
+    "svg.figure text.halo{paint-order:stroke;stroke:var(--paper,#fff);stroke-width:4px}"
     "svg.figure line.grid{stroke:currentColor;opacity:.18}"
+    "svg.figure line.axis{stroke:currentColor;opacity:.6}"
 )
 
 

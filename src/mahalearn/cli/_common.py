@@ -1,0 +1,145 @@
+"""What the commands on people's own data share: reading, refusing, printing."""
+
+import functools
+import os
+import shlex
+from pathlib import Path
+
+import typer
+
+from ..io.problem import DataError
+
+OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
+
+
+def speaking(command):
+    """Turn what people can mend into one sentence and exit code 2."""
+
+    @functools.wraps(command)
+    def wrapped(*args, **kwargs):
+        from ..persistence import UntrustedModelError
+
+        try:
+            return command(*args, **kwargs)
+        except (DataError, UntrustedModelError, FileExistsError, FileNotFoundError) as error:
+            sentence = str(error)
+        except PermissionError as error:
+            sentence = f"{error.filename!r} cannot be read or written: permission denied."
+        except MemoryError as error:
+            sentence = str(error) or "There is not enough memory; use fewer rows."
+        except ImportError as error:
+            if "mahalearn[" not in str(error) and error.name not in ("pandas", "skops", "pyarrow"):
+                raise
+            sentence = str(error)
+            if "mahalearn[" not in sentence:
+                sentence = f'This command needs {error.name}: pip install "mahalearn[cli]".'
+        typer.echo(f"Error: {' '.join(sentence.split())}", err=True)
+        raise typer.Exit(2)
+
+    return wrapped
+
+
+def read_problem(
+    data, *, target, proximity, labels, objects, measure, kind, symmetrize, mixed, header
+):
+    """The problem that the options of a command describe."""
+    given = [
+        name
+        for name, v in (("DATA", data), ("--proximity", proximity), ("--objects", objects))
+        if v
+    ]
+    if len(given) != 1:
+        raise DataError(
+            "Give one of DATA (a table or the name of a set), --proximity MATRIX or --objects FILE"
+            + (f"; got {' and '.join(given)}." if given else ".")
+        )
+    if kind not in (None, "dissimilarity", "similarity"):
+        raise DataError(f"--kind must be dissimilarity or similarity; got {kind!r}.")
+    if mixed not in ("onehot", "gower"):
+        raise DataError(f"--mixed must be onehot or gower; got {mixed!r}.")
+    if proximity:
+        from ..io.matrices import proximity_problem
+
+        return proximity_problem(proximity, labels, kind=kind, symmetrize=symmetrize)
+    if objects:
+        from ..io.objects import objects_problem
+
+        return objects_problem(objects, measure, labels)
+    problem = _table(data, target, header)
+    if problem.kind == "vectors":
+        from ..comparison.encoder import describe_table
+
+        if mixed == "gower":
+            return as_gower(problem)
+        problem.notes += describe_table(problem.X)
+    return problem
+
+
+def _table(data, target, header):
+    from ..io.builtin import builtin_problem, is_builtin
+    from ..io.tables import read_table, table_problem
+
+    if not Path(data).exists() and is_builtin(data):
+        return builtin_problem(data)
+    if not Path(data).exists() and not Path(data).suffix:
+        raise DataError(
+            f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
+            "the sets."
+        )
+    frame, notes = read_table(data, header=header)
+    return table_problem(frame, target, Path(data).stem, notes)
+
+
+def as_gower(problem):
+    """A table whose rows are compared by Gower's distance."""
+    problem.notes.append(
+        "Rows are compared by Gower's distance: numbers by their difference over the range, names "
+        "by equality, missing cells left out."
+    )
+    problem.columns = list(problem.X.columns)
+    problem.X = rows_of(problem.X)
+    problem.kind, problem.measure, problem.proximity = "objects", "gower", "dissimilarity"
+    return problem
+
+
+def rows_of(X):
+    """Rows of a table as lists, None where a cell is missing."""
+    return X.astype(object).where(X.notna(), None).to_numpy().tolist()
+
+
+def check_free(paths, force):
+    """Refuse to overwrite before any work is done."""
+    there = [str(path) for path in paths if Path(path).exists()]
+    if there and not force:
+        raise FileExistsError(f"{there[0]} exists already; --force overwrites it.")
+
+
+def csv_text(rows):
+    """Rows (dicts with the same keys) as CSV text."""
+    import csv
+    import io
+
+    rows = list(rows)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def command_line(name, positional, options):
+    """The command that does the same again."""
+    parts = ["mahalearn", name, *(shlex.quote(str(p)) for p in positional if p)]
+    for option, value in options.items():
+        if value is True:
+            parts.append(option)
+        elif value is not None and value is not False:
+            parts += [option, shlex.quote(str(value))]
+    return " ".join(parts)
+
+
+def cpu_count():
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

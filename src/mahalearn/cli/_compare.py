@@ -1,0 +1,149 @@
+"""What `compare` and `train` do, with their printing."""
+
+import json
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TimeRemainingColumn as TimeLeft
+from rich.table import Table
+
+from ..comparison.crossval import cross_validate, fit_plan
+from ..comparison.findings import findings, leaderboard, table_rows
+from ..comparison.methods import select_methods
+from ..comparison.refit import refit
+from ..io.problem import DataError
+from ..persistence import save_model, versions
+from ..report import html
+from ..report.comparison import document
+from ..results import write_text
+from ._common import OUTPUTS, check_free, csv_text
+
+console = Console()
+
+
+def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
+    """Compare, save the best, write the page."""
+    check_free([out / name for name in OUTPUTS], force)
+    if out.exists() and not out.is_dir():
+        raise DataError(f"{str(out)!r} is a file; --out names a folder.")
+    outcome, board = run(problem, methods, plan, jobs, time_budget)
+    with console.status("Fitting the best one on all objects"):
+        refitted = refit(problem, outcome, board[0]["name"])
+        about = describe(problem, outcome, board, refitted, command)
+        found = findings(problem, outcome, refitted, board, about)
+        page = html.render(document(found))
+    save_model(refitted.model, out / "model.skops", about=about, overwrite=True)
+    write_text(out / "results.csv", csv_text(table_rows(board, outcome)))
+    write_text(out / "comparison.json", json.dumps(found, ensure_ascii=False, default=str))
+    write_text(out / "report.html", page)
+    show(board, outcome.plan.by)
+    for name, what in zip(
+        ("report.html", "model.skops", "results.csv"),
+        ("the page", "the best, fitted on all objects", "the leaderboard"),
+    ):
+        console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
+
+
+def train(problem, out, *, method, plan, jobs, force, command):
+    """Fit one method on everything and save it, with its cross-validated error."""
+    check_free([out], force)
+    names = list(dict.fromkeys([method]))
+    outcome, board = run(problem, names, plan, jobs, None)
+    with console.status("Fitting on all objects"):
+        refitted = refit(problem, outcome, method)
+        about = describe(problem, outcome, board, refitted, command)
+    save_model(refitted.model, out, about=about, overwrite=True)
+    row = board[0]
+    console.print(
+        f"{escape(row['title'])}: cross-validated error {row['error'][0]:.1%}, balanced "
+        f"{row['balanced'][0]:.1%}. Saved as {escape(str(out))}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def run(problem, wanted, plan, jobs, time_budget):
+    """The outcome and the leaderboard of a problem, with what was decided said aloud."""
+    problem.check_classes()
+    chosen, left_out = select_methods(wanted, problem.kind, problem.proximity, len(problem))
+    problem.notes += left_out
+    for note in problem.notes:
+        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    columns = (TextColumn("cross-validation"), BarColumn(), MofNCompleteColumn())
+    columns += (
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeLeft(),
+        TextColumn("{task.fields[at]}"),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=None, at="")
+
+        def tell(finished, total, cell):
+            at = cell if isinstance(cell, str) else cell.method
+            progress.update(task, completed=finished, total=total, at=escape(at))
+
+        outcome = cross_validate(
+            problem, chosen, fit_plan(problem, plan), jobs=jobs, time_budget=time_budget, tell=tell
+        )
+    for note in outcome.notes:
+        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    return outcome, leaderboard(outcome)
+
+
+def describe(problem, outcome, board, refitted, command):
+    """What a model file says about itself."""
+    from ..comparison.features import feature_list
+
+    row = next(r for r in board)
+    return {
+        "kind": problem.kind,
+        "data": problem.name,
+        "method": row["name"],
+        "title": row["title"],
+        "target": problem.target,
+        "features": feature_list(problem),
+        "classes": [str(label) for label in refitted.model.classes_],
+        "label_type": problem.label_type,
+        "proximity": problem.proximity,
+        "measure": problem.measure,
+        "objects": problem.names if problem.kind == "proximity" else None,
+        "training": {
+            "objects": len(problem),
+            "counts": {str(k): n for k, n in problem.counts.items()},
+            "error": row["error"],
+            "balanced_error": row["balanced"],
+            "folds": len(outcome.splits),
+            "parameters": refitted.params,
+            "seed": outcome.plan.seed,
+        },
+        "distances": refitted.distance_method,
+        "command": command,
+        "versions": versions(),
+    }
+
+
+def show(board, by):
+    """Print the leaderboard."""
+    table = Table(
+        "", "classifier", "error", "balanced", "behind", "95 % interval", "fit s", box=None
+    )
+    for i, row in enumerate(board, 1):
+        d, low, high = (100 * v for v in row["difference"])
+        style = "bold" if i == 1 else "" if row["tied"] else "dim"
+        gap = ("", "") if i == 1 else (f"{d:.1f}", f"{low:.1f} to {high:.1f}")
+        table.add_row(
+            str(i),
+            row["title"],
+            f"{row['error'][0]:.1%}",
+            f"{row['balanced'][0]:.1%}",
+            *gap,
+            f"{row['fit_seconds']:.2f}",
+            style=style,
+        )
+    console.print(table)
+    console.print(
+        f"[dim]behind: paired difference of the {by} error from the first, in points; dim rows are "
+        "worse beyond chance[/]"
+    )

@@ -1,0 +1,217 @@
+"""Square matrices of proximities, and classes of their objects by name or in order."""
+
+from pathlib import Path
+
+import numpy as np
+
+from .._validation import SYMMETRY_RTOL, looks_like_dissimilarity
+from .problem import DataError, Problem, as_labels, listed
+from .tables import cells_of, load_npz, number
+
+SYMMETRIZE = {
+    "mean": lambda M: (M + M.T) / 2,
+    "min": lambda M: np.minimum(M, M.T),
+    "max": lambda M: np.maximum(M, M.T),
+}
+
+
+def read_matrix(path):
+    """A matrix of numbers with the names of its rows and columns.
+
+    Parameters
+    ----------
+    path : str or path
+        Delimited text with or without names of rows and columns, .npy, or .npz with a matrix.
+
+    Returns
+    -------
+    M : ndarray of shape (n, m)
+    rows, columns : list of str or None
+        Names.
+    labels : ndarray or None
+        Classes, where an NPZ file holds them too.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}.")
+    match path.suffix.lower():
+        case ".npy":
+            try:
+                M = np.load(path, allow_pickle=False)
+            except Exception:
+                raise DataError(f"{str(path)!r} is not an NPY file of plain numbers.") from None
+            return _numeric(M, path), None, None, None
+        case ".npz":
+            return _from_npz(path)
+    cells, delimiter = cells_of(path)
+    comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
+    values = [[number(cell, comma) for cell in row] for row in cells]
+    widths = {len(row) for row in cells}
+    if len(widths) > 2 or (len(widths) == 2 and len(cells[0]) != max(widths) - 1):
+        raise DataError(f"The rows of {str(path)!r} differ in length: {sorted(widths)} cells.")
+    top = any(v is None for v in values[0]) or cells[0][0] == "" or len(widths) == 2
+    side = any(row[0] is None for row in values[top:])
+    body = len(values) - top
+    width = max(widths)
+    if not top and not side:  # numbers may be names too, where the matrix is square without them
+        top = body == width + 1
+    elif top and not side:
+        side = cells[0][0] == "" or width == body + 1
+    columns = None
+    if top:
+        columns = cells[0][-(width - side) :]
+    rows = [row[0] for row in cells[top:]] if side else None
+    M = [row[side:] for row in values[top:]]
+    for i, row in enumerate(M):
+        for j, value in enumerate(row):
+            if value is None:
+                raise DataError(
+                    f"The cell {cells[top + i][side + j]!r} in row {i + 1}, column {j + 1} of "
+                    f"{str(path)!r} is not a number."
+                )
+    return _numeric(np.array(M), path), rows, columns, None
+
+
+def _from_npz(path):
+    arrays = load_npz(path)
+    M = next(
+        (a for k, a in arrays.items() if k in ("D", "K", "S", "matrix", "d", "distances")),
+        next((a for a in arrays.values() if a.ndim == 2 and a.shape[0] == a.shape[1]), None),
+    )
+    if M is None:
+        raise DataError(f"{str(path)!r} holds no square matrix; it has {listed(arrays)}.")
+    y = next((arrays[k] for k in ("y", "labels", "target") if k in arrays), None)
+    names = next((arrays[k].tolist() for k in ("names", "ids") if k in arrays), None)
+    names = None if names is None else [str(name) for name in names]
+    return _numeric(M, path), names, names, y
+
+
+def _numeric(M, path):
+    if M.ndim != 2 or M.dtype.kind not in "iufb":
+        raise DataError(f"{str(path)!r} holds no matrix of numbers, but {M.dtype} of {M.shape}.")
+    M = M.astype(float)
+    if not np.isfinite(M).all():
+        i, j = np.argwhere(~np.isfinite(M))[0]
+        raise DataError(
+            f"{(~np.isfinite(M)).sum()} cells of {str(path)!r} are missing or infinite, the first "
+            f"in row {i + 1}, column {j + 1}; a proximity of every pair is needed."
+        )
+    return M
+
+
+def read_labels(path, n, names=None):
+    """Classes of n objects: a line each, or a name and a class; in the order of `names` if given.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+    notes : list of str
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file of labels {str(path)!r}.")
+    if path.suffix.lower() == ".npy":
+        labels = np.load(path, allow_pickle=False)
+        rows = [[str(v)] for v in labels.ravel().tolist()]
+    else:
+        rows, _ = cells_of(path)
+    width = len(rows[0])
+    if any(len(row) != width for row in rows) or width > 2:
+        raise DataError(
+            f"{str(path)!r} must have a class, or a name and a class, in each line; got lines of "
+            f"{listed(sorted({len(row) for row in rows}))} cells."
+        )
+    if len(rows) == n + 1 and (names is None or width == 1 or rows[0][0] not in set(names)):
+        rows = rows[1:]  # a header
+    if len(rows) != n:
+        raise DataError(
+            f"{str(path)!r} has {len(rows)} labels, but there are {n} objects; one for each is "
+            "needed."
+        )
+    cells, notes = [row[-1] for row in rows], []
+    if width == 2 and names is not None:
+        given = [row[0] for row in rows]
+        if len(set(given)) < n or len(set(names)) < n:
+            raise DataError("Names of objects must differ from each other to be matched.")
+        absent = [name for name in names if name not in set(given)]
+        if absent:
+            raise DataError(
+                f"{str(path)!r} has no label for {listed(map(repr, absent))}, which the matrix has."
+            )
+        if given != names:
+            notes.append("Labels were matched to the objects by name; their order differed.")
+        label_of = dict(zip(given, cells))
+        cells = [label_of[name] for name in names]
+    elif width == 2:
+        notes.append("The matrix has no names, so labels were taken in the order of their lines.")
+    if any(not cell for cell in cells):
+        raise DataError(f"{cells.count('')} labels in {str(path)!r} are empty.")
+    return _typed(cells), notes
+
+
+def _typed(cells):
+    values = [number(cell) for cell in cells]
+    if all(v is not None and not np.isnan(v) for v in values):
+        return as_labels(values, "labels")
+    return np.array(cells)
+
+
+def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=None):
+    """The problem of a square matrix with classes."""
+    M, rows, columns, inside = read_matrix(path)
+    name = name or Path(path).stem
+    n = len(M)
+    if M.shape[0] != M.shape[1]:
+        raise DataError(
+            f"{str(path)!r} holds a matrix of {M.shape[0]} × {M.shape[1]}; proximities of all "
+            "objects with all objects make a square one."
+        )
+    names, notes = rows or columns, []
+    if rows and columns and rows != columns:
+        if sorted(rows) != sorted(columns):
+            raise DataError(
+                f"Rows and columns of {str(path)!r} have different names, for example "
+                f"{next(a for a, b in zip(rows, columns) if a != b)!r}."
+            )
+        M = M[:, [columns.index(row) for row in rows]]
+        notes.append("The columns were put into the order of the rows, by name.")
+    if labels is not None:
+        y, more = read_labels(labels, n, names)
+        notes += more
+    elif inside is not None and len(inside) == n:
+        y = as_labels(inside.tolist(), "labels")
+    else:
+        raise DataError("A matrix needs the classes of its objects: name a file with --labels.")
+    M = _symmetric(M, symmetrize, path, notes)
+    kind = _kind(M, kind, notes)
+    return Problem("proximity", M, y, name, names=names, proximity=kind, notes=notes)
+
+
+def _symmetric(M, symmetrize, path, notes):
+    gap, largest = np.abs(M - M.T).max(), np.abs(M).max() or 1.0
+    if symmetrize is not None:
+        if symmetrize not in SYMMETRIZE:
+            raise DataError(f"--symmetrize must be one of {listed(SYMMETRIZE)}.")
+        if gap > SYMMETRY_RTOL * largest:
+            notes.append(
+                f"The matrix is not symmetric; the {symmetrize} of both directions counts."
+            )
+        return SYMMETRIZE[symmetrize](M)
+    if gap > SYMMETRY_RTOL * largest:
+        raise DataError(
+            f"The matrix in {str(path)!r} is not symmetric (largest difference "
+            f"{gap / largest:.1%} of the largest value); --symmetrize mean takes the mean of both "
+            "directions."
+        )
+    return (M + M.T) / 2
+
+
+def _kind(M, kind, notes):
+    if kind is not None:
+        return kind
+    kind = "dissimilarity" if looks_like_dissimilarity(M) else "similarity"
+    why = "its diagonal is 0" if kind == "dissimilarity" else "its diagonal is not 0"
+    notes.append(
+        f"The matrix was taken for one of {kind[:-1]}ies, because {why} (--kind overrules this)."
+    )
+    return kind

@@ -1,0 +1,354 @@
+"""Tables of features from CSV, TSV, Parquet, NPZ and ARFF files."""
+
+import csv
+import io
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from .problem import DataError, Problem, as_labels, listed
+
+MISSING = frozenset(["", "na", "n/a", "nan", "?", "null", "none", "nil", "-", "#n/a"])
+USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
+DELIMITERS = ("\t", ";", "|", ",")
+# A nominal column with more different values says who a row is, not what it is like.
+MOST_LEVELS = 50
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+")
+
+
+def read_table(path, *, header=None):
+    """A data frame from a file; columns are numbers (float64, NaN where missing) or text (object).
+
+    Parameters
+    ----------
+    path : str or path
+        CSV, TSV or text with a delimiter that is found out; .parquet, .npz, .arff.
+    header : bool or None
+        Whether the first line names the columns; found out if None.
+
+    Returns
+    -------
+    frame : DataFrame
+    notes : list of str
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}.")
+    if path.is_dir():
+        raise DataError(f"{str(path)!r} is a folder; name a file.")
+    if path.stat().st_size == 0:
+        raise DataError(f"{str(path)!r} is empty.")
+    reader = {".parquet": _parquet, ".pq": _parquet, ".npz": _npz, ".arff": _arff}.get(
+        path.suffix.lower()
+    )
+    frame, notes = reader(path) if reader else _delimited(path, header)
+    if not len(frame):
+        raise DataError(f"{str(path)!r} has no rows below its header.")
+    frame.columns = _unique(frame.columns, notes)
+    return frame, notes
+
+
+def cells_of(path):
+    """Lines of cells of a delimited text file, and its delimiter.
+
+    Returns
+    -------
+    rows : list of list of str
+    delimiter : str
+    """
+    text = _decoded(Path(path))
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise DataError(f"{str(path)!r} is empty.")
+    delimiter = sniff(lines[:50])
+    if delimiter == " ":
+        rows = [line.split() for line in lines]
+    else:
+        # The whole text: a quoted cell may hold line ends.
+        reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+        rows = [row for row in reader if any(cell.strip() for cell in row)]
+    return [[cell.strip() for cell in row] for row in rows], delimiter
+
+
+def _decoded(path):
+    data = path.read_bytes()
+    if b"\0" in data[:4096]:
+        raise DataError(
+            f"{str(path)!r} is not a text file; tables are read from CSV, TSV, Parquet, NPZ and "
+            "ARFF files."
+        )
+    for encoding in ("utf-8-sig", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def sniff(lines):
+    """The delimiter that cuts (nearly) all lines into the same number of cells.
+
+    The comma is tried last among the marks: it may also stand within numbers.
+    """
+    for delimiter in DELIMITERS:
+        widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+        width, times = widths.most_common(1)[0]
+        if width > 1 and times >= 0.9 * len(lines):
+            return delimiter
+    # The line of names above a matrix may lack the cell above the names of the rows.
+    words = {len(line.split()) for line in lines[1:] or lines}
+    return " " if len(words) == 1 and words != {1} else ","
+
+
+def _delimited(path, header):
+    import pandas as pd
+
+    rows, delimiter = cells_of(path)
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
+    if odd is not None:
+        raise DataError(
+            f"Line {odd + 1} of {str(path)!r} has {len(rows[odd])} cells, most have {width}; check "
+            "its delimiters and quotes."
+        )
+    notes = []
+    comma = delimiter != "," and _decimal_comma(rows)
+    if comma:
+        notes.append("Commas within numbers were read as decimal points.")
+    named = header if header is not None else _has_header(rows, comma)
+    if named:
+        names, rows = rows[0], rows[1:]
+        names = [name or f"column {i + 1}" for i, name in enumerate(names)]
+    else:
+        names = [f"column {i + 1}" for i in range(width)]
+        notes.append(
+            f"The file has no header: its columns are called {names[0]!r} to {names[-1]!r}."
+        )
+    columns = list(zip(*rows)) if rows else [()] * width
+    frame = pd.DataFrame({i: tidy(column, comma) for i, column in enumerate(columns)})
+    frame.columns = names
+    return frame, notes
+
+
+def _decimal_comma(rows):
+    cells = [cell for row in rows[1:200] for cell in row if "," in cell]
+    return bool(cells) and all(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def number(cell, comma=False):
+    """A cell as a float, NaN if it is missing, None if it is text."""
+    if cell.lower() in MISSING:
+        return np.nan
+    try:
+        return float(cell.replace(",", ".") if comma else cell)
+    except ValueError:
+        return None
+
+
+def _has_header(rows, comma):
+    """Names stand above: nothing in the first line is a number."""
+    first = [number(cell, comma) for cell in rows[0]]
+    if any(value is not None and not np.isnan(value) for value in first):
+        return False
+    below = [number(cell, comma) for row in rows[1:50] for cell in row]
+    if any(value is not None for value in below):
+        return True
+    # Text throughout: a header's names are not met again below them.
+    return all(
+        len({row[i] for row in rows}) > len({row[i] for row in rows[1:]})
+        for i in range(len(rows[0]))
+    )
+
+
+def tidy(column, comma=False):
+    """A column of texts as float64, or as objects with None where missing."""
+    values = [number(cell, comma) for cell in column]
+    if all(value is not None for value in values):
+        return np.array(values, dtype=float)
+    return np.array([None if c.lower() in MISSING else c for c in column], dtype=object)
+
+
+def _parquet(path):
+    try:
+        import pandas as pd
+
+        frame = pd.read_parquet(path)
+    except ImportError:
+        raise DataError(
+            'Parquet files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
+        ) from None
+    except Exception as error:
+        raise DataError(f"{str(path)!r} is not a Parquet file ({_short(error)}).") from None
+    return _plain(frame), []
+
+
+def _plain(frame):
+    """Columns of a data frame as float64 or objects."""
+    import pandas as pd
+
+    columns = {}
+    for i in range(frame.shape[1]):
+        column = frame.iloc[:, i]
+        if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+            if pd.api.types.is_datetime64_any_dtype(column):
+                raise DataError(
+                    f"Column {frame.columns[i]!r} holds dates; turn them into numbers first."
+                )
+            missing = column.isna()
+            columns[i] = np.array(
+                [None if m else str(v) for v, m in zip(column, missing)], dtype=object
+            )
+        else:
+            columns[i] = column.to_numpy(dtype=float, na_value=np.nan)
+    plain = pd.DataFrame(columns)
+    plain.columns = [str(name) for name in frame.columns]
+    return plain
+
+
+def _npz(path):
+    import pandas as pd
+
+    arrays = load_npz(path)
+    X = next((arrays[k] for k in ("X", "data", "features", "x") if k in arrays), None)
+    y = next((arrays[k] for k in ("y", "target", "labels", "label", "Y") if k in arrays), None)
+    if X is None or X.ndim != 2:
+        raise DataError(
+            f"{str(path)!r} must hold a matrix X (or data) with a row for each object; it has "
+            f"{listed(arrays)}."
+        )
+    names = next((arrays[k] for k in ("feature_names", "columns") if k in arrays), None)
+    if names is None or len(names) != X.shape[1]:
+        names = [f"column {i + 1}" for i in range(X.shape[1])]
+    frame = pd.DataFrame(X)
+    frame.columns = [str(name) for name in names]
+    if y is not None:
+        if y.shape != (len(X),):
+            raise DataError(
+                f"In {str(path)!r} X has {len(X)} rows, but y has the shape {y.shape}; a class for "
+                "each row is needed."
+            )
+        frame["class"] = y
+    return _plain(frame), []
+
+
+def load_npz(path):
+    """Arrays of an NPZ file; nothing in it is unpickled."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except Exception as error:
+        raise DataError(
+            f"{str(path)!r} could not be read as an NPZ file of plain arrays ({_short(error)})."
+        ) from None
+
+
+def _arff(path):
+    import pandas as pd
+    from scipy.io import arff
+
+    try:
+        data, meta = arff.loadarff(path)
+    except Exception as error:
+        raise DataError(f"{str(path)!r} could not be read as ARFF ({_short(error)}).") from None
+    columns = {}
+    for name, kind in zip(meta.names(), meta.types()):
+        if kind == "nominal":
+            texts = [value.decode("utf-8", "replace") for value in data[name]]
+            columns[name] = np.array([None if t == "?" else t for t in texts], dtype=object)
+        else:
+            columns[name] = data[name].astype(float)
+    return pd.DataFrame(columns), []
+
+
+def _short(error):
+    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+
+
+def _unique(columns, notes):
+    """Names without repeats."""
+    seen, names = Counter(), []
+    for name in map(str, columns):
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    repeated = [name for name, times in seen.items() if times > 1]
+    if repeated:
+        notes.append(f"Columns of one name were numbered: {listed(repeated)}.")
+    return names
+
+
+def find_target(frame, target):
+    """Name of the target column: as given, by number from 1 (−1 the last), or a usual name."""
+    names = list(frame.columns)
+    if target is None:
+        usual = [name for name in names if name.lower() in USUAL_TARGETS]
+        if len(usual) != 1:
+            raise DataError(
+                f"Which column holds the classes? Name it with --target; the columns are "
+                f"{listed(map(repr, names), 20)}."
+            )
+        return usual[0]
+    if target in names:
+        return target
+    if re.fullmatch(r"-?\d+", target) and 1 <= abs(int(target)) <= len(names):
+        position = int(target)
+        return names[position - 1 if position > 0 else position]
+    near = [name for name in names if name.lower().strip() == target.lower().strip()]
+    if len(near) == 1:
+        return near[0]
+    raise DataError(
+        f"There is no column {target!r}; the columns are {listed(map(repr, names), 20)}."
+    )
+
+
+def table_problem(frame, target, name, notes=()):
+    """The problem of a table: classes from the target column, features from the others."""
+    notes = list(notes)
+    target = find_target(frame, target)
+    labels = frame[target]
+    known = labels.notna().to_numpy()
+    if not known.all():
+        notes.append(f"{(~known).sum()} rows without a class were left out.")
+        frame, labels = frame[known], labels[known]
+    y = as_labels(labels.tolist(), target)
+    X = frame.drop(columns=target).reset_index(drop=True)
+    X, names = select_features(X, notes)
+    if not X.shape[1]:
+        raise DataError(f"Beside {target!r} there is no column left to classify by.")
+    return Problem("vectors", X, y, name, names=names, target=target, notes=notes)
+
+
+def is_text(column):
+    """Whether a column holds names rather than numbers."""
+    from pandas.api.types import is_numeric_dtype
+
+    return not is_numeric_dtype(column)
+
+
+def select_features(X, notes):
+    """Columns that say something, and the names of rows if a column holds them."""
+    names, dropped = None, []
+    for column in list(X.columns):
+        values = X[column]
+        if values.isna().all():
+            notes.append(f"Column {column!r} is empty and was left out.")
+            dropped.append(column)
+        elif is_text(values):
+            levels = values.nunique()
+            if levels == len(X) and levels > 2 and values.notna().all():
+                names = values.tolist() if names is None else names
+                notes.append(
+                    f"Column {column!r} has another text in each row; it names the rows and is "
+                    "not used to classify."
+                )
+                dropped.append(column)
+            elif levels > MOST_LEVELS:
+                notes.append(
+                    f"Column {column!r} has {levels} different texts, too many for categories, and "
+                    "was left out."
+                )
+                dropped.append(column)
+        elif np.isinf(values.to_numpy()).any():
+            raise DataError(f"Column {column!r} contains infinite values; remove or repair them.")
+    return X.drop(columns=dropped), names

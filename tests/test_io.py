@@ -1,0 +1,195 @@
+"""Reading people's files: what is found out, and what is refused in a sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mahalearn.io.builtin import builtin_problem, is_builtin
+from mahalearn.io.matrices import proximity_problem, read_matrix
+from mahalearn.io.objects import objects_problem, read_objects
+from mahalearn.io.problem import DataError, Problem, as_labels
+from mahalearn.io.tables import read_table, sniff, table_problem
+from own_data import distances, write_matrix
+
+
+def read(tmp_path, text, target=None, name="t.csv", **options):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    frame, notes = read_table(path, **options)
+    return table_problem(frame, target, "t", notes)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+def test_every_delimiter_gives_the_same_table(tmp_path, delimiter):
+    lines = [["a", "b", "kind"], ["1.5", "2", "x"], ["-3e2", "4", "y"], ["0", "5", "x"]]
+    problem = read(tmp_path, "\n".join(delimiter.join(line) for line in lines), "kind")
+    assert_allclose(problem.X.to_numpy(float), [[1.5, 2], [-300, 4], [0, 5]])
+    assert problem.y.tolist() == ["x", "y", "x"]
+
+
+def test_decimal_commas_with_semicolons(tmp_path):
+    problem = read(tmp_path, "a;b;c\n1,5;2;x\n-0,25;3,75;y\n", "c")
+    assert_allclose(problem.X.to_numpy(float), [[1.5, 2], [-0.25, 3.75]])
+    assert any("decimal" in note for note in problem.notes)
+
+
+def test_a_file_without_header_names_columns_by_number(tmp_path):
+    problem = read(tmp_path, "1,2,x\n3,4,y\n", "-1")
+    assert list(problem.X.columns) == ["column 1", "column 2"]
+    assert problem.y.tolist() == ["x", "y"]
+    assert read(tmp_path, "1,2,x\n3,4,y\n", "3").y.tolist() == ["x", "y"]
+    assert len(read(tmp_path, "1,2,x\n3,4,y\n", "3", header=True)) == 1
+
+
+def test_unicode_and_other_encodings(tmp_path):
+    assert read(tmp_path, "größe,Art\n1,süß\n2,日本\n", "Art").y.tolist() == ["süß", "日本"]
+    latin = read(tmp_path, "größe,Art\n1,süß\n2,herb\n".encode("cp1252"), "Art")
+    assert latin.y.tolist() == ["süß", "herb"]
+    assert list(read(tmp_path, b"\xef\xbb\xbfa,class\n1,x\n2,y\n").X.columns) == ["a"]
+
+
+def test_missing_cells_names_and_empty_columns(tmp_path):
+    text = "id,a,b,e,class\nu,1,red,,x\nv,?,NA,,y\nw,3,red,,\nz,4,blue,,y\n"
+    problem = read(tmp_path, text)
+    assert problem.names == ["u", "v", "z"]
+    assert list(problem.X.columns) == ["a", "b"]
+    assert problem.X["a"].isna().tolist() == [False, True, False]
+    assert problem.X["b"].isna().tolist() == [False, True, False]
+    said = " ".join(problem.notes)
+    assert "1 rows without a class" in said and "'e' is empty" in said and "'id'" in said
+
+
+def test_quoted_cells_may_hold_delimiters_and_line_ends(tmp_path):
+    problem = read(tmp_path, 'a,b,class\n1,"red, or\nso",x\n2,"",y\n\n3,"red, or\nso",y\n')
+    assert problem.X["b"].tolist()[0] == "red, or\nso"
+    assert problem.X["b"].isna().tolist() == [False, True, False]
+
+
+def test_columns_of_one_name_are_numbered(tmp_path):
+    assert list(read(tmp_path, "a,a,c\n1,2,x\n3,4,y\n", "c").X.columns) == ["a", "a (2)"]
+
+
+def test_labels_keep_their_type():
+    assert as_labels([1.0, 2.0, 1.0], "c").tolist() == [1, 2, 1]
+    assert as_labels(["1", "b"], "c").tolist() == ["1", "b"]
+    with pytest.raises(DataError, match="a quantity, not a class"):
+        as_labels([0.5, 1.5, 2.5], "price")
+    with pytest.raises(DataError, match="a quantity"):
+        as_labels([float(i) for i in range(60)], "count")
+
+
+def test_other_formats_give_the_same(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": ["u", None, "v"], "class": ["x", "y", "x"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    parquet, _ = read_table(tmp_path / "t.parquet")
+    (tmp_path / "t.arff").write_text(
+        "@relation t\n@attribute a numeric\n@attribute b {u,v}\n@attribute class {x,y}\n@data\n"
+        "1,u,x\n2,?,y\n?,v,x\n"
+    )
+    arff, _ = read_table(tmp_path / "t.arff")
+    for other in (parquet, arff):
+        assert_allclose(other["a"], frame["a"])
+        assert other["b"].isna().tolist() == [False, True, False]
+        assert other["class"].tolist() == ["x", "y", "x"]
+    np.savez(tmp_path / "t.npz", X=[[1.0, 2], [3, 4]], y=["x", "y"])
+    npz = table_problem(read_table(tmp_path / "t.npz")[0], None, "t")
+    assert_allclose(npz.X.to_numpy(), [[1, 2], [3, 4]])
+    assert npz.y.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "words"),
+    [
+        ("a,b,c\n1,2,x\n", "d", "no column 'd'; the columns are 'a', 'b', 'c'"),
+        ("a,b,c\n1,2,x\n", None, "Which column holds the classes"),
+        ("a,b,c\n1,2\n1,2,x\n1,2,y\n", "c", "Line 2 .* has 2 cells"),
+        ("c\nx\ny\n", "c", "no column left"),
+        ("a,class\ninf,x\n1,y\n", None, "infinite"),
+        ("", None, "is empty"),
+        (b"\x00\x01\x02\x03", None, "not a text file"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, text, target, words):
+    with pytest.raises(DataError, match=words):
+        read(tmp_path, text, target)
+
+
+def test_sniffing_prefers_the_rarer_marks():
+    assert sniff(["a;b", "1,5;2,5"]) == ";"
+    assert sniff(["a,b", "1,2"]) == ","
+    assert sniff(["a b c", "x 1 2 3", "y 1 2 3"]) == " "
+
+
+def test_a_matrix_reads_the_same_with_and_without_names(tmp_path):
+    names, D, _ = distances(6)
+    plain = read_matrix(write_matrix(tmp_path / "p.csv", D))
+    named = read_matrix(write_matrix(tmp_path / "n.csv", D, names))
+    assert_allclose(plain[0], D, atol=1e-6)
+    assert_allclose(named[0], D, atol=1e-6)
+    assert (named[1], named[2]) == (names, names) and plain[1:3] == (None, None)
+    (tmp_path / "r.txt").write_text("a b\na 0 1\nb 1 0\n")
+    assert read_matrix(tmp_path / "r.txt")[1:3] == (["a", "b"], ["a", "b"])
+    np.save(tmp_path / "m.npy", D)
+    assert_allclose(read_matrix(tmp_path / "m.npy")[0], D)
+
+
+def test_labels_follow_names_not_lines(tmp_path, rng):
+    names, D, y = distances(8)
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    order = rng.permutation(8)
+    (tmp_path / "l.csv").write_text("name,class\n" + "".join(f"{names[i]},{y[i]}\n" for i in order))
+    problem = proximity_problem(matrix, tmp_path / "l.csv")
+    assert_array_equal(problem.y, y)
+    assert problem.proximity == "dissimilarity" and problem.names == names
+    (tmp_path / "plain.txt").write_text("\n".join(y))
+    assert_array_equal(proximity_problem(matrix, tmp_path / "plain.txt").y, y)
+
+
+def test_matrices_that_are_refused(tmp_path):
+    names, D, y = distances(8)
+    labels = tmp_path / "l.txt"
+    labels.write_text("\n".join(y))
+    skew = D.copy()
+    skew[0, 1] += 1
+    path = write_matrix(tmp_path / "skew.csv", skew, names)
+    with pytest.raises(DataError, match=r"not symmetric .* --symmetrize mean"):
+        proximity_problem(path, labels)
+    mended = proximity_problem(path, labels, symmetrize="mean")
+    assert_allclose(mended.X[0, 1], D[0, 1] + 0.5, atol=1e-5)
+    with pytest.raises(DataError, match="7 × 8"):
+        proximity_problem(write_matrix(tmp_path / "cut.csv", D[:-1]), labels)
+    labels.write_text("\n".join(y[:-1]))
+    with pytest.raises(DataError, match="7 labels, but there are 8 objects"):
+        proximity_problem(write_matrix(tmp_path / "d.csv", D), labels)
+    labels.write_text("".join(f"p{i},{c}\n" for i, c in enumerate(y)))
+    with pytest.raises(DataError, match="no label for 'o0'"):
+        proximity_problem(write_matrix(tmp_path / "d.csv", D, names), labels)
+    D[2, 3] = np.nan
+    with pytest.raises(DataError, match="missing or infinite"):
+        proximity_problem(write_matrix(tmp_path / "nan.csv", D), labels)
+
+
+def test_objects_from_lines_and_json(tmp_path):
+    (tmp_path / "w.txt").write_text("x\tape\ny\toak tree\n")
+    assert read_objects(tmp_path / "w.txt") == (["ape", "oak tree"], ["x", "y"])
+    (tmp_path / "w.jsonl").write_text('{"text": "a\\tb", "label": 1}\n{"text": "c", "label": 2}\n')
+    problem = objects_problem(tmp_path / "w.jsonl", "edit")
+    assert problem.X == ["a\tb", "c"] and problem.y.tolist() == [1, 2]
+    with pytest.raises(DataError, match="no measure 'guess'"):
+        objects_problem(tmp_path / "w.txt", "guess")
+    (tmp_path / "bad.jsonl").write_text('{"text": "a"}\nnot json\n')
+    with pytest.raises(DataError, match="Line 2"):
+        read_objects(tmp_path / "bad.jsonl")
+
+
+def test_small_and_single_classes_are_refused():
+    with pytest.raises(DataError, match="one class"):
+        Problem("vectors", [0] * 5, np.array(["x"] * 5), "t").check_classes()
+    with pytest.raises(DataError, match=r"'y' \(1\) has fewer than 3"):
+        Problem("vectors", [0] * 5, np.array(["x"] * 4 + ["y"]), "t").check_classes()
+
+
+def test_sets_by_name_need_no_network():
+    assert is_builtin("wine") and is_builtin("breast_cancer") and not is_builtin("vine")
+    assert builtin_problem("wine").counts == {"class_1": 71, "class_0": 59, "class_2": 48}

@@ -1,0 +1,320 @@
+"""compare, train, predict, inspect as a new user meets them, with all that can go wrong."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from mahalearn.cli.app import app
+from mahalearn.comparison.crossval import Plan, cross_validate, fit_plan
+from mahalearn.comparison.findings import leaderboard
+from mahalearn.comparison.methods import METHODS, select_methods
+from mahalearn.comparison.model import TrainedModel
+from mahalearn.comparison.statistics import corrected_interval
+from mahalearn.io.builtin import builtin_problem
+from own_data import NASTY, distances, flowers, write_csv, write_matrix
+
+FAST = ("--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1)
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def works(*arguments):
+    done = call(*arguments)
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done
+
+
+def refused(*arguments):
+    """The sentence of a call that must fail, with exit code 2 and without a traceback."""
+    done = call(*arguments)
+    assert done.exit_code == 2, (done.output, done.exception)
+    assert isinstance(done.exception, SystemExit)
+    assert "Traceback" not in done.output
+    return " ".join(done.stderr.split())
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with a table of flowers and the results of its comparison."""
+    folder = tmp_path_factory.mktemp("flowers")
+    write_csv(folder / "flowers.csv", *flowers())
+    works("compare", folder / "flowers.csv", "--target", "species", "--out", folder / "out", *FAST)
+    return folder
+
+
+def test_compare_leaves_model_table_and_page(trained):
+    out = trained / "out"
+    assert sorted(p.name for p in out.iterdir()) == [
+        "comparison.json",
+        "model.skops",
+        "report.html",
+        "results.csv",
+    ]
+    rows = rows_of(out / "results.csv")
+    assert {row["method"] for row in rows} == {"gaussian", "lda"}
+    assert float(rows[0]["error"]) <= float(rows[1]["error"])
+    assert rows[0]["difference_to_best"] == "0.0"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert NASTY not in page and "&lt;script&gt;alert(1)" in page and "<script" not in page
+    assert "mahalearn compare" in page and "one-hot" in page
+    found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert len(found["confusion"]) == 3 and sum(map(sum, found["confusion"])) == 45
+
+
+def test_the_page_can_be_written_again_from_plain_values(trained):
+    page = trained / "out" / "report.html"
+    before = page.read_text(encoding="utf-8")
+    page.unlink()
+    works("report", trained / "out")
+    assert page.read_text(encoding="utf-8") == before
+
+
+def test_predict_gives_labels_probabilities_distances_and_outliers(trained, tmp_path):
+    header, rows = flowers(n=300, seed=5)
+    far = ["alien", "900", "-900", "red", "rose"]
+    new = write_csv(tmp_path / "new.csv", [*header, "more"], [[*r, "1"] for r in [*rows, far]])
+    done = works("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert "does not know were ignored" in " ".join(done.output.split())
+    table = rows_of(tmp_path / "p.csv")
+    assert [row["object"] for row in table][-1] == "alien"
+    for row in table:
+        p = {name[2:]: float(v) for name, v in row.items() if name.startswith("p ")}
+        assert set(p) == {"rose", "tulip", NASTY}
+        assert sum(p.values()) == pytest.approx(1, abs=1e-4)
+        assert max(p, key=p.get) == row["prediction"]
+        assert float(row["d2 rose"]) >= 0
+    # Classes of 15: a regular object is beyond all of its class with probability 1/16. That varies
+    # with the 15 by √(1/16·15/16/17) = 0.06 a class, 0.034 over three: four of these are allowed.
+    flags = [int(row["outlier"]) for row in table]
+    assert flags[-1] == 1
+    assert np.mean(flags[:-1]) < 1 / 16 + 4 * 0.034
+
+
+def test_predict_says_which_columns_differ(trained, tmp_path):
+    header, rows = flowers(n=6)
+    model = trained / "out" / "model.skops"
+    cut = write_csv(tmp_path / "cut.csv", header[:2] + header[3:], [r[:2] + r[3:] for r in rows])
+    assert "lacks the column 'width'" in refused("predict", model, cut, "--out", tmp_path / "p.csv")
+    text = write_csv(tmp_path / "text.csv", header, [[r[0], "tall", *r[2:]] for r in rows])
+    sentence = refused("predict", model, text, "--out", tmp_path / "p.csv")
+    assert "'height' held numbers" in sentence and "'tall'" in sentence
+    assert not (tmp_path / "p.csv").exists()
+    other = write_csv(tmp_path / "o.csv", header, [[*r[:3], "green", r[4]] for r in rows])
+    done = works("predict", model, other, "--out", tmp_path / "p.csv")
+    assert "not in training: green" in " ".join(done.output.split())
+
+
+def test_nothing_is_overwritten_without_force(trained):
+    before = {p: p.read_bytes() for p in (trained / "out").iterdir()}
+    arguments = [
+        "compare",
+        trained / "flowers.csv",
+        "--target",
+        "species",
+        "--out",
+        trained / "out",
+    ]
+    assert "--force" in refused(*arguments, *FAST)
+    assert {p: p.read_bytes() for p in (trained / "out").iterdir()} == before
+    model = trained / "out" / "model.skops"
+    assert "--force" in refused("predict", model, trained / "flowers.csv", "--out", model)
+    assert "--force" in refused(
+        "train", trained / "flowers.csv", "--target", "species", "--out", model
+    )
+
+
+def test_train_and_inspect_a_model(trained, tmp_path):
+    out = tmp_path / "m.skops"
+    done = works(
+        "train", trained / "flowers.csv", "--target", "species", "--method", "gaussian",
+        "--jobs", 1, "--out", out,
+    )  # fmt: skip
+    assert "cross-validated error" in done.output
+    said = " ".join(works("inspect", out).output.split())
+    assert "Gaussian" in said and "height, width, colour" in said and NASTY in said
+
+
+def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):
+    names, D, y = distances()
+    write_matrix(tmp_path / "d.csv", D, names)
+    order = rng.permutation(len(y))
+    (tmp_path / "l.csv").write_text("".join(f"{names[i]},{y[i]}\n" for i in order))
+    options = ["--proximity", tmp_path / "d.csv", "--labels", tmp_path / "l.csv"]
+    out = tmp_path / "out"
+    works("compare", *options, "--methods", "kqd,knn", "--jobs", 1, "--repeats", 1, "--out", out)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Spectrum of the kernel" in page
+    # The training objects again, columns in another order: names decide.
+    shuffled = rng.permutation(len(y))
+    lines = ["," + ",".join(names[j] for j in shuffled)]
+    lines += [f"{names[i]}," + ",".join(f"{D[i, j]:.6f}" for j in shuffled) for i in range(len(y))]
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    works("predict", out / "model.skops", tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    predicted = [row["prediction"] for row in rows_of(tmp_path / "p.csv")]
+    assert np.mean(np.array(predicted) == y) > 0.8
+    write_matrix(tmp_path / "few.csv", D[:, :10])
+    sentence = refused(
+        "predict", out / "model.skops", tmp_path / "few.csv", "--out", tmp_path / "q"
+    )
+    assert "10 columns" in sentence and "30 objects" in sentence
+    assert "signature" in works("inspect", *options).output
+
+
+def test_objects_by_a_measure(tmp_path, rng):
+    words = ["".join(rng.choice(list("aab" if i % 2 else "bcd"), 7)) for i in range(24)]
+    lines = [f"{'xy'[i % 2]}\t{word}" for i, word in enumerate(words)]
+    (tmp_path / "w.txt").write_text("\n".join(lines))
+    out = tmp_path / "out"
+    works(
+        "compare", "--objects", tmp_path / "w.txt", "--measure", "edit", "--methods", "kqd,svm",
+        "--jobs", 1, "--repeats", 1, "--out", out,
+    )  # fmt: skip
+    (tmp_path / "new.txt").write_text("aababaa\ndcdcbdd\n")
+    works("predict", out / "model.skops", tmp_path / "new.txt", "--out", tmp_path / "p.csv")
+    assert [row["prediction"] for row in rows_of(tmp_path / "p.csv")] == ["y", "x"]
+
+
+def test_gower_for_mixed_columns(trained, tmp_path):
+    options = ["--target", "species", "--mixed", "gower", "--methods", "kqd", "--jobs", 1]
+    out = tmp_path / "out"
+    done = works("compare", trained / "flowers.csv", *options, "--repeats", 1, "--out", out)
+    assert "Gower" in done.output
+    works("predict", out / "model.skops", trained / "flowers.csv", "--out", tmp_path / "p.csv")
+    assert len(rows_of(tmp_path / "p.csv")) == 45
+
+
+def test_awkward_tables_work(tmp_path, rng):
+    header, rows = flowers(n=60, seed=3)
+    for row in rows:
+        for i in (1, 2, 3):
+            if rng.random() < 0.1:
+                row[i] = ""
+    rows = [[*r[:4], "7", r[1], r[4]] for r in rows]  # a constant column, and one twice
+    path = write_csv(
+        tmp_path / "t.csv", [*header[:4], "same", "twin größe", header[4]], rows, ";", ","
+    )
+    done = works("compare", path, "--target", "species", "--out", tmp_path / "out", *FAST)
+    said = " ".join(done.output.split())
+    for words in ("decimal points", "missing: the median", "Constant columns", "count twice"):
+        assert words in said, words
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "words"),
+    [
+        ("a,b,c\n1,2,x\n3,4,y\n", ["--target", "price"], "no column 'price'"),
+        ("a,b,c\n1,2,x\n3,4,x\n5,6,x\n", ["--target", "c"], "one class"),
+        ("a,b,c\n1,2,x\n3,4,y\n5,6,x\n", ["--target", "c"], "fewer than 3 objects"),
+        ("a,c\n" + "1,x\n1,y\n" * 9, ["--target", "c"], "constant"),
+        ("a,c\n" + "1,x\n2,y\n" * 9, ["--target", "c", "--methods", "magic"], "no method 'magic'"),
+        ("a,c\n" + "1,x\n2,y\n" * 9, ["--target", "c", "--by", "luck"], "--by must be"),
+        ("", [], "is empty"),
+    ],
+)
+def test_bad_tables_are_refused_in_a_sentence(tmp_path, text, arguments, words):
+    (tmp_path / "t.csv").write_text(text)
+    sentence = refused(
+        "compare", tmp_path / "t.csv", *arguments, "--jobs", 1, "--out", tmp_path / "o"
+    )
+    assert words in sentence
+    assert sentence.count("Error:") == 1 and not (tmp_path / "o").exists()
+
+
+def test_bad_calls_are_refused_in_a_sentence(tmp_path):
+    assert "no data set of that name" in refused("compare", "vine")
+    assert "There is no file" in refused("compare", tmp_path / "absent.csv")
+    assert "Give one of DATA" in refused("compare")
+    names, D, y = distances(8)
+    D[0, 1] += 1
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    options = ["compare", "--proximity", matrix, "--labels", tmp_path / "l.txt"]
+    assert "--symmetrize mean" in refused(*options)
+    assert "--labels" in refused("compare", "--proximity", matrix)
+    (tmp_path / "m.skops").write_text("no model")
+    assert "not a model file" in refused("predict", tmp_path / "m.skops", matrix)
+    assert "not a model file" in refused("inspect", tmp_path / "m.skops")
+
+
+def test_too_large_for_the_time_budget(tmp_path, rng):
+    X = rng.normal(size=(3000, 20))
+    np.savez(tmp_path / "big.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    out = tmp_path / "out"
+    sentence = refused(
+        "compare", tmp_path / "big.npz", "--methods", "svm", "--time-budget", 2, "--jobs", 1,
+        "--out", out,
+    )  # fmt: skip
+    assert "--time-budget" in sentence and "fits were done" in sentence
+    assert not out.exists()
+
+
+def test_typicality_by_hand():
+    model = TrainedModel(None, None, [np.arange(1.0, 10.0), np.arange(1.0, 40.0)])
+    d2 = np.array([[0.5, 0.5], [9.0, 100.0], [9.5, 39.0], [9.5, 38.0], [9.5, 37.0]])
+    usual = model.typicality(d2)
+    np.testing.assert_allclose(usual[:, 0], [1.0, 0.2, 0.1, 0.1, 0.1])
+    np.testing.assert_allclose(usual[:, 1], [1.0, 1 / 40, 2 / 40, 3 / 40, 4 / 40])
+    # Nine objects cannot give less than 0.1; at 0.05 the second class allows the last two of 39.
+    assert model.outliers(d2, 0.05).tolist() == [False, False, True, False, False]
+
+
+def test_datasets_lists_names():
+    done = works("datasets")
+    assert "wine" in done.output and "cat-cortex" in done.output
+
+
+def test_results_do_not_depend_on_the_number_of_processes():
+    problem = builtin_problem("iris")
+    methods, _ = select_methods(["gaussian", "forest"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=3, repeats=1))
+    one, two = (cross_validate(problem, methods, plan, jobs=jobs) for jobs in (1, 2))
+    for key, cell in one.cells.items():
+        assert (cell.predicted == two.cells[key].predicted).all()
+    assert [r["name"] for r in leaderboard(one)] == [r["name"] for r in leaderboard(two)]
+
+
+def test_no_method_sees_labels_of_the_test_part():
+    problem = builtin_problem("iris")
+    problem.X, problem.y = problem.X.iloc[::3].reset_index(drop=True), problem.y[::3].copy()
+    methods, _ = select_methods(["kqd", "svm"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=3, repeats=1))
+    honest = cross_validate(problem, methods, plan)
+    test = honest.splits[0][1]
+    train_y = problem.y.copy()
+    problem.y[test] = np.roll(problem.y[test], 1)  # the classes' counts stay
+    from mahalearn.comparison.crossval import Data, run_cell, setting_for
+
+    setting = setting_for(problem, plan)
+    for name in ("kqd", "svm"):
+        cell = run_cell(Data(problem), setting, name, 0, honest.splits[0])
+        assert (cell.predicted == honest.cells[name, 0].predicted).all()
+    assert (train_y != problem.y).any()
+
+
+def test_corrected_interval_by_hand():
+    values = np.array([0.1, 0.3, 0.2, 0.4, 0.0])
+    mean, low, high = corrected_interval(values, 0.25)
+    s2 = sum((v - 0.2) ** 2 for v in values) / 4
+    half = 2.7764451051977987 * (s2 * (1 / 5 + 0.25)) ** 0.5  # t quantile 0.975, 4 degrees
+    assert (mean, low, high) == pytest.approx((0.2, 0.2 - half, 0.2 + half))
+    assert corrected_interval([0.3], 0.25) == (0.3, 0.3, 0.3)
+
+
+def test_every_method_runs_on_what_it_says(tmp_path):
+    problem = builtin_problem("iris")
+    problem.X, problem.y = problem.X.iloc[::4].reset_index(drop=True), problem.y[::4]
+    names = [n for n in METHODS if n not in ("chooser", "gp")]
+    methods, _ = select_methods(names, "vectors", None, len(problem))
+    outcome = cross_validate(problem, methods, fit_plan(problem, Plan(folds=2, repeats=1)))
+    assert not outcome.failed
+    assert all(cell.error < 0.5 for cell in outcome.cells.values())
