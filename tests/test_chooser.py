@@ -401,7 +401,7 @@ def test_many_classes(small_grids):
         ({"time_budget": 0}, "time_budget must be a positive number"),
         ({"spectrum": "fold"}, "spectrum='fold' is not known"),
         ({"kernel": "rbg"}, "kernel='rbg' is not known"),
-        ({"scoring": "acuracy"}, "acuracy"),
+        ({"scoring": "no_such_score"}, "no_such_score"),
     ],
 )
 def test_errors_say_what_to_do(data, parameters, message):
