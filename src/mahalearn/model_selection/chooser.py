@@ -149,6 +149,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _is(self, name):
         return isinstance(self.kernel, str) and self.kernel == name
 
+    def _takes_vectors(self):
+        return self._is("auto") or takes_vectors(self.kernel)
+
     def fit(self, X, y, **refused):
         """Compare the families, then fit the chosen one on all objects.
 
@@ -176,7 +179,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             check_choice(self.kernel, "kernel", ("auto", "precomputed", *KERNEL_NAMES, *MEASURES))
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
-        if takes_vectors(self.kernel):
+        if self._takes_vectors():
             checked, y = validate_data(self, X, y, dtype=np.float64)
         else:
             X = checked = check_objects(X)
@@ -214,9 +217,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _scales(self):
         """Vectors are standardised for kernels by name; another kernel sees what it was given."""
         return (
-            isinstance(self.kernel, str)
-            and takes_vectors(self.kernel)
-            and not self._is("precomputed")
+            isinstance(self.kernel, str) and self._takes_vectors() and not self._is("precomputed")
         )
 
     def _comparison(self, X, y, codes, splits):
