@@ -66,7 +66,12 @@ def test_compare_leaves_model_table_and_page(trained):
     assert rows[0]["difference_to_best"] == "0.0"
     page = (out / "report.html").read_text(encoding="utf-8")
     assert NASTY not in page and "&lt;script&gt;alert(1)" in page and "<script" not in page
-    assert "mahalearn compare" in page and "one-hot" in page
+    assert "one-hot" in page
+    found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert found["about"]["command"] == (
+        f"mahalearn compare {trained / 'flowers.csv'} --target species --out {out} "
+        "--methods gaussian,lda --repeats 1 --seed 0"
+    )
     found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
     assert len(found["confusion"]) == 3 and sum(map(sum, found["confusion"])) == 45
 
