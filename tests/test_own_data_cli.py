@@ -175,6 +175,22 @@ def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):
     assert "signature" in works("inspect", *options).output
 
 
+def test_similarities_whose_diagonal_varies(tmp_path, rng):
+    y = np.array(["a", "b"])[np.arange(30) % 2]
+    X = rng.normal(size=(30, 3)) + 2 * (y == "a")[:, None]
+    write_matrix(tmp_path / "s.csv", X @ X.T)
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    works(
+        "compare", "--proximity", tmp_path / "s.csv", "--labels", tmp_path / "l.txt", "--methods",
+        "kqd,svm,kfd", "--jobs", 1, "--repeats", 1, "--out", tmp_path / "o",
+    )  # fmt: skip
+    works(
+        "predict", tmp_path / "o" / "model.skops", tmp_path / "s.csv", "--out", tmp_path / "p.csv"
+    )
+    predicted = np.array([row["prediction"] for row in rows_of(tmp_path / "p.csv")])
+    assert (predicted == y).mean() > 0.8
+
+
 def test_objects_by_a_measure(tmp_path, rng):
     words = ["".join(rng.choice(list("aab" if i % 2 else "bcd"), 7)) for i in range(24)]
     lines = [f"{'xy'[i % 2]}\t{word}" for i, word in enumerate(words)]
