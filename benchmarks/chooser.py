@@ -35,7 +35,7 @@ GAMMAS, CS = np.geomspace(0.01, 50, 8), np.geomspace(0.1, 1e6, 8)
 SVM_ITERATIONS = 10**6  # huge C on overlapping classes would not end; it then scores badly
 REFERENCES = ("svm", "qda", "forest")
 METHODS = ("chooser", *FAMILIES, *REFERENCES)
-FIELDS = ("set", "repetition", "method", "error", "seconds", "chosen")
+FIELDS = ("set", "repetition", "method", "error", "seconds", "chosen", "folds")
 
 
 def splits_of(name, repetitions):
@@ -69,21 +69,22 @@ def references(X, y, seed):
 
 
 def measure(X, y, train, test, seed):
-    """Rows (method, error, seconds, chosen) of one split."""
+    """Rows (method, error, seconds, what was chosen, scores of the folds) of one split."""
 
-    def row(method, model, chosen=""):
+    def row(method, model):
         start = time.process_time()
         model.fit(X[train], y[train])
         error = float(np.mean(model.predict(X[test]) != y[test]))
-        return method, error, time.process_time() - start, chosen
+        return method, error, time.process_time() - start, "", ""
 
     chooser = MahalanobisClassifierCV(random_state=seed)
     first = row("chooser", chooser)
-    yield *first[:3], chooser.best_family_
+    yield *first[:3], chooser.best_family_, ""
     for place in chooser.leaderboard_:
         if place["family"] in chooser.candidates_:
-            method, error, _, _ = row(place["family"], chooser.candidates_[place["family"]])
-            yield method, error, place["seconds"], place["params"]
+            method, error, *_ = row(place["family"], chooser.candidates_[place["family"]])
+            folds = " ".join(f"{score:.4f}" for score in place["fold_scores"])
+            yield method, error, place["seconds"], place["params"], folds
     for name, model in references(X[train], y[train], seed).items():
         yield row(name, clone(model))
 

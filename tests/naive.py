@@ -481,14 +481,14 @@ def zca_cor(covariance):
 # --- the chooser's rule among statistically equal families ----------------------------------------
 
 
-def one_standard_error_choice(table, test_ratio):
-    """First row (cheapest first) whose mean lag behind the best row is within a standard error."""
+def half_standard_error_choice(table, test_ratio):
+    """First row (simplest first) whose mean lag behind the best is within half a standard error."""
     means = [sum(row) / len(row) for row in table]
     best = table[means.index(max(means))]
     for i, row in enumerate(table):
         lags = [b - s for b, s in zip(best, row, strict=True)]
         mean = sum(lags) / len(lags)
         variance = sum((lag - mean) ** 2 for lag in lags) / (len(lags) - 1)
-        if mean <= (variance * (1 / len(lags) + test_ratio)) ** 0.5:
+        if mean <= (variance * (1 / len(lags) + test_ratio)) ** 0.5 / 2:
             return i
     raise AssertionError

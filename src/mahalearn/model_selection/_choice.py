@@ -9,6 +9,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from ..formulas.offsets import TIE_RTOL
 from .line_search import nearly_best
 
+# A family ties with the best within this many standard errors of the difference.
+TIE_ERRORS = 0.5
 # Folds of small data are repeated as long as that scores at most this many objects.
 SCORED = 600
 MOST_REPEATS = 2
@@ -19,10 +21,10 @@ def choose(fold_scores, test_ratio):
 
     fold_scores (f, J), families in the order of preference; test_ratio is the size of a test part
     relative to a training part. A family ties where the mean of its paired fold differences from
-    the best is at most one standard error. That is corrected for the overlap of the training
-    parts, without which differences look more certain than they are: the variance of a difference
-    times 1/J + test_ratio (C. Nadeau and Y. Bengio, Inference for the generalization error,
-    Machine Learning 52, 2003). Returns the index of the choice and which families tie.
+    the best is at most TIE_ERRORS standard errors. These are corrected for the overlap of the
+    training parts, without which differences look more certain than they are: the variance of a
+    difference times 1/J + test_ratio (C. Nadeau and Y. Bengio, Inference for the generalization
+    error, Machine Learning 52, 2003). Returns the index of the choice and which families tie.
     """
     fold_scores = np.asarray(fold_scores)
     best = int(np.argmax(nearly_best(fold_scores.mean(axis=1))))
@@ -30,7 +32,7 @@ def choose(fold_scores, test_ratio):
     n = behind.shape[1]
     variance = behind.var(axis=1, ddof=1) if n > 1 else np.zeros(len(behind))
     error = np.sqrt(variance * (1 / n + test_ratio))
-    tied = behind.mean(axis=1) <= error + TIE_RTOL
+    tied = behind.mean(axis=1) <= TIE_ERRORS * error + TIE_RTOL
     return int(np.argmax(tied)), tied
 
 

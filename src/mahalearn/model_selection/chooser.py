@@ -45,10 +45,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     All families are searched on the same splits through their exact searches. Of those whose scores
     are statistically equal the simplest is taken: a family ties with the best one if the mean of
-    its paired fold differences from it is within one standard error (corrected for the overlap of
-    the training parts), and among those that tie the order is the one of `families` below. Vectors
-    are standardised first (a constant column becomes 0 and changes nothing), because kernels by
-    name depend on the units.
+    its paired fold differences from it is within half a standard error (corrected for the overlap
+    of the training parts), and among those that tie the order is the one of `families` below.
+    Vectors are standardised first (a constant column becomes 0 and changes nothing), because
+    kernels by name depend on the units.
 
     Parameters
     ----------
