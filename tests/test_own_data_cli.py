@@ -66,7 +66,12 @@ def test_compare_leaves_model_table_and_page(trained):
     assert rows[0]["difference_to_best"] == "0.0"
     page = (out / "report.html").read_text(encoding="utf-8")
     assert NASTY not in page and "&lt;script&gt;alert(1)" in page and "<script" not in page
-    assert "mahalearn compare" in page and "one-hot" in page
+    assert "one-hot" in page
+    found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert found["about"]["command"] == (
+        f"mahalearn compare {trained / 'flowers.csv'} --target species --out {out} "
+        "--methods gaussian,lda --repeats 1 --seed 0"
+    )
     found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
     assert len(found["confusion"]) == 3 and sum(map(sum, found["confusion"])) == 45
 
@@ -168,6 +173,22 @@ def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):
     )
     assert "10 columns" in sentence and "30 objects" in sentence
     assert "signature" in works("inspect", *options).output
+
+
+def test_similarities_whose_diagonal_varies(tmp_path, rng):
+    y = np.array(["a", "b"])[np.arange(30) % 2]
+    X = rng.normal(size=(30, 3)) + 2 * (y == "a")[:, None]
+    write_matrix(tmp_path / "s.csv", X @ X.T)
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    works(
+        "compare", "--proximity", tmp_path / "s.csv", "--labels", tmp_path / "l.txt", "--methods",
+        "kqd,svm,kfd", "--jobs", 1, "--repeats", 1, "--out", tmp_path / "o",
+    )  # fmt: skip
+    works(
+        "predict", tmp_path / "o" / "model.skops", tmp_path / "s.csv", "--out", tmp_path / "p.csv"
+    )
+    predicted = np.array([row["prediction"] for row in rows_of(tmp_path / "p.csv")])
+    assert (predicted == y).mean() > 0.8
 
 
 def test_objects_by_a_measure(tmp_path, rng):

@@ -127,14 +127,19 @@ def csv_text(rows):
     return out.getvalue()
 
 
-def command_line(name, positional, options):
-    """The command that does the same again."""
-    parts = ["mahalearn", name, *(shlex.quote(str(p)) for p in positional if p)]
-    for option, value in options.items():
-        if value is True:
-            parts.append(option)
-        elif value is not None and value is not False:
-            parts += [option, shlex.quote(str(value))]
+def command_line(context, **values):
+    """The command that does the same again: what differs from the defaults, and `values`."""
+    parts = ["mahalearn", context.info_name]
+    for parameter in context.command.params:
+        value = values.get(parameter.name, context.params.get(parameter.name))
+        if value is None or parameter.name in ("jobs", "force"):  # they do not change results
+            continue
+        if parameter.param_type_name == "argument":
+            parts.append(shlex.quote(str(value)))
+        elif isinstance(value, bool):
+            parts.append(parameter.opts[0] if value else parameter.secondary_opts[0])
+        elif value != parameter.default or parameter.name in ("out", "seed"):
+            parts += [parameter.opts[0], shlex.quote(str(value))]
     return " ".join(parts)
 
 

@@ -48,8 +48,7 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
 def train(problem, out, *, method, plan, jobs, force, command):
     """Fit one method on everything and save it, with its cross-validated error."""
     check_free([out], force)
-    names = list(dict.fromkeys([method]))
-    outcome, board = run(problem, names, plan, jobs, None)
+    outcome, board = run(problem, [method], plan, jobs, None)
     with console.status("Fitting on all objects"):
         refitted = refit(problem, outcome, method)
         about = describe(problem, outcome, board, refitted, command)
@@ -96,7 +95,7 @@ def describe(problem, outcome, board, refitted, command):
     """What a model file says about itself."""
     from ..comparison.features import feature_list
 
-    row = next(r for r in board)
+    row = board[0]
     return {
         "kind": problem.kind,
         "data": problem.name,

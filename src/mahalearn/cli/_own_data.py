@@ -55,10 +55,15 @@ def register(app):
     app.command()(datasets)
 
 
-def _problem(options):
+# What of a command's parameters says where the data come from.
+_SOURCE = ("data", "target", "proximity", "labels", "objects", "measure", "kind", "symmetrize")
+_SOURCE += ("mixed", "header")
+
+
+def _problem(context):
     from ._common import read_problem
 
-    return read_problem(**options)
+    return read_problem(**{name: context.params[name] for name in _SOURCE})
 
 
 def _guard(function):
@@ -77,6 +82,7 @@ def _plan(folds, repeats, seed, by):
 
 
 def compare(
+    context: typer.Context,
     data: _Data = None,
     target: _Target = None,
     out: Annotated[
@@ -120,42 +126,9 @@ def compare(
             _list_methods()
             return
         plan = _plan(folds, repeats, seed, by)
-        problem = _problem(
-            {
-                "data": data,
-                "target": target,
-                "proximity": proximity,
-                "labels": labels,
-                "objects": objects,
-                "measure": measure,
-                "kind": kind,
-                "symmetrize": symmetrize,
-                "mixed": mixed,
-                "header": header,
-            }
-        )
+        problem = _problem(context)
         folder = out or Path(f"{problem.name}-comparison")
-        command = command_line(
-            "compare",
-            [data],
-            {
-                "--target": target,
-                "--proximity": proximity,
-                "--labels": labels,
-                "--objects": objects,
-                "--measure": measure,
-                "--kind": kind,
-                "--symmetrize": symmetrize,
-                "--mixed": mixed if mixed != "onehot" else None,
-                "--methods": methods,
-                "--folds": folds if folds != 5 else None,
-                "--repeats": repeats if repeats != 2 else None,
-                "--by": by if by != "plain" else None,
-                "--time-budget": time_budget,
-                "--seed": seed,
-                "--out": folder,
-            },
-        )
+        command = command_line(context, out=folder)
         _compare.compare(
             problem,
             folder,
@@ -178,6 +151,7 @@ def _list_methods():
 
 
 def train(
+    context: typer.Context,
     data: _Data = None,
     target: _Target = None,
     out: Annotated[Path, typer.Option(help="File of the model.")] = Path("model.skops"),
@@ -205,19 +179,8 @@ def train(
         from . import _compare
         from ._common import command_line, cpu_count
 
-        given = {
-            "target": target,
-            "proximity": proximity,
-            "labels": labels,
-            "objects": objects,
-            "measure": measure,
-            "kind": kind,
-            "symmetrize": symmetrize,
-        }
-        problem = _problem({"data": data, **given, "mixed": mixed, "header": header})
-        options = {f"--{name}": value for name, value in given.items()}
-        options |= {"--mixed": mixed if mixed != "onehot" else None, "--method": method}
-        command = command_line("train", [data], {**options, "--seed": seed, "--out": out})
+        problem = _problem(context)
+        command = command_line(context)
         _compare.train(
             problem,
             out,
@@ -263,6 +226,7 @@ def predict(
 
 
 def inspect(
+    context: typer.Context,
     data: _Data = None,
     target: _Target = None,
     proximity: _Proximity = None,
@@ -290,19 +254,7 @@ def inspect(
 
             _inspect.inspect_model(model_about(data))
             return
-        given = {
-            "data": data,
-            "target": target,
-            "proximity": proximity,
-            "labels": labels,
-            "objects": objects,
-            "measure": measure,
-            "kind": kind,
-            "symmetrize": symmetrize,
-            "mixed": mixed,
-            "header": header,
-        }
-        _inspect.inspect_problem(_problem(given))
+        _inspect.inspect_problem(_problem(context))
 
     _guard(work)
 

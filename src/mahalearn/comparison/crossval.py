@@ -18,8 +18,8 @@ from .._objects import take
 from ..io.problem import DataError
 from ..measures.base import Measure
 from ..measures.table import as_measure
-from .methods import METHODS, Setting
-from .model import class_distances, class_scores
+from .methods import CLASSWISE, METHODS, WHOLE, Setting
+from .model import class_scores
 from .statistics import fold_errors
 
 FOLDS, REPEATS, INNER_FOLDS = 5, 2, 5
@@ -66,7 +66,6 @@ class Cell:
     balanced_error: float
     fit_seconds: float
     predict_seconds: float
-    d2: np.ndarray | None = None
     params: dict = field(default_factory=dict)
 
 
@@ -117,7 +116,15 @@ def setting_for(problem, plan, time_budget=None):
         plan.scoring,
         plan.seed,
         time_budget,
+        WHOLE if _self_similarities_differ(problem) else CLASSWISE,
     )
+
+
+def _self_similarities_differ(problem):
+    if problem.kind != "proximity" or problem.proximity != "similarity":
+        return False
+    own = problem.X.diagonal()
+    return bool(np.ptp(own) > 1e-10 * np.abs(own).max())
 
 
 class Data:
@@ -161,13 +168,12 @@ def run_cell(data, setting, name, fold, split):
         predicted = model.predict(X_test)
         done = time.perf_counter()
         scores, logs = class_scores(model, X_test)
-        d2 = class_distances(model, X_test)
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
     errors = fold_errors(y[test], predicted)
     params = plain_params(getattr(model[-1], "best_params_", {}))
     seconds = (fitted - start, done - fitted)
-    return Cell(name, fold, predicted, scores, logs, *errors, *seconds, d2, params)
+    return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
 
 
 def plain_params(params):

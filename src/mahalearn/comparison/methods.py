@@ -22,6 +22,11 @@ ITERATIONS = 200_000
 PROCESS_OBJECTS = 400
 
 
+# Distances to compare. Those of the whole kernel space do not ask for a new object's similarity
+# with itself, which rows of a matrix of similarities do not hold.
+CLASSWISE, WHOLE = ("RC+", "IC-"), ("FK+", "FK-")
+
+
 class Setting(NamedTuple):
     """What a method is told of the problem."""
 
@@ -33,6 +38,7 @@ class Setting(NamedTuple):
     scoring: str
     seed: int
     time_budget: float | None = None
+    variants: tuple = CLASSWISE
 
     @property
     def gammas(self):
@@ -110,14 +116,14 @@ def _chooser(s):
 def _quadratic(s):
     from ..model_selection.distance_search import KernelQuadraticDiscriminantCV
 
-    return KernelQuadraticDiscriminantCV(("RC+", "IC-"), **s.kernel(), **s.search())
+    return KernelQuadraticDiscriminantCV(s.variants, **s.kernel(), **s.search())
 
 
 def _space(head):
     def build(s):
         from ..model_selection.distance_search import DissimilaritySpaceDiscriminantCV
 
-        return DissimilaritySpaceDiscriminantCV(head, ("RC+", "IC-"), **s.kernel(), **s.search())
+        return DissimilaritySpaceDiscriminantCV(head, s.variants, **s.kernel(), **s.search())
 
     return build
 
@@ -253,6 +259,6 @@ def select_methods(wanted, kind, proximity, n_objects):
             chosen.append(method)
         elif wanted:
             raise DataError(f"The method {name!r} does not fit here: {reason}.")
-        elif method.most:
+        elif kind in method.kinds and method.most:
             notes.append(f"{method.title} was left out: {reason}.")
     return chosen, notes

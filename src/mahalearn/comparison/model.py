@@ -99,8 +99,9 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         """Class probabilities."""
-        scores, logs = class_scores(self.classifier, X)
-        return softmax(scores if logs else scores / self.temperature, axis=1)
+        if hasattr(self.classifier, "predict_proba"):
+            return self.classifier.predict_proba(X)
+        return softmax(class_scores(self.classifier, X)[0] / self.temperature, axis=1)
 
     def mahalanobis(self, X):
         """Squared distances to the classes."""

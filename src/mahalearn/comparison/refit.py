@@ -1,6 +1,7 @@
 """The winner, fitted on all objects, with distances to the classes and how far objects were."""
 
 import warnings
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -45,11 +46,15 @@ def refit(problem, outcome, name):
     """
     setting = setting_for(problem, outcome.plan)
     classifier, params = _fit(problem, METHODS[name].pipeline(setting))
-    measured, distance_method = classifier, name
-    if not _has_distances(classifier):
+    measured, distance_method, d2 = classifier, name, None
+    if hasattr(classifier[-1], "mahalanobis"):
+        # A chosen model may need what rows of a matrix do not hold: self-similarities.
+        with suppress(ValueError):
+            d2 = held_out_distances(problem, measured, outcome.plan)
+    if d2 is None:
         distance_method = DISTANCE_METHOD
         measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
-    d2 = held_out_distances(problem, measured, outcome.plan)
+        d2 = held_out_distances(problem, measured, outcome.plan)
     classes = classifier.classes_
     held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(classes)]
     model = TrainedModel(classifier, measured, held_out, _temperature(problem, outcome, name))
@@ -100,10 +105,6 @@ def _fit(problem, pipeline):
         # scikit-learn's searches hold scorers, which are functions; the choice is all we need.
         pipeline = Pipeline([*pipeline.steps[:-1], ("classify", pipeline[-1].best_estimator_)])
     return pipeline, params
-
-
-def _has_distances(pipeline):
-    return hasattr(pipeline[-1], "mahalanobis")
 
 
 def _temperature(problem, outcome, name):
