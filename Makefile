@@ -36,7 +36,8 @@ benchmark: $(VENV)/.installed
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" \
-		"numpy==1.26.*" "scipy==1.11.4" "scikit-learn==1.6.*" "pandas==2.2.*" "numba==0.60.*"
+		"numpy==1.26.*" "scipy==1.13.*" "scikit-learn==1.6.*" "pandas==2.2.*" "polars<2" \
+		"numba==0.60.*"
 	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
 
 clean:

@@ -1,6 +1,9 @@
 """The searches against refitting, with the same splits."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
@@ -304,6 +307,16 @@ def test_what_the_plain_estimator_has(data):
     assert_allclose(search.offsets_, best.offsets_)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         KernelQuadraticDiscriminantCV().nothing  # noqa: B018
+
+
+def test_names_of_columns_reach_the_best_estimator(data):
+    X, y = data
+    table = pd.DataFrame(X, columns=list("abcde"))
+    search = KernelQuadraticDiscriminantCV(gammas=[0.1], cv=3).fit(table, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search.predict(table)
+    assert search.best_estimator_.feature_names_in_.tolist() == list("abcde")
 
 
 def test_probabilities_are_calibrated_on_held_out_scores(data):

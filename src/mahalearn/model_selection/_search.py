@@ -162,6 +162,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         """
         refuse_fit_params(self, refused)
         check_choice(self.spectrum, "spectrum", SPECTRA)
+        given = X  # the best estimator is to see the names of the columns too
         if self._takes_vectors():
             X, y = validate_data(self, X, y, dtype=np.float64)
         else:
@@ -186,7 +187,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         self.best_estimator_ = self._plain(**self._common(), **self._kernel_defaults()).set_params(
             **self.best_params_
         )
-        self.best_estimator_.fit(X, y)
+        self.best_estimator_.fit(given, y)
         return self
 
     def _sorted(self, X, codes, order):
