@@ -74,6 +74,9 @@ TRUSTED = (
     "mahalearn.proximity.transform.ProximityKernel",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
+    # Splitters of scikit-learn before 1.8 carry these; they hold names and flags only.
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 
 

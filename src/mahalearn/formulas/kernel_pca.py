@@ -101,6 +101,8 @@ def gaussian_class(Z, *, pooled_with=None):
     """
     mean = Z.mean(axis=0)
     centred = Z - mean if pooled_with is None else pooled_with
+    if not len(mean):  # a kernel without spread has no components; LAPACK wants at least one
+        return GaussianClass(mean, np.empty((0, 0)), np.empty(0))
     _, s, axes = linalg.svd(centred, full_matrices=False, check_finite=False)
     kept = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
     return GaussianClass(mean, axes[kept].T, s[kept] ** 2 / len(centred))
