@@ -409,6 +409,31 @@ def test_wrong_parameters(params, message):
         KernelQuadraticDiscriminantCV(**params).fit(X, y)
 
 
+def test_names_of_kernels_in_any_case(data):
+    X, y = data
+    searches = [KernelQuadraticDiscriminantCV(kernel=k, cv=3).fit(X, y) for k in ("rbf", "RBF")]
+    assert_allclose(*(search.cv_results_["mean_test_score"] for search in searches))
+    assert len(searches[1].cv_results_["params"]) == 64
+    K = rbf_kernel(X)
+    KernelQuadraticDiscriminantCV(kernel="Precomputed", cv=3).fit(K, y).predict(K)
+    with pytest.raises(ValueError, match="PrecomputedKernel"):
+        KernelQuadraticDiscriminantCV(kernels=["precomputed"], cv=3).fit(K, y)
+
+
+def test_one_kernel_matrix_serves_all_folds_and_variants(data):
+    X, y = data
+    sizes = []
+
+    def linear(A, B):
+        sizes.append(len(A) * len(B))
+        return A @ B.T
+
+    variants = ["RC+", "IC+", "FK+"]
+    KernelQuadraticDiscriminantCV(variants, [0.1, 1.0], kernel=linear, cv=4).fit(X, y)
+    # The search takes the matrix once; the rest is the refit of the best.
+    assert sizes.count(len(X) ** 2) <= 2
+
+
 def test_sample_weight_is_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(TypeError, match="sample_weight"):

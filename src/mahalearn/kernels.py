@@ -174,7 +174,10 @@ def fit_kernel(kernel, X, y=None, *, gamma="scale", degree=3, coef0=1, kernel_pa
 def is_stateless(kernel, gamma):
     """Whether the kernel is the same whatever objects it is fitted on."""
     if isinstance(kernel, str):
-        return not (isinstance(gamma, str) and gamma == "scale") or kernel in ("linear", "cosine")
+        name = check_kernel_name(kernel)
+        if name in MEASURES:
+            return MeasureKernel(name).stateless
+        return gamma != "scale" or name in ("linear", "cosine", "additive_chi2")
     return not hasattr(kernel, "fit") or getattr(kernel, "stateless", False)
 
 

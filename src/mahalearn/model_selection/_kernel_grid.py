@@ -8,7 +8,7 @@ from sklearn.metrics import euclidean_distances
 from .._objects import take
 from .._training import TrainingKernel, with_policy
 from ..formulas.spectrum import CORRECTIONS
-from ..kernels import NamedKernel, fit_kernel, is_stateless
+from ..kernels import NamedKernel, check_kernel_name, fit_kernel, is_precomputed, is_stateless
 from ._distance_paths import KernelProblem
 
 # Paper A: eight widths of the RBF kernel, polynomials (1 + xᵀx')^p of four degrees.
@@ -28,8 +28,13 @@ def kernel_settings(kernel, gammas=None, degrees=None, kernels=None):
             raise ValueError("Pass either kernels= or gammas=/degrees=, not both.")
         if len(kernels) == 0:
             raise ValueError("kernels= is empty; it must name at least one kernel.")
+        if any(is_precomputed(k) for k in kernels):
+            raise ValueError(
+                "kernels= cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
+            )
         return [{"kernel": k} for k in kernels]
     named = isinstance(kernel, str)
+    kernel = check_kernel_name(kernel) if named else kernel
     if gammas is not None and not (named and kernel in _WITH_GAMMA):
         raise ValueError(f"gammas= is for the kernels {', '.join(_WITH_GAMMA)}; got {kernel!r}.")
     if degrees is not None and not (named and kernel in _POLYNOMIAL):
@@ -57,7 +62,8 @@ class Objects(NamedTuple):
 
 def shared_sq_distances(objects, settings, kernel):
     """‖x − x'‖² of all pairs where several RBF kernels will need them, else None."""
-    if objects.precomputed or kernel != "rbf" or len(settings) < 2 or "gamma" not in settings[0]:
+    rbf = isinstance(kernel, str) and check_kernel_name(kernel) == "rbf"
+    if objects.precomputed or not rbf or len(settings) < 2 or "gamma" not in settings[0]:
         return None
     X = objects.X - objects.X.mean(axis=0)
     return euclidean_distances(X, squared=True)

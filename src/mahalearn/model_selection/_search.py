@@ -17,7 +17,7 @@ from .._progress import progress
 from .._training import TrainingKernel
 from .._validation import check_choice, check_classes, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
-from ..kernels import takes_vectors
+from ..kernels import is_precomputed, takes_vectors
 from ._best_estimator import BestEstimatorMixin
 from ._kernel_grid import Objects, kernel_settings, problems, shared_sq_distances
 from ._scores import fit_temperature, fold_metrics
@@ -133,9 +133,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         return tags
 
     def _is_precomputed(self):
-        return (
-            self.kernels is None and isinstance(self.kernel, str) and (self.kernel == "precomputed")
-        )
+        return self.kernels is None and is_precomputed(self.kernel)
 
     def _takes_vectors(self):
         kernels = [self.kernel] if self.kernels is None else self.kernels
@@ -212,23 +210,24 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         """All candidates (dicts of parameters) and their held-out scores (m, c), fold by fold."""
         settings = kernel_settings(self.kernel, self.gammas, self.degrees, self.kernels)
         shared = shared_sq_distances(objects, settings, self.kernel)
-        tasks = [(setting, variant) for setting in settings for variant in self._variants()]
+        variants = self._variants()
         run = Parallel(n_jobs=self.n_jobs, return_as="generator")
         paths = run(
-            delayed(self._run)(objects, folds, order, setting, variant, shared)
-            for setting, variant in tasks
+            delayed(self._run)(objects, folds, order, setting, variants, shared)
+            for setting in settings
         )
         candidates, scores = [], []
-        with progress(self.verbose, len(tasks), "kernels") as advance:
-            for (setting, variant), path in zip(tasks, paths, strict=True):
-                for step, value in enumerate(self._values(variant)):
-                    candidates.append({**setting, **variant, self._axis: value})
-                    scores.append(path[step])
+        with progress(self.verbose, len(settings), "kernels") as advance:
+            for setting, by_variant in zip(settings, paths, strict=True):
+                for variant, path in zip(variants, by_variant, strict=True):
+                    for step, value in enumerate(self._values(variant)):
+                        candidates.append({**setting, **variant, self._axis: value})
+                        scores.append(path[step])
                 advance()
         return candidates, scores
 
-    def _run(self, objects, folds, order, setting, variant, shared):
-        """Held-out scores (r, m, c), fold after fold, for one kernel and variant."""
+    def _run(self, objects, folds, order, setting, variants, shared):
+        """Held-out scores (r, m, c), fold after fold, of each variant for one kernel."""
         params = {
             "kernel": self.kernel,
             "gamma": "scale",
@@ -237,16 +236,17 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
             "kernel_params": self.kernel_params,
             **setting,
         }
-        scores = [None] * len(folds)
+        scores = [[None] * len(folds) for _ in variants]
         masks = [fold.train for fold in folds]
         for problem, which in problems(objects, masks, params, self.spectrum, shared):
             if self.spectrum == "raise":
                 refuse_indefinite(problem, None if problem.complete else masks[which[0]])
             chosen = [masks[f] for f in which]
-            path = self._score_path(problem, chosen, objects.codes, variant, order)
-            for f, held_out in zip(which, path, strict=True):
-                scores[f] = held_out[:, folds[f].test[~folds[f].train]]
-        return np.concatenate(scores, axis=1)
+            for variant, by_fold in zip(variants, scores, strict=True):
+                path = self._score_path(problem, chosen, objects.codes, variant, order)
+                for f, held_out in zip(which, path, strict=True):
+                    by_fold[f] = held_out[:, folds[f].test[~folds[f].train]]
+        return [np.concatenate(by_fold, axis=1) for by_fold in scores]
 
     def _evaluate(self, candidates, scores, folds, y):
         """cv_results_ and the best candidate."""
