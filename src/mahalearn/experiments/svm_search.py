@@ -54,21 +54,31 @@ class OneVsAllSearch:
     def _scores(self, K, codes, n_classes):
         """Mean accuracy over the folds for each C."""
         found = np.empty((len(self.folds), len(self.Cs)))
+        # One machine for each class against the rest; a single one for two classes.
+        positives = range(n_classes) if n_classes > 2 else (1,)
         for f, (train, test) in enumerate(self.folds):
             K_train, K_test = K[np.ix_(train, train)], K[np.ix_(test, train)]
-            for i, C in enumerate(self.Cs):
-                predicted = _predict(K_train, codes[train], K_test, n_classes, C)
-                found[f, i] = np.mean(predicted == codes[test])
+            values = np.stack(
+                [_decision_path(K_train, codes[train] == j, K_test, self.Cs) for j in positives]
+            )
+            predicted = np.argmax(values, axis=0) if n_classes > 2 else values[0] > 0
+            found[f] = np.mean(predicted == codes[test], axis=1)
         return found.mean(axis=0)
 
 
-def _predict(K, codes, K_test, n_classes, C):
-    """Codes by one machine for each class against the rest; a single one for two classes."""
-    machine = SVC(C=C, kernel="precomputed", max_iter=MAX_ITER)
-    if n_classes == 2:
-        return machine.fit(K, codes).predict(K_test)
-    values = [machine.fit(K, codes == code).decision_function(K_test) for code in range(n_classes)]
-    return np.argmax(values, axis=0)
+def _decision_path(K, positive, K_test, Cs):
+    """Decision values of a two-class machine for each C, (len(Cs), number of test objects).
+
+    A solution that no coefficient's bound C holds is the solution for every larger C.
+    """
+    path, values, settled = np.empty((len(Cs), len(K_test))), None, False
+    for i in np.argsort(Cs):
+        if not settled:
+            machine = SVC(C=Cs[i], kernel="precomputed", max_iter=MAX_ITER).fit(K, positive)
+            values = machine.decision_function(K_test)
+            settled = machine.n_iter_[0] < MAX_ITER and np.abs(machine.dual_coef_).max() < Cs[i]
+        path[i] = values
+    return path
 
 
 def _matrix(X, kernel):
