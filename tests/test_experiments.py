@@ -18,7 +18,6 @@ from mahalearn.datasets import checkerboard_kernel
 from mahalearn.experiments import claims
 from mahalearn.experiments.describe import context, describe
 from mahalearn.experiments.methods import stratified_folds
-from mahalearn.experiments.methods import test_errors as errors_on_test
 from mahalearn.experiments.protocol import (
     Draw,
     Experiment,
@@ -30,6 +29,7 @@ from mahalearn.experiments.protocol import (
 )
 from mahalearn.experiments.registry import EXPERIMENTS, select
 from mahalearn.experiments.svm_search import OneVsAllSearch
+from mahalearn.results import error_rates
 
 IDS = ["A1", "A3", "Afigs", "B1", "B2", "C4", "C5", "C6", "C7", "Cfigs", "D1", "D2", "Dfigs"]
 
@@ -81,7 +81,7 @@ def test_kernels_and_widths_share_their_draws():
 
 def test_errors_plain_and_balanced():
     y = np.array([0] * 8 + [1] * 2)
-    assert errors_on_test(y, np.zeros(10)) == (0.2, 0.5)
+    assert error_rates(y, np.zeros(10)) == (0.2, 0.5)
 
 
 def test_folds_are_ten_and_the_same_for_all_methods():

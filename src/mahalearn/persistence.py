@@ -7,14 +7,12 @@ read without building anything.
 
 import io
 import json
-import platform
 import warnings
 import zipfile
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 
-from .results import write_bytes
+from .results import versions, write_bytes
 
 ABOUT = "mahalearn.json"
 SUFFIX = ".skops"
@@ -205,27 +203,6 @@ def model_about(path):
         raise UntrustedModelError(
             f"{str(path)!r} is not a model file of mahalearn; mahalearn train makes one."
         ) from None
-
-
-def versions():
-    """Versions of what a model depends on.
-
-    Returns
-    -------
-    versions : dict
-        Name -> version.
-    """
-    import numpy
-    import scipy
-    import sklearn
-
-    return {
-        "mahalearn": import_module(__package__).__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def _skops():

@@ -7,8 +7,10 @@ leaves half a line at most: reading skips it, and the next append starts a line 
 import json
 import math
 import os
+import platform
 import tempfile
 from dataclasses import asdict, dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -242,6 +244,53 @@ def _summary(scale, setting, found):
     mean = math.fsum(values) / n
     spread = math.fsum((v - mean) ** 2 for v in values)
     return Summary(mean, math.sqrt(spread / (n - 1)) if n > 1 else 0.0, n, found[-1][1], setting)
+
+
+def error_rates(y, predicted):
+    """The two errors of a row: the share of wrong labels, and the mean of this share over classes.
+
+    Parameters
+    ----------
+    y, predicted : array-like of shape (n,)
+        True and predicted labels.
+
+    Returns
+    -------
+    error, balanced_error : float
+        Shares.
+
+    Examples
+    --------
+    >>> from mahalearn.results import error_rates
+    >>> error_rates(["a", "a", "a", "b"], ["a", "a", "b", "a"])
+    (0.5, 0.6666666666666666)
+    """
+    import numpy as np
+
+    y = np.asarray(y)
+    wrong = y != np.asarray(predicted)
+    return float(wrong.mean()), float(np.mean([wrong[y == label].mean() for label in np.unique(y)]))
+
+
+def versions():
+    """Versions of what numbers and models depend on.
+
+    Returns
+    -------
+    versions : dict
+        Name -> version.
+    """
+    import numpy
+    import scipy
+    import sklearn
+
+    return {
+        "mahalearn": import_module(__package__).__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
 
 
 def _line(row):

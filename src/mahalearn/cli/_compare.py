@@ -13,10 +13,10 @@ from ..comparison.findings import findings, leaderboard, table_rows
 from ..comparison.methods import select_methods
 from ..comparison.refit import refit
 from ..io.problem import DataError
-from ..persistence import save_model, versions
+from ..persistence import save_model
 from ..report import html
 from ..report.comparison import document
-from ..results import write_text
+from ..results import versions, write_text
 from ._common import OUTPUTS, check_free, csv_text
 
 console = Console()

@@ -62,7 +62,10 @@ def run(experiments, out, *, quick, repetitions, jobs):
 
 
 def _command(experiments, quick, repetitions, jobs):
-    parts = ["mahalearn reproduce", *(e.id for e in experiments)]
+    from ..experiments.registry import EXPERIMENTS
+
+    names = ["all"] if len(experiments) == len(EXPERIMENTS) else [e.id for e in experiments]
+    parts = ["mahalearn reproduce", *names]
     parts += ["--quick"] * quick + [f"--repetitions {repetitions}"] * (repetitions is not None)
     return " ".join([*parts, f"--jobs {jobs}"])
 

@@ -18,9 +18,9 @@ from .._objects import take
 from ..io.problem import DataError
 from ..measures.base import Measure
 from ..measures.table import as_measure
+from ..results import error_rates
 from .methods import CLASSWISE, METHODS, WHOLE, Setting
 from .model import class_scores
-from .statistics import fold_errors
 
 FOLDS, REPEATS, INNER_FOLDS = 5, 2, 5
 # Fewer outer folds say next to nothing of a method's error.
@@ -170,7 +170,7 @@ def run_cell(data, setting, name, fold, split):
         scores, logs = class_scores(model, X_test)
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
-    errors = fold_errors(y[test], predicted)
+    errors = error_rates(y[test], predicted)
     params = plain_params(getattr(model[-1], "best_params_", {}))
     seconds = (fitted - start, done - fitted)
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)

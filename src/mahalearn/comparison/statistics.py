@@ -39,9 +39,3 @@ def corrected_interval(values, test_share, level=LEVEL):
         return mean, mean, mean
     half = t.ppf((1 + level) / 2, J - 1) * np.sqrt(values.var(ddof=1) * (1 / J + test_share))
     return mean, float(mean - half), float(mean + half)
-
-
-def fold_errors(y, predicted):
-    """Share of wrong labels, and its mean over the classes."""
-    wrong = np.asarray(predicted) != np.asarray(y)
-    return float(wrong.mean()), float(np.mean([wrong[y == c].mean() for c in np.unique(y)]))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..results import error_rates
 from .protocol import Outcome
 
 N_FOLDS = 10
@@ -51,7 +52,7 @@ class Searched:
     def run(self, problem, seed, earlier):
         """Choose, fit, and count the errors on the test data."""
         model, chosen = self.fit(problem, seed)
-        return Outcome(*test_errors(problem.y_test, model.predict(problem.X_test)), params=chosen)
+        return Outcome(*error_rates(problem.y_test, model.predict(problem.X_test)), params=chosen)
 
 
 def _described(params):
@@ -106,12 +107,6 @@ def stratified_folds(y, seed):
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
         return list(splitter.split(np.zeros(len(y)), y))
-
-
-def test_errors(y, predicted):
-    """Share of wrong labels, and its mean over the classes."""
-    wrong = np.asarray(predicted) != np.asarray(y)
-    return float(wrong.mean()), float(np.mean([wrong[y == label].mean() for label in np.unique(y)]))
 
 
 def log_grid(low, high, n):

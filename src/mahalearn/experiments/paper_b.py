@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from .methods import test_errors
+from ..results import error_rates
 from .protocol import Experiment, Measurement, Outcome, Problem, Published
 from .publications import errors, table
 
@@ -128,7 +128,7 @@ def machine(choice, covariance=None, delta=None):
             chosen["delta"] = chosen["delta"] if delta is None else delta
             model = MahalanobisSVC(covariance=covariance, **chosen)
         predicted = model.fit(problem.X, problem.y).predict(problem.X_test)
-        return Outcome(*test_errors(problem.y_test, predicted), params=chosen)
+        return Outcome(*error_rates(problem.y_test, predicted), params=chosen)
 
     return run
 

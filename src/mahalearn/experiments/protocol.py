@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib import import_module
 from typing import NamedTuple
 
 from .. import results
@@ -183,23 +182,9 @@ def run_cell(experiment, cell, earlier):
         seed=seed,
         setting=cell.setting,
         status=getattr(data, "status", "generated"),
-        versions=versions(),
+        versions=results.versions(),
         seconds=round(time.process_time() - start, 3),
     )
-
-
-def versions():
-    """Versions of what the numbers depend on."""
-    import numpy
-    import scipy
-    import sklearn
-
-    return {
-        "mahalearn": import_module(__package__.partition(".")[0]).__version__,
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
 
 
 def run(experiments, path, *, quick=False, repetitions=None, jobs=1, report=None):
