@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_blobs, make_circles
+from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -389,6 +389,21 @@ def test_many_classes(small_grids):
 
 
 # --- wrong use ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr", "neg_brier_score"])
+def test_scores_of_probabilities_compare_every_family(scoring):
+    X, y = load_wine(return_X_y=True)
+    X, y = X[::2], y[::2]
+    if scoring == "neg_brier_score":
+        X, y = X[y < 2], y[y < 2]
+    model = MahalanobisClassifierCV(scoring=scoring, cv=3, random_state=0).fit(X, y)
+    table = {row["family"]: row for row in model.leaderboard_}
+    assert len(table) == len(FAMILIES) and not any(row["note"] for row in table.values())
+    assert all(np.isfinite(row["mean_score"]) for row in table.values())
+    # A calibrated classifier of these easy classes is far better than one that knows nothing.
+    floor = {"neg_log_loss": -0.3, "roc_auc_ovr": 0.95, "neg_brier_score": -0.1}[scoring]
+    assert all(row["mean_score"] > floor for row in table.values()), table
 
 
 @pytest.mark.parametrize(

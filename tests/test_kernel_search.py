@@ -259,9 +259,7 @@ def test_block_updates_equal_the_naive_loop(seed):
 def test_results_are_those_of_grid_search(data):
     X, y = data
     gammas, regs = [0.05, 0.2, 1.0], [0.01, 0.1, 1.0]
-    for scoring in ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc_ovr"):
-        if scoring == "roc_auc_ovr":
-            continue  # needs probabilities, which the plain estimator has not
+    for scoring in ("accuracy", "balanced_accuracy", "f1_macro"):
         search = KernelQuadraticDiscriminantCV(
             regs=regs, gammas=gammas, reg_on="covariance", cv=SPLITS, scoring=scoring
         ).fit(X, y)
@@ -284,6 +282,40 @@ def test_results_are_those_of_grid_search(data):
             "std_score_time",
         }
         assert ours["rank_test_score"][search.best_index_] == 1
+
+
+def test_probabilities_are_calibrated_before_they_are_scored(data):
+    X, y = data
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=3).split(X, y))
+    search = KernelQuadraticDiscriminantCV(
+        regs=[0.1], gammas=[0.2], reg_on="covariance", cv=splits, scoring="neg_log_loss"
+    ).fit(X, y)
+    classes = np.unique(y)
+    plain = KernelQuadraticDiscriminant(reg=0.1, gamma=0.2, reg_on="covariance")
+    scores = [plain.fit(X[a], y[a]).decision_function(X[b]) for a, b in splits]
+    scores = [s if s.ndim == 2 else np.column_stack([0 * s, s]) for s in scores]
+    truth = [np.searchsorted(classes, y[b]) for _, b in splits]
+
+    def log_loss(t):
+        terms = [
+            [np.log(np.exp(row / t).sum()) - row[label] / t for row, label in zip(table, labels)]
+            for table, labels in zip(scores, truth)
+        ]
+        return [np.mean(fold) for fold in terms]
+
+    ours = [-search.cv_results_[f"split{f}_test_score"][0] for f in range(4)]
+    assert_allclose(ours, log_loss(search.temperature_), rtol=1e-6)
+    # No other temperature makes the pooled scores likelier.
+    sizes = [len(labels) for labels in truth]
+    pooled = [np.average(log_loss(search.temperature_ * f), weights=sizes) for f in (1, 0.9, 1.1)]
+    assert pooled[0] == min(pooled)
+
+
+def test_a_score_that_is_undefined_on_a_fold_is_refused(data):
+    X, y = data
+    undefined = lambda model, X, y: np.nan  # noqa: E731
+    with pytest.raises(ValueError, match="defined on every fold"):
+        KernelQuadraticDiscriminantCV(gammas=[0.2], cv=3, scoring=undefined).fit(X, y)
 
 
 def test_ties_go_to_more_regularisation_and_the_wider_kernel():

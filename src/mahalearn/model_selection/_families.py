@@ -1,16 +1,18 @@
 """The families that the chooser compares, and the searches of each."""
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from .._objects import take
 from ..classifiers.gaussian import GaussianClassifier
 from ._score_paths import head_scores
-from ._scores import fit_temperature
+from ._scores import fit_temperature, fold_metrics, refuse_nan, score_table
 from .distance_search import DissimilaritySpaceDiscriminantCV, KernelQuadraticDiscriminantCV
 from .kernel_search import (
     PCA_REGS,
@@ -165,9 +167,10 @@ def _gaussian(given):
         scoring=given.scoring,
         n_jobs=given.n_jobs,
     )
-    best = int(np.argmax(nearly_best(search.cv_results_["mean_test_score"])))
-    params = search.cv_results_["params"][best]
-    return _with_temperature(GaussianClassifier(**params), params, search.cv_results_, best, given)
+    mean_scores = search.cv_results_["mean_test_score"]
+    refuse_nan(mean_scores, given.scoring)
+    params = search.cv_results_["params"][int(np.argmax(nearly_best(mean_scores)))]
+    return _with_temperature(GaussianClassifier(**params), params, given)
 
 
 def _mahalanobis_svm(given, fine):
@@ -184,30 +187,38 @@ def _svm_search(Cs, given):
         "grid",
         covariance_from="all",
         cv=given.splits,
-        scoring=given.scoring,
+        scoring=None if given.scoring is None else partial(_score_machine, scoring=given.scoring),
         n_jobs=given.n_jobs,
     ).fit(given.X, given.y)
-    return _with_temperature(
-        clone(search.best_estimator_),
-        search.best_params_,
-        search.cv_results_,
-        search.best_index_,
-        given,
-    )
+    return _with_temperature(clone(search.best_estimator_), search.best_params_, given)
 
 
-def _with_temperature(estimator, params, results, best, given):
+def _score_machine(machine, X, y, *, scoring):
+    """A scorer's value; a machine has no probabilities of its own, its margins stand for them."""
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    try:
+        return scorer(machine, X, y)
+    except AttributeError:
+        return score_table(scorer, machine.classes_, head_scores(machine, X), y)
+
+
+def _with_temperature(estimator, params, given):
     """These searches keep no held-out scores: the best one is fitted again in each fold."""
     classes = np.unique(given.y)
-    scores, truth = [], []
+    scores = []
     for train, test in given.splits:
         model = clone(estimator).fit(given.X[train], given.y[train])
         table = np.full((len(test), len(classes)), -np.inf)
         table[:, np.isin(classes, model.classes_)] = head_scores(model, given.X[test])
         scores.append(table)
-        truth.append(np.searchsorted(classes, given.y[test]))
-    temperature = fit_temperature(np.vstack(scores), np.concatenate(truth))
-    return Found(estimator, params, fold_scores(results, best), temperature)
+    starts = np.cumsum([0] + [len(table) for table in scores])
+    scores, truth = np.vstack(scores), np.concatenate([given.y[test] for _, test in given.splits])
+    return Found(
+        estimator,
+        params,
+        fold_metrics(scores, truth, starts, classes, given.scoring),
+        fit_temperature(scores, np.searchsorted(classes, truth)),
+    )
 
 
 def fold_scores(results, index):

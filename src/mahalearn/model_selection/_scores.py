@@ -1,38 +1,47 @@
 """Scores of folds: metrics, scikit-learn's scorers, calibration."""
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
 
 def fold_metrics(scores, truth, starts, classes, scoring=None):
-    """The metric of each fold: scores (m, c) and labels of all folds, fold f from starts[f] on."""
+    """The metric of each fold: scores (m, c) and labels of all folds, fold f from starts[f] on.
+
+    Where a scorer asks for probabilities, they are calibrated as those of the fitted search are: by
+    one temperature, from the held-out scores of all folds.
+    """
     predicted = classes[scores.argmax(axis=1)]
     if scoring in (None, "accuracy"):
         return np.add.reduceat((predicted == truth).astype(float), starts[:-1]) / np.diff(starts)
     folds = [slice(a, b) for a, b in pairwise(starts)]
     if scoring == "balanced_accuracy":
         return np.array([_balanced(truth[fold], predicted[fold]) for fold in folds])
-    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    rows = [np.arange(fold.stop - fold.start)[:, None] for fold in folds]
+    temperature = cache(lambda: fit_temperature(scores, np.searchsorted(classes, truth)))
     return np.array(
-        [
-            scorer(FoldScores(classes, scores[fold]), index, truth[fold])
-            for fold, index in zip(folds, rows, strict=True)
-        ]
+        [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
     )
+
+
+def score_table(scoring, classes, scores, truth, temperature=lambda: 1.0):
+    """A scorer's value for a table of scores (m, c); temperature() is asked for probabilities."""
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    fold = FoldScores(classes, scores, temperature)
+    return scorer(fold, np.arange(len(scores))[:, None], truth)
 
 
 class FoldScores(ClassifierMixin, BaseEstimator):
     """Scores of one fold in the clothes of an estimator, for scorers; X are row numbers."""
 
-    def __init__(self, classes_, scores):
+    def __init__(self, classes_, scores, temperature):
         self.classes_ = classes_
         self.scores = scores
+        self.temperature = temperature
 
     def decision_function(self, X):
         """Scores, in scikit-learn's shape."""
@@ -42,6 +51,19 @@ class FoldScores(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         """The class of the largest score."""
         return self.classes_[self.scores[np.asarray(X)[:, 0]].argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Calibrated probabilities."""
+        return softmax(self.scores[np.asarray(X)[:, 0]] / self.temperature(), axis=1)
+
+
+def refuse_nan(mean_scores, scoring):
+    """A score that is undefined on a fold cannot choose."""
+    if np.isnan(mean_scores).any():
+        raise ValueError(
+            f"scoring={scoring!r} gave NaN for some candidates; choose a score that is defined on "
+            "every fold."
+        )
 
 
 def _balanced(truth, predicted):

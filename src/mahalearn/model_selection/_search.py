@@ -20,7 +20,7 @@ from ..formulas.spectrum import SPECTRA
 from ..kernels import is_precomputed, takes_vectors
 from ._best_estimator import BestEstimatorMixin
 from ._kernel_grid import Objects, kernel_settings, problems, shared_sq_distances
-from ._scores import fit_temperature, fold_metrics
+from ._scores import fit_temperature, fold_metrics, refuse_nan
 
 # Mean scores that differ by less are equal: the tie rule decides.
 TIE = 1e-10
@@ -45,8 +45,8 @@ SEARCH_PARAMETERS = """gammas : sequence of float, default=None
     cv : int, splitter or iterable, default=10
         Cross-validation, as in scikit-learn; ``LeaveOneOut()`` has a closed form for RC+.
     scoring : str or callable, default=None
-        What to maximise: accuracy if None; "balanced_accuracy" or any scikit-learn scorer that
-        needs predictions or decision values.
+        What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
+        Probabilities are calibrated before they are scored, as those of the search are.
     n_jobs : int, default=None
         Number of processes over the kernels.
     verbose : int, default=0
@@ -259,6 +259,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
             ]
         )
         mean = table.mean(axis=1)
+        refuse_nan(mean, self.scoring)
         names = list(dict.fromkeys(name for c in candidates for name in c))
         results = {}
         for name in names:

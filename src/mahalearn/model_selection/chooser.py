@@ -64,8 +64,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     spectrum : str, default="krein"
         What to do about negative eigenvalues, as in the plain estimators.
     scoring : str or callable, default=None
-        What to maximise: accuracy if None; "balanced_accuracy" or any scikit-learn scorer that
-        needs predictions or decision values.
+        What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
+        Probabilities are calibrated before they are scored.
     cv : int, splitter or iterable, default=5
         Number of stratified folds, reduced to the size of the smallest class where that is less,
         and done twice up to 300 objects; or splits as in scikit-learn.

@@ -10,6 +10,7 @@ from .._base import ScoreClassifierMixin
 from .._validation import check_choice, check_classes, check_positive
 from ..classifiers.svm import MahalanobisSVC
 from ..formulas.offsets import TIE_RTOL
+from ._scores import refuse_nan
 
 # The values that paper B tries (section 4).
 PAPER_CS = (1, 10, 50, 100, 500, 1000, 2000, 3000, 5000, 8000, 10000, 50000, 100000)
@@ -219,11 +220,7 @@ class MahalanobisSVCCV(ScoreClassifierMixin, BaseEstimator):
         )
         self.scorer_ = search.scorer_
         results = search.cv_results_
-        if np.isnan(results["mean_test_score"]).any():
-            raise ValueError(
-                f"scoring={self.scoring!r} gave NaN for some candidates; choose a score that is "
-                "defined on every fold."
-            )
+        refuse_nan(results["mean_test_score"], self.scoring)
         return {**results, "stage": np.full(len(results["params"]), number)}
 
     def _scores(self, X):
