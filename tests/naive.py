@@ -492,3 +492,20 @@ def half_standard_error_choice(table, test_ratio):
         if mean <= (variance * (1 / len(lags) + test_ratio)) ** 0.5 / 2:
             return i
     raise AssertionError
+
+
+def tempered_loss(scores, codes, temperature, smoothed=True):
+    """Mean cross-entropy of softmax(scores/T); smoothed: as if every class were seen once more.
+
+    The true class then counts (n + 1)/(n + c), each other one 1/(n + c), n being all objects.
+    """
+    n, c = len(scores), len(scores[0])
+    total = 0.0
+    for row, code in zip(scores, codes, strict=True):
+        norm = np.log(sum(np.exp(value / temperature) for value in row))
+        for j, value in enumerate(row):
+            target = float(j == code)
+            if smoothed:
+                target = (n * target + 1) / (n + c)
+            total += target * (norm - value / temperature)
+    return total / n

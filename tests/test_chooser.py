@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
-from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,6 +23,7 @@ from mahalearn import (
 from mahalearn.model_selection import _choice, _families
 from mahalearn.model_selection._choice import choose, make_splits
 from mahalearn.model_selection._families import FAMILIES, Found, OutOfTime
+from mahalearn.model_selection._scores import fit_temperature
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 CHEAP = ("gaussian", "kernel_fisher")
@@ -160,16 +160,11 @@ def test_probabilities_are_calibrated_on_held_out_scores(data):
     for train, test in SPLITS.split(Z, y):
         fold = clone(model.best_estimator_[-1]).fit(Z[train], y[train])
         scores.append(fold.decision_function(Z[test]))
-        truth.append(y[test])
+        truth.append(np.searchsorted(model.classes_, y[test]))
     scores, truth = np.vstack(scores), np.concatenate(truth)
-
-    def loss(temperature):
-        p = np.exp(scores / temperature - (scores / temperature).max(axis=1, keepdims=True))
-        return log_loss(truth, p / p.sum(axis=1, keepdims=True), labels=model.classes_)
-
-    best = loss(model.temperature_)
-    assert best <= loss(model.temperature_ * 1.05)
-    assert best <= loss(model.temperature_ / 1.05)
+    best = naive.tempered_loss(scores, truth, model.temperature_)
+    assert best <= naive.tempered_loss(scores, truth, model.temperature_ * 1.05)
+    assert best <= naive.tempered_loss(scores, truth, model.temperature_ / 1.05)
     proba = model.predict_proba(X)
     assert_allclose(proba.sum(axis=1), 1)
     assert (model.classes_[proba.argmax(axis=1)] == model.predict(X)).all()
@@ -446,3 +441,10 @@ def test_balanced_accuracy_and_pipelines(data):
         MahalanobisClassifierCV(CHEAP, scoring="balanced_accuracy", cv=3, random_state=0),
     )
     assert cross_val_score(model, X, y, cv=3).mean() > 0.9
+
+
+def test_objects_without_an_error_do_not_make_the_next_one_certain():
+    scores = np.array([[5.0, 0.0], [4.0, 0.0], [0.0, 5.0], [0.0, 3.0]])
+    temperature = fit_temperature(scores, np.array([0, 0, 1, 1]))
+    farthest = 1 / (1 + np.exp(-5.0 / temperature))
+    assert 0.75 < farthest < 0.95  # Platt's target is 5/6

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
     GridSearchCV,
@@ -295,20 +296,13 @@ def test_probabilities_are_calibrated_before_they_are_scored(data):
     scores = [plain.fit(X[a], y[a]).decision_function(X[b]) for a, b in splits]
     scores = [s if s.ndim == 2 else np.column_stack([0 * s, s]) for s in scores]
     truth = [np.searchsorted(classes, y[b]) for _, b in splits]
-
-    def log_loss(t):
-        terms = [
-            [np.log(np.exp(row / t).sum()) - row[label] / t for row, label in zip(table, labels)]
-            for table, labels in zip(scores, truth)
-        ]
-        return [np.mean(fold) for fold in terms]
-
-    ours = [-search.cv_results_[f"split{f}_test_score"][0] for f in range(4)]
-    assert_allclose(ours, log_loss(search.temperature_), rtol=1e-6)
-    # No other temperature makes the pooled scores likelier.
-    sizes = [len(labels) for labels in truth]
-    pooled = [np.average(log_loss(search.temperature_ * f), weights=sizes) for f in (1, 0.9, 1.1)]
-    assert pooled[0] == min(pooled)
+    T = search.temperature_
+    for f, (table, labels) in enumerate(zip(scores, truth)):
+        ours = -search.cv_results_[f"split{f}_test_score"][0]
+        assert ours == pytest.approx(naive.tempered_loss(table, labels, T, smoothed=False))
+    pooled = np.vstack(scores), np.concatenate(truth)
+    assert naive.tempered_loss(*pooled, T) <= naive.tempered_loss(*pooled, T * 0.99)
+    assert naive.tempered_loss(*pooled, T) <= naive.tempered_loss(*pooled, T * 1.01)
 
 
 def test_a_score_that_is_undefined_on_a_fold_is_refused(data):
@@ -470,3 +464,118 @@ def test_sample_weight_is_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(TypeError, match="sample_weight"):
         KernelFisherDiscriminantCV().fit(X, y, sample_weight=np.ones(len(y)))
+
+
+# --- what rounding must not do --------------------------------------------------------------------
+
+
+def _search_and_grid(X, y, cv, regs, gamma=1.0, **kernel):
+    """Mean scores of all candidates by the search and by refitting."""
+    names = {"degrees": "degree"}
+    search = KernelQuadraticDiscriminantCV(regs=regs, gammas=[gamma], cv=cv, **kernel).fit(X, y)
+    plain = {names.get(k, k): v[0] if isinstance(v, list) else v for k, v in kernel.items()}
+    plain = KernelQuadraticDiscriminant(reg_on="kernel", gamma=gamma, **plain)
+    grid = GridSearchCV(plain, {"reg": regs}, cv=cv).fit(X, y)
+    return search.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"]
+
+
+@pytest.mark.parametrize("cv", [StratifiedKFold(5), LeaveOneOut()])
+def test_labels_do_not_leak_through_rounding(cv):
+    # Equal objects have equal distances; those of the closed forms differ in the last digits by
+    # whether an object is of the class, which an offset must not see.
+    rng = np.random.RandomState(0)
+    for X in (np.ones((40, 2)), rng.randint(0, 2, (40, 1)).astype(float)):
+        y = rng.randint(0, 2, 40)
+        ours, theirs = _search_and_grid(X, y, cv, [1e-5, 1e-3, 0.1, 2.0])
+        assert_allclose(ours, theirs)
+        assert ours.max() < 0.8
+
+
+def test_small_regularisation_on_a_large_kernel(data):
+    # α far below the rank tolerance of the kernel, far above its rounding.
+    X, y = load_wine(return_X_y=True)
+    ours, theirs = _search_and_grid(
+        X, y, StratifiedKFold(4), [0.1, 2.0], kernel="poly", degrees=[2]
+    )
+    assert_allclose(ours, theirs)
+    assert ours.min() > 0.9
+
+
+def test_leave_one_out_of_a_single_object_and_of_a_lost_alpha(data):
+    X, y = data
+    rows = np.r_[np.flatnonzero(y == np.unique(y)[0]), np.flatnonzero(y == np.unique(y)[1])[:1]]
+    rows = np.r_[rows, np.flatnonzero(y == np.unique(y)[-1])]
+    for offset in (None, "error"):
+        ours = KernelQuadraticDiscriminantCV(
+            regs=[0.1], gammas=[0.2], offset=offset, cv=LeaveOneOut()
+        ).fit(X[rows], y[rows])
+        grid = GridSearchCV(
+            KernelQuadraticDiscriminant(reg_on="kernel", gamma=0.2, offset=offset),
+            {"reg": [0.1]},
+            cv=LeaveOneOut(),
+        ).fit(X[rows], y[rows])
+        assert ours.best_score_ == pytest.approx(grid.best_score_)
+    lost = KernelQuadraticDiscriminantCV(kernel="linear", regs=[1e-5], cv=LeaveOneOut())
+    assert 0 <= lost.fit(X * 1e5, y).best_score_ <= 1
+
+
+def test_names_in_any_case_mean_the_same():
+    rng = np.random.RandomState(0)
+    A = rng.randn(30, 30)
+    K, y = A + A.T, rng.randint(0, 2, 30)
+    scores = [
+        KernelQuadraticDiscriminantCV(kernel="precomputed", spectrum=name, cv=3)
+        .fit(K, y)
+        .cv_results_["mean_test_score"]
+        for name in ("clip", "Clip", "krein")
+    ]
+    assert_allclose(scores[0], scores[1])
+    assert not np.allclose(scores[0], scores[2])
+
+
+def test_a_kernel_that_learns_from_labels_sees_those_of_the_fold(data):
+    X, y = data
+
+    class Separating:
+        """A linear kernel of features weighted by how far apart the class means are."""
+
+        def fit(self, X, y):
+            means = [X[y == label].mean(axis=0) for label in np.unique(y)]
+            self.weights = np.ptp(means, axis=0) ** 4
+            return self
+
+        def __call__(self, X, Y=None):
+            return (X * self.weights) @ (X if Y is None else Y).T
+
+    X = X + 3 * np.random.RandomState(0).randn(*X.shape)
+    search = KernelQuadraticDiscriminantCV(kernel=Separating(), regs=[0.1, 1.0], cv=SPLITS)
+    search.fit(X, y)
+    grid = GridSearchCV(
+        KernelQuadraticDiscriminant(kernel=Separating(), reg_on="kernel"),
+        {"reg": [0.1, 1.0]},
+        cv=SPLITS,
+    ).fit(X, y)
+    assert_allclose(
+        np.sort(search.cv_results_["mean_test_score"]),
+        np.sort(grid.cv_results_["mean_test_score"]),
+    )
+
+
+def test_the_searches_refuse_what_the_plain_estimators_refuse(data):
+    X, y = data
+    with pytest.raises(ValueError, match="n_neighbors=40, but a fold has"):
+        KernelKNeighborsClassifierCV([1, 40], cv=2).fit(X[:30], y[:30])
+    with pytest.raises(ValueError, match="weights must be"):
+        KernelKNeighborsClassifierCV([1], weights="nonsense").fit(X, y)
+    with pytest.raises(ValueError, match="priors belong to"):
+        KernelQuadraticDiscriminantCV(priors=[0.5, 0.5]).fit(X, y)
+
+
+def test_score_is_what_was_maximised(data):
+    X, y = data
+    search = KernelQuadraticDiscriminantCV(
+        gammas=[0.2], regs=[0.1], cv=3, scoring="balanced_accuracy"
+    ).fit(X, y)
+    rows = np.r_[0 : len(y) : 3, 1:20]
+    expected = balanced_accuracy_score(y[rows], search.predict(X[rows]))
+    assert search.score(X[rows], y[rows]) == pytest.approx(expected)

@@ -13,6 +13,7 @@ from ..formulas.kernel_mahalanobis import (
     MeanModel,
     class_model,
     rc_minus_leave_one_out,
+    rc_rounding,
 )
 from ..formulas.kriging import rc_plus_leave_one_out
 from ..formulas.linalg import is_psd
@@ -64,6 +65,15 @@ class DistanceModel(NamedTuple):
         d2 = np.empty_like(sorted_d2)
         d2[training.order] = sorted_d2
         return check_finite_distances(d2)
+
+    def rounding(self, variant):
+        """What rounding may leave in the distances, where that is more than their size tells."""
+        if not variant.startswith("RC"):
+            return 0.0
+        kxx = self.training.training_self_similarities()
+        sizes = self.training.counts
+        models = zip(self.models, sizes, strict=True)
+        return max(rc_rounding(kxx, model.means, n, model.alpha) for model, n in models)
 
     def _training_blocks(self):
         """Training objects against the other classes: (rows, class, kernel block to consume).

@@ -101,11 +101,7 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
             The fitted classifier.
         """
         self._n_neighbors = check_count(self.n_neighbors, "n_neighbors")
-        if not callable(self.weights) and self.weights not in ("uniform", "distance"):
-            raise ValueError(
-                "weights must be 'uniform', 'distance' or a function of the distances; "
-                f"got {self.weights!r}."
-            )
+        check_neighbor_weights(self.weights)
         training, codes = self._fit_training(X, y)
         if self._n_neighbors > len(training):
             raise ValueError(
@@ -192,6 +188,15 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
             weights = weigh_neighbors(self.weights, d2)
         votes = formulas.votes(self._codes[index], len(self.classes_), weights)
         return votes / votes.sum(axis=1, keepdims=True)
+
+
+def check_neighbor_weights(weights):
+    """Refuse what is neither a known name nor a function."""
+    if not callable(weights) and weights not in ("uniform", "distance"):
+        raise ValueError(
+            "weights must be 'uniform', 'distance' or a function of the distances; "
+            f"got {weights!r}."
+        )
 
 
 def weigh_neighbors(weights, d2):

@@ -21,6 +21,18 @@ def _has_probabilities(estimator):
     )
 
 
+def check_offset(offset, class_weight, priors):
+    """The offset's name, if what goes with it belongs to it."""
+    offset = check_choice(offset, "offset", OFFSETS)
+    if priors is not None and offset != "map":
+        raise ValueError("priors belong to offset='map'; use class_weight with offset='error'.")
+    if class_weight is not None and offset not in ("error", "loo"):
+        raise ValueError(
+            "class_weight belongs to offset='error' and 'loo'; use priors with offset='map'."
+        )
+    return offset
+
+
 class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimator):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.
 
@@ -151,13 +163,7 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
             The fitted classifier.
         """
         refuse_fit_params(self, refused)
-        offset = check_choice(self.offset, "offset", OFFSETS)
-        if self.priors is not None and offset != "map":
-            raise ValueError("priors belong to offset='map'; use class_weight with offset='error'.")
-        if self.class_weight is not None and offset != "error":
-            raise ValueError(
-                "class_weight belongs to offset='error'; use priors with offset='map'."
-            )
+        offset = check_offset(self.offset, self.class_weight, self.priors)
         codes = self._fit_distances(X, y, spectral=offset == "map")
         n_classes = len(self.classes_)
         if offset is None:
@@ -170,7 +176,8 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
             )
             check_error_weights(weights, self.class_weight)
             scores = -self._training_sq_distances(leave_one_out=offset == "loo") / 2
-            self.offsets_ = error_offsets(scores, codes, weights)
+            rounding = self._distances.rounding(self._variant)
+            self.offsets_ = error_offsets(scores, codes, weights, rounding)
         return self
 
     def _priors(self, codes):

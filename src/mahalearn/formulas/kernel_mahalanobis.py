@@ -16,8 +16,10 @@ With P = k̃ᵀU each of them is  s·k̃_xx + Σ_i w_i P_i²,  so that one decom
 of regularisation values as the matrix product P²W.
 
 Rounding. RC subtracts nearly equal numbers when σ² is small: the absolute error of d² is of the
-order eps·k̃_xx/σ². Distances may be negative for RC+ with an indefinite kernel and for RC- with any:
-that is the method, and nothing here clips them.
+order eps·k̃_xx/σ² (`rc_rounding`). Where no eigenvalue is negative, RC+ keeps those within the rank
+tolerance: P² ≤ λk̃_xx, so that P²/(λ + α) is harmless for every α, but P²/α is not. Distances may be
+negative for RC+ with an indefinite kernel and for RC- with any: that is the method, and nothing
+here clips them.
 """
 
 from typing import NamedTuple
@@ -33,11 +35,11 @@ from .gram import (
     fundamental_symmetry,
 )
 from .linalg import (
-    RANK_RTOL,
     cholesky,
     eigh,
     inverse_diagonal,
     is_psd,
+    rounding_tolerance,
     row_sq_norms,
     solve_lower,
 )
@@ -174,18 +176,23 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
     if variant.startswith("RC") and not spectral and (definite or not krein or is_psd(Kc)):
         if variant == "RC-":
             return MeanModel(alpha, means)
-        # α must exceed the rank tolerance, or the factor would be that of rounding errors; for a
-        # definite K̃ the trace bounds the largest eigenvalue.
+        # Else the factor would be that of rounding errors.
         diagonal = np.diagonal(Kc).copy()
-        if alpha > RANK_RTOL * diagonal.sum():
+        if alpha > rounding_tolerance(diagonal.sum(), n):
             Kc.flat[:: n + 1] += alpha
             L = cholesky(Kc, overwrite=True)
             if L is not None:
                 return CholeskyModel(alpha, means, L)
             Kc.flat[:: n + 1] = diagonal  # the lower triangle is as it was, and eigh reads no more
-    values, U = eigh(Kc, overwrite=True)
+    values, U = eigh(Kc, overwrite=True, keep_small=variant == "RC+")
     signs = fundamental_symmetry(values) if krein else np.ones(n)
     return SpectralModel(variant, alpha, means, values, signs, U)
+
+
+def rc_rounding(kxx, means, n, alpha):
+    """What rounding may leave in RC distances of objects with self-similarities kxx, as alpha."""
+    size = np.abs(kxx).max() + 2 * np.abs(means.column_means).max() + abs(means.grand_mean)
+    return 16 * np.finfo(float).eps * (1 + size * n / np.asarray(alpha, float))
 
 
 def rc_minus_leave_one_out(K, alpha):

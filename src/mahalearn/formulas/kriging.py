@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from .gram import centering
-from .linalg import cholesky, inverse_diagonal
+from .linalg import cholesky, inverse_diagonal, rounding_tolerance
 
 
 class KrigingClass(NamedTuple):
@@ -62,7 +62,7 @@ class KrigingClass(NamedTuple):
 
 
 def kriging_class(k, kxx, own, alpha):
-    """The class whose objects stand at `own` among all N; None if A is not definite.
+    """The class whose objects stand at `own` among all N; None if α is lost in K's rounding.
 
     k (N, n) are the kernel values of all objects against the class, kxx (N,) their
     self-similarities; centred by the class (`centre_on_class`) they allow any kernel whose centred
@@ -70,6 +70,8 @@ def kriging_class(k, kxx, own, alpha):
     """
     N, n = k.shape
     A = k[own].copy()
+    if alpha <= rounding_tolerance(np.trace(A), n):
+        return None
     A.flat[:: n + 1] += alpha
     L = cholesky(A, overwrite=True)
     if L is None:

@@ -26,6 +26,11 @@ def rank_tolerance(largest, n):
     return max(RANK_RTOL, n * _EPS) * largest
 
 
+def rounding_tolerance(trace, n):
+    """What rounding leaves in the eigenvalues of a definite n×n matrix of this trace."""
+    return n * _EPS * trace
+
+
 def zero_negligible(values):
     """Set eigenvalues within the rank tolerance to exactly 0, in place; returns them."""
     if len(values):
@@ -33,8 +38,11 @@ def zero_negligible(values):
     return values
 
 
-def eigh(A, *, vectors=True, overwrite=False):
+def eigh(A, *, vectors=True, overwrite=False, keep_small=False):
     """Spectrum of the symmetric matrix A, negligible eigenvalues set to 0.
+
+    keep_small: where no eigenvalue is negative beyond the rank tolerance, the small positive ones
+    stay as they are.
 
     Only the lower triangle of A is read (LAPACK gets the transpose: Fortran order, no copy).
     """
@@ -43,7 +51,9 @@ def eigh(A, *, vectors=True, overwrite=False):
         values = linalg.eigh(A.T, eigvals_only=True, **options)
         return Spectrum(zero_negligible(values), None)
     values, U = linalg.eigh(A.T, **options)
-    return Spectrum(zero_negligible(values), U)
+    small = np.maximum(values, 0) if keep_small else None
+    values = zero_negligible(values)
+    return Spectrum(small if keep_small and (values >= 0).all() else values, U)
 
 
 def spectral_norm_lower_bound(A, n_iter=8):

@@ -8,12 +8,13 @@ TIE_RTOL = 1e-10
 _COUNT_RTOL = 1e-9
 
 
-def error_offsets(scores, codes, class_weights=None):
+def error_offsets(scores, codes, class_weights=None, rounding=0.0):
     """Offsets that minimise the pairwise training errors.
 
     scores (n, c) without offsets, or (b, n, c) for b score tables of the same objects; codes (n,)
     the class index of each object; class_weights (c,) the weight of an error on an object of each
-    class. Returns (c,) or (b, c).
+    class; rounding, a number or (b,): what rounding may leave in the scores, where that is more
+    than their size tells. Returns (c,) or (b, c).
 
     For each pair (i, j) the difference Δ_ij = b_i − b_j makes the fewest errors on the objects of
     the two classes; the offsets are the least-squares solution over all pairs.
@@ -28,19 +29,21 @@ def error_offsets(scores, codes, class_weights=None):
             rows = np.concatenate([members[i], members[j]])
             above = np.arange(len(rows)) < len(members[i])
             pair = tables[:, rows, i], tables[:, rows, j]
-            set_difference(delta, i, j, pair_difference(*pair, above, weights[i], weights[j]))
+            pair = pair_difference(*pair, above, weights[i], weights[j], rounding)
+            set_difference(delta, i, j, pair)
     return offsets_from_differences(delta).reshape(scores.shape[:-2] + (n_classes,))
 
 
-def pair_difference(first, second, is_first, weight_first, weight_second):
+def pair_difference(first, second, is_first, weight_first, weight_second, rounding=0.0):
     """Δ = b_first − b_second with the fewest errors: its (lowest, central, highest) value, (3, b).
 
     first, second (b, n) are scores of the objects of two classes, is_first (n,) says which are of
-    the first one. Between the lowest and the highest value the errors are the same.
+    the first one; rounding as in error_offsets. Between the lowest and the highest value the errors
+    are the same.
     """
     values = first - second
     largest = np.maximum(np.abs(first).max(axis=-1), np.abs(second).max(axis=-1))
-    tie = np.broadcast_to(TIE_RTOL * largest, len(values))
+    tie = np.maximum(TIE_RTOL * largest, rounding)
     return -best_cuts(values, is_first, weight_first, weight_second, tie)[::-1]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 
@@ -70,6 +71,28 @@ class BestEstimatorMixin(ClassifierMixin):
             Log-probabilities, columns in the order of ``classes_``.
         """
         return log_softmax(self._tempered(X), axis=1)
+
+    def score(self, X, y, sample_weight=None):
+        """What the search maximised: accuracy, unless `scoring` says otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the objects.
+
+        Returns
+        -------
+        score : float
+            The score.
+        """
+        if self.scoring is None:
+            return super().score(X, y, sample_weight)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return check_scoring(self, self.scoring)(self, X, y, **weights)
 
     def _tempered(self, X):
         scores = self.decision_function(X)

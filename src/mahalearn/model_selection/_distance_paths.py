@@ -5,6 +5,7 @@ trained on; distances are those of all objects, so that offsets and heads find t
 distances, and scores the held-out ones, in one array.
 """
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -88,28 +89,32 @@ def _kriging_paths(problem, folds, alphas, volumes):
     N, n_classes = len(problem.K), len(problem.slices)
     centred = [centre_on_class(problem.K, problem.kxx, s) for s in problem.slices]
     left_out = [[np.flatnonzero(~train[s]) for s in problem.slices] for train in folds]
-    for steps in row_chunks(len(alphas), len(folds) * N * n_classes):
-        steps = range(steps.start, steps.stop)
-        d2 = np.empty((len(folds), len(steps), N, n_classes))
-        log_volumes = np.empty((len(folds), len(steps), n_classes))
+    # All folds of a step at once, or parts of them where these are too large.
+    parts = row_chunks(len(folds), N * n_classes)
+    chunks = row_chunks(len(alphas), len(folds) * N * n_classes)
+    for steps, part in product(chunks, parts):
+        steps, which = range(steps.start, steps.stop), range(part.start, part.stop)
+        d2 = np.empty((len(which), len(steps), N, n_classes))
+        log_volumes = np.empty((len(which), len(steps), n_classes))
         for j, ((k, kxx), own) in enumerate(zip(centred, problem.slices, strict=True)):
             for r, step in enumerate(steps):
-                for alpha in np.unique(alphas[step, :, j]):
+                for alpha in np.unique(alphas[step, part, j]):
                     model = kriging_class(k, kxx, own, alpha)
-                    for f in np.flatnonzero(alphas[step, :, j] == alpha):
+                    for i in np.flatnonzero(alphas[step, part, j] == alpha):
+                        f = which[i]
                         if model is None:  # α below the rounding of K: decompose
                             path = fold_path(
                                 problem, "RC+", f, folds[f], alphas[[step], f], volumes=volumes
                             )
-                            d2[f, r, :, j] = path.d2[0, :, j]
+                            d2[i, r, :, j] = path.d2[0, :, j]
                             if volumes:
-                                log_volumes[f, r, j] = path.log_volumes[0, j]
+                                log_volumes[i, r, j] = path.log_volumes[0, j]
                             continue
                         gone = left_out[f][j]
                         sigma2 = alpha / (own.stop - own.start - len(gone))
-                        d2[f, r, :, j], log_volumes[f, r, j] = model.without(gone, sigma2)
-        for f in range(len(folds)):
-            yield FoldDistances(steps, f, d2[f], log_volumes[f])
+                        d2[i, r, :, j], log_volumes[i, r, j] = model.without(gone, sigma2)
+        for i, f in enumerate(which):
+            yield FoldDistances(steps, f, d2[i], log_volumes[i])
 
 
 def fold_path(problem, variant, fold, train, alphas, *, volumes=False):

@@ -52,9 +52,10 @@ def kernel_settings(kernel, gammas=None, degrees=None, kernels=None):
 
 
 class Objects(NamedTuple):
-    """Training objects sorted by class (and fold), or their kernel matrix; y alike."""
+    """Training objects sorted by class (and fold), or their kernel matrix; y and codes alike."""
 
     X: object
+    y: np.ndarray
     codes: np.ndarray
     slices: list
     precomputed: bool
@@ -95,7 +96,7 @@ def _problem(objects, train, kernel_params, spectrum, krein, sq_distances=None):
     rows = np.flatnonzero(train)
     kernel = None
     if not objects.precomputed:
-        kernel = fit_kernel(X=take(objects.X, rows), y=None, **kernel_params)
+        kernel = fit_kernel(X=take(objects.X, rows), y=objects.y[rows], **kernel_params)
     definite = bool(getattr(kernel, "positive_definite", False))
     if sq_distances is not None and isinstance(kernel, NamedKernel):
         return KernelProblem(np.exp(-kernel.gamma * sq_distances), slices, definite, krein)

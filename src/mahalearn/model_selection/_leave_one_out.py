@@ -11,6 +11,8 @@ from sklearn.utils import compute_class_weight
 
 from .._training import row_chunks
 from ..classifiers._distances import alphas_of
+from ..formulas.gram import centering
+from ..formulas.kernel_mahalanobis import rc_rounding
 from ..formulas.kriging import (
     centre_on_class,
     kriging_class,
@@ -18,6 +20,7 @@ from ..formulas.kriging import (
     query_path,
     raw_spectrum,
 )
+from ..formulas.linalg import rounding_tolerance
 from ..formulas.offsets import (
     no_differences,
     offsets_from_differences,
@@ -37,7 +40,7 @@ def is_leave_one_out(folds):
 
 
 def leave_one_out_scores(problem, codes, regs, reg_on, offset, class_weight, priors, classes):
-    """Scores (r, 1, c) of each object."""
+    """Scores (r, 1, c) of each object; None where an α is lost in the rounding of the kernel."""
     N, slices = len(problem.K), problem.slices
     counts = np.array([s.stop - s.start for s in slices])
     whole = np.array([alphas_of(np.full(len(counts), r), reg_on, "RC+", counts) for r in regs])
@@ -46,12 +49,18 @@ def leave_one_out_scores(problem, codes, regs, reg_on, offset, class_weight, pri
     volumes = np.empty((len(regs), N, len(slices)))
     centred = [centre_on_class(problem.K, problem.kxx, own) for own in slices]
     spectra = [raw_spectrum(k[own]) for (k, _), own in zip(centred, slices, strict=True)]
+    if any(_lost(alphas, spectrum) for alphas, spectrum in zip(short.T, spectra, strict=True)):
+        return None
     for j, ((k, kxx), spectrum) in enumerate(zip(centred, spectra, strict=True)):
         path, volume = query_path(spectrum, k, kxx, whole[:, j])
         d2[:, :, j], volumes[:, :, j] = path.T, volume[:, None]
     offsets = 0.0
     if offset == "error":
-        steps = zip(d2, short, strict=True)
+        means = [centering(problem.K[own, own]) for own in slices]
+        rounding = np.max(
+            [rc_rounding(problem.kxx, *m) for m in zip(means, counts, whole.T, strict=True)], axis=0
+        )
+        steps = zip(d2, short, rounding, strict=True)
         weights = _fold_weights(class_weight, classes, codes, slices)
         offsets = np.stack([_error_offsets(*step, centred, slices, weights) for step in steps])
     for j, (own, spectrum) in enumerate(zip(slices, spectra, strict=True)):
@@ -61,6 +70,13 @@ def leave_one_out_scores(problem, codes, regs, reg_on, offset, class_weight, pri
         offsets = _map_offsets(volumes, codes, counts, priors)
     scores = d2 / -2 + offsets
     return list(scores.swapaxes(0, 1)[:, :, None])
+
+
+def _lost(alphas, spectrum):
+    """Whether rounding, seen in negative eigenvalues, is not small beside an α."""
+    values = spectrum.values
+    rounding = max(rounding_tolerance(np.abs(values).sum(), len(values)), -2 * values.min())
+    return alphas.min() <= rounding
 
 
 def _map_offsets(volumes, codes, counts, priors):
@@ -80,11 +96,12 @@ def _fold_weights(class_weight, classes, codes, slices):
     return np.array([class_weights(class_weight, classes, c) for c in kept])
 
 
-def _error_offsets(d2, short, centred, slices, weights):
+def _error_offsets(d2, short, rounding, centred, slices, weights):
     """Offsets (N, c) of every fold for one step of the path.
 
     d2 (N, c) are the training distances with nothing left out, short (c,) the α with one object
-    less. A fold changes the differences between the left-out object's class and the others only.
+    less, rounding what it may leave in the distances. A fold changes the differences between the
+    left-out object's class and the others only.
     """
     N, n_classes = d2.shape
     scores = d2 / -2
@@ -95,7 +112,7 @@ def _error_offsets(d2, short, centred, slices, weights):
             rows = np.r_[slices[i], slices[j]]
             first, second = scores[None, rows, i], scores[None, rows, j]
             w = weights[i]  # a third class's object left out scales both weights alike
-            pair = pair_difference(first, second, codes[rows] == i, w[i], w[j])
+            pair = pair_difference(first, second, codes[rows] == i, w[i], w[j], rounding)
             set_difference(between, i, j, pair)
     offsets = np.empty((N, n_classes))
     for i, own in enumerate(slices):
@@ -116,7 +133,7 @@ def _error_offsets(d2, short, centred, slices, weights):
                     second[:, : n - 1], second[:, n - 1 :] = scores[own_rows, j], scores[other, j]
                     is_own = np.arange(first.shape[1]) < n - 1
                     w = weights[i]
-                    pair = pair_difference(first, second, is_own, w[i], w[j])
+                    pair = pair_difference(first, second, is_own, w[i], w[j], rounding)
                     set_difference(delta, i, j, pair)
             offsets[own.start + rows.start : own.start + rows.stop] = offsets_from_differences(
                 delta

@@ -9,7 +9,9 @@ import numpy as np
 
 from ..classifiers._distances import alphas_of, leave_one_out_sq_distances, without_one
 from ..formulas import kernel_neighbors
+from ..formulas.gram import centering
 from ..formulas.kernel_fisher import fisher_path
+from ..formulas.kernel_mahalanobis import rc_rounding
 from ..formulas.kernel_pca import fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.offsets import error_offsets, map_offsets
 from ._distance_paths import distance_paths, has_block_updates, training_slices
@@ -61,24 +63,38 @@ def _spread_classes(scores, classes, n_classes):
 def distance_score_path(
     problem, folds, codes, variant, regs, reg_on, score, *, loo=False, volumes=False
 ):
-    """Scores by any function score(d2_train, codes_train, d2_test, log_volumes, present).
+    """Scores by any function score(d2_train, codes_train, d2_test, more, present).
 
-    loo: training distances to an object's own class are those without it; volumes: whether the
-    score needs the log-volumes.
+    more: the log-volumes, where asked for by `volumes`, and what rounding may leave in the
+    distances of each step. loo: training distances to an object's own class are those without it.
     """
     scores = [np.empty((len(regs), int((~train).sum()), len(problem.slices))) for train in folds]
     for part, which, classes in _restricted(problem, folds):
         chosen = [folds[f] for f in which]
         alphas = fold_alphas(part, chosen, variant, regs, reg_on)
+        rounding = distance_rounding(part, chosen, variant, alphas)
         for path in distance_paths(part, variant, chosen, alphas, volumes=volumes):
             train, f = chosen[path.fold], which[path.fold]
             if loo:
                 steps = alphas[list(path.regs), path.fold]
                 _leave_one_out(part, variant, reg_on, train, steps, path.d2)
             own = np.searchsorted(classes, codes[train])
-            held_out = score(path.d2[:, train], own, path.d2[:, ~train], path.log_volumes, classes)
+            more = path.log_volumes, rounding[list(path.regs), path.fold]
+            held_out = score(path.d2[:, train], own, path.d2[:, ~train], more, classes)
             scores[f][list(path.regs)] = _spread_classes(held_out, classes, len(problem.slices))
     return scores
+
+
+def distance_rounding(problem, folds, variant, alphas):
+    """What rounding may leave in the distances of each step and fold, (r, f)."""
+    rounding = np.zeros(alphas.shape[:2])
+    for j, members in enumerate(problem.slices if variant.startswith("RC") else ()):
+        rows = np.arange(members.start, members.stop)
+        if not problem.complete:
+            rows = rows[folds[0][members]]
+        means, n = centering(problem.K[np.ix_(rows, rows)]), len(rows)
+        np.maximum(rounding, rc_rounding(problem.kxx, means, n, alphas[:, :, j]), out=rounding)
+    return rounding
 
 
 def _leave_one_out(problem, variant, reg_on, train, alphas, d2):
@@ -104,23 +120,25 @@ def quadratic_score_path(
         and offset != "loo"
         and reg_on != "relative"
         and is_leave_one_out(folds)
+        and min(s.stop - s.start for s in problem.slices) > 1
         and has_block_updates(problem)
     ):
         scores = leave_one_out_scores(
             problem, codes, regs, reg_on, offset, class_weight, priors, classes
         )
-        return [scores[train.argmin()] for train in folds]
+        if scores is not None:
+            return [scores[train.argmin()] for train in folds]
 
-    def score(d2_train, own, d2_test, log_volumes, present):
+    def score(d2_train, own, d2_test, more, present):
+        log_volumes, rounding = more
         if offset is None:
             return d2_test / -2
         if offset == "map":
             p = np.bincount(own) / len(own) if priors is None else priors[present]
             b = np.array([map_offsets(v, p) for v in log_volumes])
         else:
-            b = error_offsets(
-                d2_train / -2, own, class_weights(class_weight, classes[present], own)
-            )
+            weights = class_weights(class_weight, classes[present], own)
+            b = error_offsets(d2_train / -2, own, weights, rounding)
         return d2_test / -2 + b[:, None]
 
     return distance_score_path(
@@ -152,7 +170,7 @@ def refuse_map(problem, folds, variant, reg_on):
 def head_score_path(problem, folds, codes, variant, regs, *, reg_on, new_head):
     """DissimilaritySpaceDiscriminant: a head on the training distances of each fold and step."""
 
-    def score(d2_train, own, d2_test, log_volumes, present):
+    def score(d2_train, own, d2_test, more, present):
         heads = [new_head().fit(d2, own) for d2 in d2_train]
         return np.stack([head_scores(head, d2) for head, d2 in zip(heads, d2_test, strict=True)])
 
@@ -217,6 +235,11 @@ def neighbors_score_path(problem, folds, codes, counts, *, weigh, position):
         rows = np.flatnonzero(train)
         rows = rows[np.argsort(position[rows])]
         held_out = np.flatnonzero(~train)
+        if max(counts) > len(rows):
+            raise ValueError(
+                f"n_neighbors={max(counts)}, but a fold has {len(rows)} training objects; use "
+                "fewer neighbours or more folds."
+            )
         k = problem.K[np.ix_(held_out, rows)]
         index = kernel_neighbors.nearest(k, diagonal[rows], max(counts))
         weights = None

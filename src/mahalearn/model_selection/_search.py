@@ -159,7 +159,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
             The fitted search.
         """
         refuse_fit_params(self, refused)
-        check_choice(self.spectrum, "spectrum", SPECTRA)
+        self._check_parameters()
         given = X  # the best estimator is to see the names of the columns too
         if self._takes_vectors():
             X, y = validate_data(self, X, y, dtype=np.float64)
@@ -179,7 +179,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         folds = [Fold(*(_mask(place[part], len(y)) for part in split)) for split in splits]
         if any((fold.train & fold.test).any() for fold in folds):
             raise ValueError("cv has objects that are in the training and the test part at once.")
-        candidates, scores = self._search(self._sorted(X, codes, order), folds, order)
+        candidates, scores = self._search(self._sorted(X, y, codes, order), folds, order)
         self._evaluate(candidates, scores, folds, y[order])
         self._calibrate(scores[self.best_index_], folds, codes[order])
         self.best_estimator_ = self._plain(**self._common(), **self._kernel_defaults()).set_params(
@@ -188,7 +188,11 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
         self.best_estimator_.fit(given, y)
         return self
 
-    def _sorted(self, X, codes, order):
+    def _check_parameters(self):
+        """Refuse what the refitted estimator would refuse in the end."""
+        check_choice(self.spectrum, "spectrum", SPECTRA)
+
+    def _sorted(self, X, y, codes, order):
         ends = np.cumsum(np.bincount(codes))
         slices = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         precomputed = self._is_precomputed()
@@ -196,7 +200,7 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
             X = TrainingKernel(X, codes, None).X[np.ix_(order, order)]
         else:
             X = take(X, order)
-        return Objects(X, codes[order], slices, precomputed)
+        return Objects(X, y[order], codes[order], slices, precomputed)
 
     def _kernel_defaults(self):
         return {
@@ -236,10 +240,11 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
             "kernel_params": self.kernel_params,
             **setting,
         }
+        spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
         scores = [[None] * len(folds) for _ in variants]
         masks = [fold.train for fold in folds]
-        for problem, which in problems(objects, masks, params, self.spectrum, shared):
-            if self.spectrum == "raise":
+        for problem, which in problems(objects, masks, params, spectrum, shared):
+            if spectrum == "raise":
                 refuse_indefinite(problem, None if problem.complete else masks[which[0]])
             chosen = [masks[f] for f in which]
             for variant, by_fold in zip(variants, scores, strict=True):

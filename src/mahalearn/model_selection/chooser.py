@@ -146,11 +146,16 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is("precomputed")
         return tags
 
+    @property
+    def _kernel(self):
+        """The kernel, its name in lower case."""
+        return self.kernel.lower() if isinstance(self.kernel, str) else self.kernel
+
     def _is(self, name):
-        return isinstance(self.kernel, str) and self.kernel == name
+        return isinstance(self.kernel, str) and self._kernel == name
 
     def _takes_vectors(self):
-        return self._is("auto") or takes_vectors(self.kernel)
+        return self._is("auto") or takes_vectors(self._kernel)
 
     def fit(self, X, y, **refused):
         """Compare the families, then fit the chosen one on all objects.
@@ -199,7 +204,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return self
 
     def _families(self):
-        by_name = isinstance(self.kernel, str) and self.kernel not in ("precomputed", *MEASURES)
+        by_name = isinstance(self.kernel, str) and self._kernel not in ("precomputed", *MEASURES)
         possible = [name for name in FAMILIES if by_name or not FAMILIES[name].needs_vectors]
         if isinstance(self.families, str) and self.families == "auto":
             return possible
@@ -222,13 +227,14 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def _comparison(self, X, y, codes, splits):
         """What the searches get, the kernel matrix computed once where it serves every fold."""
-        common = (self.spectrum, self.scoring, self.n_jobs)
+        spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
+        common = (spectrum, self.scoring, self.n_jobs)
         if self._scales():
-            kernel = "rbf" if self._is("auto") else self.kernel
+            kernel = "rbf" if self._is("auto") else self._kernel
             Z = StandardScaler().fit_transform(X)
             varying = max(1, int((Z != 0).any(axis=0).sum()))
             return Comparison(Z, y, splits, kernel, *common, n_varying=varying)
-        kernel = self.kernel
+        kernel = self._kernel
         if self._is("precomputed"):
             training = TrainingKernel(X, codes, None)
             knows_queries = training.self_similarities(X[:1]) is not None

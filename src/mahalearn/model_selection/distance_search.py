@@ -12,7 +12,7 @@ import numpy as np
 from .._validation import check_choice, check_priors
 from ..classifiers._distances import REG_ON, VARIANTS
 from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant, new_head
-from ..classifiers.kernel_quadratic import OFFSETS, KernelQuadraticDiscriminant
+from ..classifiers.kernel_quadratic import OFFSETS, KernelQuadraticDiscriminant, check_offset
 from ._score_paths import head_score_path, quadratic_score_path
 from ._search import PathSearchCV, check_path, documented
 
@@ -124,6 +124,10 @@ class KernelQuadraticDiscriminantCV(_DistanceSearchCV):
             "class_weight": self.class_weight,
             "priors": self.priors,
         }
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_offset(self.offset, self.class_weight, self.priors)
 
     def _score_path(self, problem, folds, codes, variant, order):
         return quadratic_score_path(

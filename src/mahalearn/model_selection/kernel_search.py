@@ -10,7 +10,11 @@ import numpy as np
 
 from .._validation import check_components, check_count, check_priors
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
-from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier, weigh_neighbors
+from ..classifiers.kernel_neighbors import (
+    KernelKNeighborsClassifier,
+    check_neighbor_weights,
+    weigh_neighbors,
+)
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
 from ._score_paths import fisher_score_path, kernel_pca_score_path, neighbors_score_path
 from ._search import PathSearchCV, check_path, documented
@@ -228,6 +232,10 @@ class KernelKNeighborsClassifierCV(PathSearchCV):
 
     def _common(self):
         return {"weights": self.weights}
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_neighbor_weights(self.weights)
 
     def _score_path(self, problem, folds, codes, variant, order):
         weigh = None if self.weights == "uniform" else partial(weigh_neighbors, self.weights)
