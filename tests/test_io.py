@@ -68,6 +68,29 @@ def test_quoted_cells_may_hold_delimiters_and_line_ends(tmp_path):
 
 def test_columns_of_one_name_are_numbered(tmp_path):
     assert list(read(tmp_path, "a,a,c\n1,2,x\n3,4,y\n", "c").X.columns) == ["a", "a (2)"]
+    problem = read(tmp_path, "a,a,a (2),c\n1,2,5,x\n3,4,6,y\n", "c")
+    assert list(problem.X.columns) == ["a", "a (3)", "a (2)"]
+    assert_allclose(problem.X["a (2)"], [5, 6])
+
+
+def test_codes_with_underscores_are_names_not_numbers(tmp_path):
+    problem = read(tmp_path, "a,b,class\n1,1_1,x\n2,1_2,y\n3,1_1,y\n")
+    assert problem.X["b"].tolist() == ["1_1", "1_2", "1_1"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_on_any_system_and_nowhere_else(tmp_path, end):
+    lines = ["a,b,class", "1,u\u2028v,x", "2,w\x0cz,y", '3,"w', 'z",y', "4,u\u2028v,y"]
+    problem = read(tmp_path, end.join(lines) + end)
+    assert problem.X["b"].tolist() == ["u\u2028v", "w\x0cz", "w\nz", "u\u2028v"]
+    assert problem.y.tolist() == ["x", "y", "y", "y"]
+
+
+def test_long_lines_are_read_and_longer_cells_refused(tmp_path):
+    wide = ",".join([f"1.{0:040}"] * 3200)  # as one cell it would be beyond what csv takes
+    assert read(tmp_path, f"{wide},x\n{wide},y\n", "-1").X.shape == (2, 3200)
+    with pytest.raises(DataError, match=r"Line 3 of .* more than 131072 characters.*quote"):
+        read(tmp_path, 'a,class\n1,x\n"2,y\n' + "3,y\n" * 50_000)
 
 
 def test_labels_keep_their_type():
@@ -176,6 +199,11 @@ def test_objects_from_lines_and_json(tmp_path):
     (tmp_path / "w.jsonl").write_text('{"text": "a\\tb", "label": 1}\n{"text": "c", "label": 2}\n')
     problem = objects_problem(tmp_path / "w.jsonl", "edit")
     assert problem.X == ["a\tb", "c"] and problem.y.tolist() == [1, 2]
+    # JSON leaves U+2028 as it is, and a text may hold a form feed.
+    (tmp_path / "u.jsonl").write_text('{"text": "a\u2028b", "label": 1}\n', encoding="utf-8")
+    assert read_objects(tmp_path / "u.jsonl") == (["a\u2028b"], [1])
+    (tmp_path / "u.txt").write_bytes(b"x\ta\x0cb\ry\tc\r")
+    assert read_objects(tmp_path / "u.txt") == (["a\x0cb", "c"], ["x", "y"])
     with pytest.raises(DataError, match="no measure 'guess'"):
         objects_problem(tmp_path / "w.txt", "guess")
     (tmp_path / "bad.jsonl").write_text('{"text": "a"}\nnot json\n')

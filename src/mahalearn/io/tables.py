@@ -59,20 +59,49 @@ def cells_of(path):
     delimiter : str
     """
     text = _decoded(Path(path))
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise DataError(f"{str(path)!r} is empty.")
+    lines = lines_of(path, text)
     delimiter = sniff(lines[:50])
     if delimiter == " ":
         rows = [line.split() for line in lines]
     else:
-        # The whole text: a quoted cell may hold line ends.
-        reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-        rows = [row for row in reader if any(cell.strip() for cell in row)]
+        rows = [row for row in _csv_rows(path, text, delimiter) if any(c.strip() for c in row)]
     return [[cell.strip() for cell in row] for row in rows], delimiter
 
 
+def _csv_rows(path, text, delimiter):
+    """Rows of the whole text: a quoted cell may hold line ends."""
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    line = 0
+    try:
+        for row in reader:
+            line = reader.line_num
+            yield row
+    except csv.Error:
+        raise DataError(
+            f"Line {line + 1} of {str(path)!r} has a cell of more than {csv.field_size_limit()} "
+            "characters; perhaps a quote is not closed there."
+        ) from None
+
+
+def lines_of(path, text=None):
+    """Lines of a text file that are not blank.
+
+    They end at \\n, \\r\\n or \\r, as on any system. Other marks that Unicode lets end a line (form
+    feed, U+2028) may stand within a text.
+    """
+    text = _decoded(Path(path)) if text is None else text
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines:
+        raise DataError(f"{str(path)!r} is empty.")
+    return lines
+
+
 def _decoded(path):
+    """The text of a file, each line's end a \\n."""
+    return _text(path).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _text(path):
     data = path.read_bytes()
     if b"\0" in data[:4096]:
         raise DataError(
@@ -93,7 +122,10 @@ def sniff(lines):
     The comma is tried last among the marks: it may also stand within numbers.
     """
     for delimiter in DELIMITERS:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+        try:
+            widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+        except csv.Error:  # a long line, which this mark does not cut
+            continue
         width, times = widths.most_common(1)[0]
         if width > 1 and times >= 0.9 * len(lines):
             return delimiter
@@ -141,6 +173,8 @@ def number(cell, comma=False):
     """A cell as a float, NaN if it is missing, None if it is text."""
     if cell.lower() in MISSING:
         return np.nan
+    if "_" in cell:  # 1_2 is a code; Python alone reads it as 12
+        return None
     try:
         return float(cell.replace(",", ".") if comma else cell)
     except ValueError:
@@ -268,11 +302,18 @@ def _short(error):
 
 def _unique(columns, notes):
     """Names without repeats."""
-    seen, names = Counter(), []
-    for name in map(str, columns):
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    repeated = [name for name, times in seen.items() if times > 1]
+    columns = [str(name) for name in columns]
+    taken, seen, names, repeated = set(columns), set(), [], {}
+    for name in columns:
+        fresh = name
+        if name in seen:
+            times = repeated.get(name, 1) + 1
+            while f"{name} ({times})" in taken:  # a header may hold such a name itself
+                times += 1
+            repeated[name], fresh = times, f"{name} ({times})"
+            taken.add(fresh)
+        seen.add(name)
+        names.append(fresh)
     if repeated:
         notes.append(f"Columns of one name were numbered: {listed(repeated)}.")
     return names
