@@ -1,5 +1,7 @@
 """Reading people's files: what is found out, and what is refused in a sentence."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,14 +11,15 @@ from mahalearn.io.builtin import builtin_problem, is_builtin
 from mahalearn.io.matrices import proximity_problem, read_matrix
 from mahalearn.io.objects import objects_problem, read_objects
 from mahalearn.io.problem import DataError, Problem, as_labels
-from mahalearn.io.tables import read_table, sniff, table_problem
+from mahalearn.io.tables import find_target, read_table, table_problem
+from mahalearn.io.text import sniff
 from own_data import distances, write_matrix
 
 
 def read(tmp_path, text, target=None, name="t.csv", **options):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    frame, notes = read_table(path, **options)
+    frame, notes = read_table(path, find=partial(find_target, target=target), **options)
     return table_problem(frame, target, "t", notes)
 
 
@@ -58,6 +61,26 @@ def test_missing_cells_names_and_empty_columns(tmp_path):
     assert problem.X["b"].isna().tolist() == [False, True, False]
     said = " ".join(problem.notes)
     assert "1 rows without a class" in said and "'e' is empty" in said and "'id'" in said
+
+
+@pytest.mark.parametrize("word", ["none", "None", "nil", "-", "NA", "n/a"])
+def test_a_class_may_be_called_none(tmp_path, word):
+    text = f"a,b,class\n1,u,{word}\n2,{word},mild\n{word},v,severe\n4,u,{word}\n5,v,?\n"
+    problem = read(tmp_path, text)
+    assert problem.y.tolist() == [word, "mild", "severe", word]
+    assert problem.X["a"].isna().tolist() == [False, False, True, False]
+    assert problem.X["b"].isna().tolist() == [False, True, False, False]
+    assert f"{word!r} is a class of 2 rows" in " ".join(problem.notes)
+    numbers = read(tmp_path, f"a,class\n1,0\n2,1\n3,{word}\n4,0\n")
+    assert numbers.y.tolist() == ["0", "1", word, "0"]
+
+
+@pytest.mark.parametrize("word", ["", "?", "nan", "NaN", "null", "NULL", "#N/A"])
+def test_rows_without_a_class_are_left_out(tmp_path, word):
+    problem = read(tmp_path, f"a,class\n1,x\n2,{word}\n3,y\n")
+    assert problem.y.tolist() == ["x", "y"]
+    assert "1 rows without a class" in " ".join(problem.notes)
+    assert read(tmp_path, f"a,class\n1,0\n2,{word}\n3,1\n").y.tolist() == [0, 1]
 
 
 def test_quoted_cells_may_hold_delimiters_and_line_ends(tmp_path):
@@ -167,6 +190,45 @@ def test_labels_follow_names_not_lines(tmp_path, rng):
     assert problem.proximity == "dissimilarity" and problem.names == names
     (tmp_path / "plain.txt").write_text("\n".join(y))
     assert_array_equal(proximity_problem(matrix, tmp_path / "plain.txt").y, y)
+
+
+@pytest.mark.parametrize(
+    "kinds", [("red wine", "white wine"), ("Smith, J", "Doe"), ('"a, b"', "c")]
+)
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("top", ["", "kind\n"])
+def test_a_line_of_labels_is_one_label(tmp_path, kinds, named, top):
+    names, D, _ = distances(8)
+    matrix = write_matrix(tmp_path / "d.csv", D, names if named else None)
+    (tmp_path / "l.txt").write_text(top + "".join(f"{kinds[i % 2]}\n" for i in range(8)))
+    problem = proximity_problem(matrix, tmp_path / "l.txt")
+    assert problem.y.tolist() == [kind.strip('"') for kind in kinds] * 4
+
+
+def test_names_before_labels_need_names_in_the_matrix(tmp_path):
+    names, D, y = distances(8)
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    pairs = tmp_path / "l.csv"
+    pairs.write_text("".join(f"{name},{c} wine\n" for name, c in zip(names, y)))
+    assert proximity_problem(matrix, pairs).y.tolist() == [f"{c} wine" for c in y]
+    with pytest.raises(DataError, match=r"a name and a class .* no names"):
+        proximity_problem(write_matrix(tmp_path / "p.csv", D), pairs)
+    # One name of eight is spelt differently: it is the names that do not match.
+    pairs.write_text("".join(f"{name},{c}\n" for name, c in zip(["o00", *names[1:]], y)))
+    with pytest.raises(DataError, match="no label for 'o0'"):
+        proximity_problem(matrix, pairs)
+    pairs.write_text("".join(f"{name},{c},1\n" for name, c in zip(names, y)))
+    with pytest.raises(DataError, match="a name and a class, in each line"):
+        proximity_problem(matrix, pairs)
+
+
+def test_why_a_matrix_was_taken_for_similarities(tmp_path):
+    _, D, y = distances(8)
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    for M, why in ((-(D**2), "it has negative values"), (1 - D / 9, "its diagonal is not 0")):
+        problem = proximity_problem(write_matrix(tmp_path / "s.csv", M), tmp_path / "l.txt")
+        assert problem.proximity == "similarity"
+        assert [f"because {why} (" in note for note in problem.notes] == [True]
 
 
 def test_matrices_that_are_refused(tmp_path):

@@ -77,7 +77,7 @@ def read_problem(
 
 def _table(data, target, header):
     from ..io.builtin import builtin_problem, is_builtin
-    from ..io.tables import read_table, table_problem
+    from ..io.tables import find_target, read_table, table_problem
 
     if not Path(data).exists() and is_builtin(data):
         return builtin_problem(data)
@@ -86,7 +86,8 @@ def _table(data, target, header):
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
             "the sets."
         )
-    frame, notes = read_table(data, header=header)
+    find = functools.partial(find_target, target=target)
+    frame, notes = read_table(data, header=header, find=find)
     return table_problem(frame, target, Path(data).stem, notes)
 
 

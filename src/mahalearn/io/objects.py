@@ -8,7 +8,7 @@ import numpy as np
 
 from .matrices import read_labels
 from .problem import DataError, Problem, as_labels
-from .tables import lines_of
+from .text import lines_of
 
 OBJECT_KEYS = ("object", "text", "sequence", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
