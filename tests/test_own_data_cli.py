@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from mahalearn.cli._common import csv_text
 from mahalearn.cli.app import app
+from mahalearn.comparison import crossval
 from mahalearn.comparison.crossval import Plan, cross_validate, fit_plan
 from mahalearn.comparison.findings import leaderboard
 from mahalearn.comparison.methods import METHODS, select_methods
@@ -103,6 +105,33 @@ def test_predict_gives_labels_probabilities_distances_and_outliers(trained, tmp_
     flags = [int(row["outlier"]) for row in table]
     assert flags[-1] == 1
     assert np.mean(flags[:-1]) < 1 / 16 + 4 * 0.034
+
+
+def test_no_cell_is_a_formula():
+    text = csv_text(
+        [
+            {"object": "=1+1", "prediction": "-1", "@p": "-0.5"},
+            {"object": "-a", "prediction": "+2e3", "@p": -0.25},
+            {"object": "@x, y", "prediction": "\tz", "@p": "-inf"},
+            {"object": "+a", "prediction": "a=b", "@p": "-"},
+        ]
+    )
+    assert list(csv.reader(text.splitlines())) == [
+        ["object", "prediction", "'@p"],
+        ["'=1+1", "-1", "-0.5"],
+        ["'-a", "+2e3", "-0.25"],
+        ["'@x, y", "'\tz", "-inf"],
+        ["'+a", "a=b", "-"],
+    ]
+
+
+def test_names_of_objects_are_no_formulas(trained, tmp_path):
+    header, rows = flowers(n=3)
+    new = write_csv(tmp_path / "n.csv", header, [["=HYPERLINK(0)" + r[0], *r[1:]] for r in rows])
+    works("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert [row["object"] for row in rows_of(tmp_path / "p.csv")] == [
+        f"'=HYPERLINK(0)plant{i}" for i in range(3)
+    ]
 
 
 def test_predict_says_which_columns_differ(trained, tmp_path):
@@ -302,6 +331,31 @@ def test_results_do_not_depend_on_the_number_of_processes():
     for key, cell in one.cells.items():
         assert (cell.predicted == two.cells[key].predicted).all()
     assert [r["name"] for r in leaderboard(one)] == [r["name"] for r in leaderboard(two)]
+
+
+def test_a_method_that_breaks_is_left_out(monkeypatch):
+    problem = builtin_problem("iris")
+    methods, _ = select_methods(["lda", "svm"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=2, repeats=1))
+    run_cell, failure = crossval.run_cell, TypeError("unforeseen")
+
+    def broken(data, setting, name, *where):
+        if name == "svm":
+            raise failure
+        return run_cell(data, setting, name, *where)
+
+    monkeypatch.setattr(crossval, "run_cell", broken)
+    outcome = cross_validate(problem, methods, plan, jobs=1)
+    assert [m.name for m in outcome.methods] == ["lda"]
+    assert outcome.failed == {"svm": "TypeError: unforeseen"}
+    assert "failed and was left out: TypeError: unforeseen." in " ".join(outcome.notes)
+    # The same in a process of its own.
+    worker = {"data": None, "setting": None, "splits": [None]}
+    monkeypatch.setattr(crossval, "_WORKER", worker)
+    assert crossval._work("svm", 0) == ("svm", 0, "TypeError: unforeseen")
+    failure = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(problem, methods, plan, jobs=1)
 
 
 def test_no_method_sees_labels_of_the_test_part():

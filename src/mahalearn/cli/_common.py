@@ -9,6 +9,7 @@ import typer
 
 from ..io.problem import DataError
 
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -116,16 +117,25 @@ def check_free(paths, force):
 
 
 def csv_text(rows):
-    """Rows (dicts with the same keys) as CSV text."""
+    """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
     import csv
     import io
 
     rows = list(rows)
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(_harmless, rows[0]))
+    writer.writerows(map(_harmless, row.values()) for row in rows)
     return out.getvalue()
+
+
+def _harmless(cell):
+    """The cell, behind a ' if it is a text that a spreadsheet would compute; -1 is a number."""
+    from ..io.tables import number
+
+    if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and number(cell) is None:
+        return f"'{cell}"
+    return cell
 
 
 def command_line(context, **values):
