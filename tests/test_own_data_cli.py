@@ -15,13 +15,14 @@ from mahalearn.cli.app import app
 from mahalearn.comparison import crossval
 from mahalearn.comparison.crossval import Plan, cross_validate, fit_plan
 from mahalearn.comparison.encoder import TableEncoder
-from mahalearn.comparison.findings import leaderboard
+from mahalearn.comparison.findings import leaderboard, others_as_far
 from mahalearn.comparison.methods import METHODS, select_methods
 from mahalearn.comparison.model import TrainedModel
 from mahalearn.comparison.refit import held_out_distances
 from mahalearn.comparison.statistics import corrected_interval
 from mahalearn.io.builtin import builtin_problem
 from mahalearn.io.problem import Problem
+from mahalearn.report.comparison import document
 from own_data import NASTY, distances, flowers, write_csv, write_matrix
 
 FAST = ("--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1)
@@ -322,6 +323,31 @@ def test_typicality_by_hand():
     np.testing.assert_allclose(usual[:, 1], [1.0, 1 / 40, 2 / 40, 3 / 40, 4 / 40])
     # Nine objects cannot give less than 0.1; at 0.05 the second class allows the last two of 39.
     assert model.outliers(d2, 0.05).tolist() == [False, False, True, False, False]
+
+
+def test_others_as_far_by_hand():
+    own = [3.0, 1.0, 2.0, 2.0, 9.0]
+    d2 = np.array([[v, 0.0] for v in own] + [[0.0, 5.0], [0.0, -1.0], [0.0, 4.0]])
+    shares = others_as_far(d2, np.repeat([0, 1], [5, 3]))
+    np.testing.assert_allclose(shares, [1 / 4, 1.0, 3 / 4, 3 / 4, 0.0, 0.0, 1.0, 1 / 2])
+    assert others_as_far(d2[:1], np.array([0])).tolist() == [1.0]
+
+
+def test_the_page_marks_the_farthest_of_a_small_class(trained):
+    """Fifteen objects a class: the farthest is farther than all the others."""
+    found = json.loads((trained / "out" / "comparison.json").read_text(encoding="utf-8"))
+    row = {
+        "name": "plant7", "class": "rose", "taken_for": "tulip", "wrong": 1, "times": 1,
+        "own_probability": 0.2, "others_as_far": 1 / 14,
+    }  # fmt: skip
+    found["hardest"] = {"rows": [row, row | {"others_as_far": 0.0}], "wrong_objects": 2}
+    section = next(s for s in document(found)["sections"] if s["id"] == "hardest")
+    assert "other objects of its class that are at least as far" in section["blocks"][0]["text"]
+    cells = [line["cells"][-1] for line in section["blocks"][1]["rows"]]
+    assert [(cell["text"], cell["state"]) for cell in cells] == [
+        ("7.1 %", ""),
+        ("0.0 %", "differ"),
+    ]
 
 
 @pytest.mark.parametrize(
