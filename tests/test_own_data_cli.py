@@ -4,24 +4,19 @@ import csv
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.pipeline import Pipeline
+from benchmarks.outliers import unusual_shares
 from typer.testing import CliRunner
 
-from mahalearn import KernelQuadraticDiscriminant
 from mahalearn.cli._common import csv_text
 from mahalearn.cli.app import app
 from mahalearn.comparison import crossval
 from mahalearn.comparison.crossval import Plan, cross_validate, fit_plan
-from mahalearn.comparison.encoder import TableEncoder
 from mahalearn.comparison.findings import leaderboard, others_as_far
 from mahalearn.comparison.methods import METHODS, select_methods
 from mahalearn.comparison.model import TrainedModel
-from mahalearn.comparison.refit import held_out_distances
 from mahalearn.comparison.statistics import corrected_interval
 from mahalearn.io.builtin import builtin_problem
-from mahalearn.io.problem import Problem
 from mahalearn.report.comparison import document
 from own_data import NASTY, distances, flowers, write_csv, write_matrix
 
@@ -365,24 +360,12 @@ def test_the_page_marks_the_farthest_of_a_small_class(trained):
 )
 def test_regular_objects_are_as_typical_as_they_should_be(variant, reg, reg_on, counts, folds):
     """Of new objects about a tenth has a typicality of at most 0.1, whatever the folds' sizes."""
-    rng, shares, nominal, draws = np.random.default_rng(0), [], [], 25
-    for _ in range(draws):
-        y = np.repeat([0, 1], counts)
-        X = pd.DataFrame(rng.normal(size=(len(y), 3)) + 1.5 * y[:, None], columns=list("abc"))
-        model = KernelQuadraticDiscriminant(variant, reg, reg_on=reg_on, gamma=0.2, offset=None)
-        pipeline = Pipeline([("encode", TableEncoder()), ("classify", model)]).fit(X, y)
-        problem = Problem("vectors", X, y, "t")
-        d2 = held_out_distances(problem, pipeline, Plan(folds=folds))
-        held_out = [np.sort(d2[y == j, j]) for j in (0, 1)]
-        trained = TrainedModel(pipeline, pipeline, held_out)
-        for j, n in enumerate(counts):
-            new = pd.DataFrame(rng.normal(size=(200, 3)) + 1.5 * j, columns=list("abc"))
-            usual = trained.typicality(trained.mahalanobis(new))[:, j]
-            shares.append(np.mean(usual <= 0.1))
-            nominal.append(np.floor(0.1 * (n + 1)) / (n + 1))
+    rng, draws = np.random.default_rng(0), 25
+    shares = [unusual_shares(variant, reg, reg_on, counts, folds, rng) for _ in range(draws)]
+    nominal = [np.floor(0.1 * (n + 1)) / (n + 1) for n in counts]
     # A class's share varies by about √(p(1 − p)/(n + 2)). Fewer objects in a fold spread distances
     # a little more there (too few are flagged), or leave out directions (IC: too many).
-    error = np.sqrt(np.mean([0.09 / (n + 2) for n in counts]) / len(shares))
+    error = np.sqrt(np.mean([0.09 / (n + 2) for n in counts]) / np.size(shares))
     assert abs(np.mean(shares) - np.mean(nominal)) < 0.03 + 3 * error
 
 

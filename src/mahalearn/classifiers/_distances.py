@@ -167,7 +167,7 @@ def reg_for_part(reg, reg_on, variant, counts, part):
     class covariance, λ = n_jl, and with coordinates t along its axes, P² = n_jlt²; so IC+ is
     Σ lt²/(l + α/n_j)², and RC has σ² = α/n_j: what must be kept is α/n_j. FK's vectors have an
     entry for each of the n objects, their squares grow with n and M_j with n·n_j: it is α/(n·n_j).
-    At a fixed α distances would shrink with the part, up to as n_j does.
+    At a fixed α distances of + would shrink with the part, up to as n_j does.
     """
     reg = np.array(check_reg(reg, len(counts)))
     reg_on = check_choice(reg_on, "reg_on", REG_ON)
