@@ -37,7 +37,7 @@ test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" \
 		"numpy==1.26.*" "scipy==1.13.*" "scikit-learn==1.6.*" "pandas==2.2.*" "polars<2" \
-		"numba==0.60.*" "pyarrow==15.*"
+		"numba==0.60.*" "pyarrow==15.*" "skops==0.13.*"
 	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
 
 clean:

@@ -297,6 +297,29 @@ def test_slow_searches_stop_at_the_deadline(monkeypatch, data):
     assert started == [30]
 
 
+@pytest.mark.parametrize("counts", [(251, 250), (500, 1), (480, 20, 1), (5000, 12, 1), (2,) * 260])
+def test_timed_parts_have_every_class_and_are_like_the_whole(counts):
+    """Also where one object is left over, or is the only one of its class."""
+    y, parts = np.repeat(np.arange(len(counts)), counts), []
+    given = _families.Comparison(np.zeros((len(y), 1)), y, [], "rbf", "krein", None, None)
+    seconds = _families._pilot_seconds(lambda part: parts.append(part.y), given, 3, np.inf)
+    assert np.isfinite(seconds) and seconds >= 0
+    assert [len(part) for part in parts] == ([250, 500] if len(counts) < 250 else [260, 520])
+    for part in parts:
+        found = np.bincount(part, minlength=len(counts))
+        assert (found >= (np.minimum(counts, 10) if len(counts) < 250 else 1)).all()
+        # A few of the small classes come first; that takes some places.
+        assert_allclose(found / len(part), np.array(counts) / len(y), atol=0.05)
+
+
+def test_a_budget_loses_no_family_to_an_odd_number_of_objects(small_grids):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [251, 250])
+    X = rng.normal(size=(501, 2)) + y[:, None]
+    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS, time_budget=600).fit(X, y)
+    assert [row["note"] for row in model.leaderboard_] == ["", ""]
+
+
 def test_part_of_a_comparison_keeps_the_splits(data):
     X, y = data
     given = _families.Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mahalearn.cli.app import app
-from mahalearn.results import read
+from mahalearn.results import Row, append, read
 
 
 def call(*arguments):
@@ -74,6 +74,16 @@ def test_reproduce_writes_rows_and_a_page(tmp_path):
 def test_report_needs_rows(tmp_path):
     done = call("report", tmp_path)
     assert done.exit_code == 2 and "rows.jsonl" in done.output
+
+
+def test_rows_of_unknown_experiments_are_left_out_and_named(tmp_path):
+    append(tmp_path / "rows.jsonl", Row("Z9", "moons", "KNN", 0, error=0.5))
+    append(tmp_path / "rows.jsonl", Row("A1", "rbf n=50", "KNN", 0, error=0.5))
+    done = call("report", tmp_path)
+    assert done.exit_code == 0, done.exception
+    said = " ".join(done.output.split())
+    assert "1 rows of unknown experiments (Z9) were left out. 1 rows;" in said
+    assert "1 rows, " in (tmp_path / "report.html").read_text()
 
 
 def test_report_renders_again_and_writes_markdown(tmp_path):

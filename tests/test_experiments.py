@@ -15,7 +15,8 @@ from sklearn.model_selection import GridSearchCV
 
 from mahalearn import OneVsAllSVC, results
 from mahalearn.datasets import checkerboard_kernel
-from mahalearn.experiments import claims
+from mahalearn.datasets.dataset import Dataset
+from mahalearn.experiments import claims, paper_b
 from mahalearn.experiments.describe import context, describe
 from mahalearn.experiments.methods import stratified_folds
 from mahalearn.experiments.protocol import (
@@ -77,6 +78,21 @@ def test_kernels_and_widths_share_their_draws():
     np.testing.assert_array_equal(data("C4", "s=0.5").X, data("C4", "s=500").X)
     assert data("A1", "rbf n=50").X.shape == (50, 2)
     assert len(data("C5", "s=1").X_test) == 1000
+
+
+def test_more_repetitions_than_realisations_are_random_splits(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    data = Dataset("ida-heart", y, ("a", "b", "c"), "original", "", "", "", "", data=X)
+    part = np.arange(100), np.arange(100, 150)
+    benchmark = replace(data, train=(part[0],) * 10, test=(part[1],) * 10, split_sizes=(100, 50))
+    monkeypatch.setattr(paper_b, "_loaded", lambda dataset: benchmark)
+    paper_b._realisations.cache_clear()
+    draws = [paper_b.realisation(Draw("Heart", r, 0, "")) for r in (9, 10, 99, 100, 250)]
+    paper_b._realisations.cache_clear()
+    assert [draw.values["genuine"] for draw in draws] == [True, False, False, False, False]
+    assert len({draw.X.tobytes() for draw in draws}) == 5
+    expected = benchmark.realisations(251)[250]
+    np.testing.assert_array_equal(draws[-1].X, X[expected.train])
 
 
 def test_errors_plain_and_balanced():

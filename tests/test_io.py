@@ -1,5 +1,7 @@
 """Reading people's files: what is found out, and what is refused in a sentence."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,14 +11,15 @@ from mahalearn.io.builtin import builtin_problem, is_builtin
 from mahalearn.io.matrices import proximity_problem, read_matrix
 from mahalearn.io.objects import objects_problem, read_objects
 from mahalearn.io.problem import DataError, Problem, as_labels
-from mahalearn.io.tables import read_table, sniff, table_problem
+from mahalearn.io.tables import find_target, read_table, table_problem
+from mahalearn.io.text import sniff
 from own_data import distances, write_matrix
 
 
 def read(tmp_path, text, target=None, name="t.csv", **options):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    frame, notes = read_table(path, **options)
+    frame, notes = read_table(path, find=partial(find_target, target=target), **options)
     return table_problem(frame, target, "t", notes)
 
 
@@ -60,6 +63,26 @@ def test_missing_cells_names_and_empty_columns(tmp_path):
     assert "1 rows without a class" in said and "'e' is empty" in said and "'id'" in said
 
 
+@pytest.mark.parametrize("word", ["none", "None", "nil", "-", "NA", "n/a"])
+def test_a_class_may_be_called_none(tmp_path, word):
+    text = f"a,b,class\n1,u,{word}\n2,{word},mild\n{word},v,severe\n4,u,{word}\n5,v,?\n"
+    problem = read(tmp_path, text)
+    assert problem.y.tolist() == [word, "mild", "severe", word]
+    assert problem.X["a"].isna().tolist() == [False, False, True, False]
+    assert problem.X["b"].isna().tolist() == [False, True, False, False]
+    assert f"{word!r} is a class of 2 rows" in " ".join(problem.notes)
+    numbers = read(tmp_path, f"a,class\n1,0\n2,1\n3,{word}\n4,0\n")
+    assert numbers.y.tolist() == ["0", "1", word, "0"]
+
+
+@pytest.mark.parametrize("word", ["", "?", "nan", "NaN", "null", "NULL", "#N/A"])
+def test_rows_without_a_class_are_left_out(tmp_path, word):
+    problem = read(tmp_path, f"a,class\n1,x\n2,{word}\n3,y\n")
+    assert problem.y.tolist() == ["x", "y"]
+    assert "1 rows without a class" in " ".join(problem.notes)
+    assert read(tmp_path, f"a,class\n1,0\n2,{word}\n3,1\n").y.tolist() == [0, 1]
+
+
 def test_quoted_cells_may_hold_delimiters_and_line_ends(tmp_path):
     problem = read(tmp_path, 'a,b,class\n1,"red, or\nso",x\n2,"",y\n\n3,"red, or\nso",y\n')
     assert problem.X["b"].tolist()[0] == "red, or\nso"
@@ -68,6 +91,29 @@ def test_quoted_cells_may_hold_delimiters_and_line_ends(tmp_path):
 
 def test_columns_of_one_name_are_numbered(tmp_path):
     assert list(read(tmp_path, "a,a,c\n1,2,x\n3,4,y\n", "c").X.columns) == ["a", "a (2)"]
+    problem = read(tmp_path, "a,a,a (2),c\n1,2,5,x\n3,4,6,y\n", "c")
+    assert list(problem.X.columns) == ["a", "a (3)", "a (2)"]
+    assert_allclose(problem.X["a (2)"], [5, 6])
+
+
+def test_codes_with_underscores_are_names_not_numbers(tmp_path):
+    problem = read(tmp_path, "a,b,class\n1,1_1,x\n2,1_2,y\n3,1_1,y\n")
+    assert problem.X["b"].tolist() == ["1_1", "1_2", "1_1"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_on_any_system_and_nowhere_else(tmp_path, end):
+    lines = ["a,b,class", "1,u\u2028v,x", "2,w\x0cz,y", '3,"w', 'z",y', "4,u\u2028v,y"]
+    problem = read(tmp_path, end.join(lines) + end)
+    assert problem.X["b"].tolist() == ["u\u2028v", "w\x0cz", "w\nz", "u\u2028v"]
+    assert problem.y.tolist() == ["x", "y", "y", "y"]
+
+
+def test_long_lines_are_read_and_longer_cells_refused(tmp_path):
+    wide = ",".join([f"1.{0:040}"] * 3200)  # as one cell it would be beyond what csv takes
+    assert read(tmp_path, f"{wide},x\n{wide},y\n", "-1").X.shape == (2, 3200)
+    with pytest.raises(DataError, match=r"Line 3 of .* more than 131072 characters.*quote"):
+        read(tmp_path, 'a,class\n1,x\n"2,y\n' + "3,y\n" * 50_000)
 
 
 def test_labels_keep_their_type():
@@ -146,6 +192,45 @@ def test_labels_follow_names_not_lines(tmp_path, rng):
     assert_array_equal(proximity_problem(matrix, tmp_path / "plain.txt").y, y)
 
 
+@pytest.mark.parametrize(
+    "kinds", [("red wine", "white wine"), ("Smith, J", "Doe"), ('"a, b"', "c")]
+)
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("top", ["", "kind\n"])
+def test_a_line_of_labels_is_one_label(tmp_path, kinds, named, top):
+    names, D, _ = distances(8)
+    matrix = write_matrix(tmp_path / "d.csv", D, names if named else None)
+    (tmp_path / "l.txt").write_text(top + "".join(f"{kinds[i % 2]}\n" for i in range(8)))
+    problem = proximity_problem(matrix, tmp_path / "l.txt")
+    assert problem.y.tolist() == [kind.strip('"') for kind in kinds] * 4
+
+
+def test_names_before_labels_need_names_in_the_matrix(tmp_path):
+    names, D, y = distances(8)
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    pairs = tmp_path / "l.csv"
+    pairs.write_text("".join(f"{name},{c} wine\n" for name, c in zip(names, y)))
+    assert proximity_problem(matrix, pairs).y.tolist() == [f"{c} wine" for c in y]
+    with pytest.raises(DataError, match=r"a name and a class .* no names"):
+        proximity_problem(write_matrix(tmp_path / "p.csv", D), pairs)
+    # One name of eight is spelt differently: it is the names that do not match.
+    pairs.write_text("".join(f"{name},{c}\n" for name, c in zip(["o00", *names[1:]], y)))
+    with pytest.raises(DataError, match="no label for 'o0'"):
+        proximity_problem(matrix, pairs)
+    pairs.write_text("".join(f"{name},{c},1\n" for name, c in zip(names, y)))
+    with pytest.raises(DataError, match="a name and a class, in each line"):
+        proximity_problem(matrix, pairs)
+
+
+def test_why_a_matrix_was_taken_for_similarities(tmp_path):
+    _, D, y = distances(8)
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    for M, why in ((-(D**2), "it has negative values"), (1 - D / 9, "its diagonal is not 0")):
+        problem = proximity_problem(write_matrix(tmp_path / "s.csv", M), tmp_path / "l.txt")
+        assert problem.proximity == "similarity"
+        assert [f"because {why} (" in note for note in problem.notes] == [True]
+
+
 def test_matrices_that_are_refused(tmp_path):
     names, D, y = distances(8)
     labels = tmp_path / "l.txt"
@@ -176,6 +261,11 @@ def test_objects_from_lines_and_json(tmp_path):
     (tmp_path / "w.jsonl").write_text('{"text": "a\\tb", "label": 1}\n{"text": "c", "label": 2}\n')
     problem = objects_problem(tmp_path / "w.jsonl", "edit")
     assert problem.X == ["a\tb", "c"] and problem.y.tolist() == [1, 2]
+    # JSON leaves U+2028 as it is, and a text may hold a form feed.
+    (tmp_path / "u.jsonl").write_text('{"text": "a\u2028b", "label": 1}\n', encoding="utf-8")
+    assert read_objects(tmp_path / "u.jsonl") == (["a\u2028b"], [1])
+    (tmp_path / "u.txt").write_bytes(b"x\ta\x0cb\ry\tc\r")
+    assert read_objects(tmp_path / "u.txt") == (["a\x0cb", "c"], ["x", "y"])
     with pytest.raises(DataError, match="no measure 'guess'"):
         objects_problem(tmp_path / "w.txt", "guess")
     (tmp_path / "bad.jsonl").write_text('{"text": "a"}\nnot json\n')

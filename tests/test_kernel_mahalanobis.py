@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import naive
 from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant, PrecomputedKernel
+from mahalearn.classifiers._distances import reg_for_part
 
 VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]
 KINDS = ["rbf", "indefinite"]
@@ -280,3 +281,18 @@ def _extended_precision_fk(K, y, k, alpha):
             v = H * (km[a, :].T - Km * one / n) - Kj * oj / nj
             out[a, j] = float(nj * (v.T * inverse * v)[0])
     return out
+
+
+@pytest.mark.parametrize("variant", ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"])
+@pytest.mark.parametrize("reg_on", ["auto", "covariance", "kernel", "relative"])
+def test_parts_are_measured_on_the_scale_of_the_whole(variant, reg_on, rng):
+    """Objects that all occur three times have the same means and covariances as once."""
+    X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], [15, 25])
+    queries, reg = rng.normal(size=(6, 3)), np.array([0.02, 0.05])
+    options = {"reg_on": reg_on, "kernel": "rbf", "gamma": 0.3, "offset": None}
+    thrice = KernelQuadraticDiscriminant(variant, reg, **options)
+    thrice.fit(np.vstack([X] * 3), np.tile(y, 3))
+    counts = np.bincount(y)
+    part = reg_for_part(reg, reg_on, variant.lower(), 3 * counts, counts)
+    once = KernelQuadraticDiscriminant(variant, part, **options).fit(X, y)
+    assert_allclose(once.mahalanobis(queries), thrice.mahalanobis(queries), rtol=1e-6)

@@ -5,15 +5,19 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.outliers import unusual_shares
 from typer.testing import CliRunner
 
+from mahalearn.cli._common import csv_text
 from mahalearn.cli.app import app
+from mahalearn.comparison import crossval
 from mahalearn.comparison.crossval import Plan, cross_validate, fit_plan
-from mahalearn.comparison.findings import leaderboard
+from mahalearn.comparison.findings import leaderboard, others_as_far
 from mahalearn.comparison.methods import METHODS, select_methods
 from mahalearn.comparison.model import TrainedModel
 from mahalearn.comparison.statistics import corrected_interval
 from mahalearn.io.builtin import builtin_problem
+from mahalearn.report.comparison import document
 from own_data import NASTY, distances, flowers, write_csv, write_matrix
 
 FAST = ("--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1)
@@ -103,6 +107,33 @@ def test_predict_gives_labels_probabilities_distances_and_outliers(trained, tmp_
     flags = [int(row["outlier"]) for row in table]
     assert flags[-1] == 1
     assert np.mean(flags[:-1]) < 1 / 16 + 4 * 0.034
+
+
+def test_no_cell_is_a_formula():
+    text = csv_text(
+        [
+            {"object": "=1+1", "prediction": "-1", "@p": "-0.5"},
+            {"object": "-a", "prediction": "+2e3", "@p": -0.25},
+            {"object": "@x, y", "prediction": "\tz", "@p": "-inf"},
+            {"object": "+a", "prediction": "a=b", "@p": "-"},
+        ]
+    )
+    assert list(csv.reader(text.splitlines())) == [
+        ["object", "prediction", "'@p"],
+        ["'=1+1", "-1", "-0.5"],
+        ["'-a", "+2e3", "-0.25"],
+        ["'@x, y", "'\tz", "-inf"],
+        ["'+a", "a=b", "-"],
+    ]
+
+
+def test_names_of_objects_are_no_formulas(trained, tmp_path):
+    header, rows = flowers(n=3)
+    new = write_csv(tmp_path / "n.csv", header, [["=HYPERLINK(0)" + r[0], *r[1:]] for r in rows])
+    works("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert [row["object"] for row in rows_of(tmp_path / "p.csv")] == [
+        f"'=HYPERLINK(0)plant{i}" for i in range(3)
+    ]
 
 
 def test_predict_says_which_columns_differ(trained, tmp_path):
@@ -289,6 +320,55 @@ def test_typicality_by_hand():
     assert model.outliers(d2, 0.05).tolist() == [False, False, True, False, False]
 
 
+def test_others_as_far_by_hand():
+    own = [3.0, 1.0, 2.0, 2.0, 9.0]
+    d2 = np.array([[v, 0.0] for v in own] + [[0.0, 5.0], [0.0, -1.0], [0.0, 4.0]])
+    shares = others_as_far(d2, np.repeat([0, 1], [5, 3]))
+    np.testing.assert_allclose(shares, [1 / 4, 1.0, 3 / 4, 3 / 4, 0.0, 0.0, 1.0, 1 / 2])
+    assert others_as_far(d2[:1], np.array([0])).tolist() == [1.0]
+
+
+def test_the_page_marks_the_farthest_of_a_small_class(trained):
+    """Fifteen objects a class: the farthest is farther than all the others."""
+    found = json.loads((trained / "out" / "comparison.json").read_text(encoding="utf-8"))
+    row = {
+        "name": "plant7", "class": "rose", "taken_for": "tulip", "wrong": 1, "times": 1,
+        "own_probability": 0.2, "others_as_far": 1 / 14,
+    }  # fmt: skip
+    found["hardest"] = {"rows": [row, row | {"others_as_far": 0.0}], "wrong_objects": 2}
+    section = next(s for s in document(found)["sections"] if s["id"] == "hardest")
+    assert "other objects of its class that are at least as far" in section["blocks"][0]["text"]
+    cells = [line["cells"][-1] for line in section["blocks"][1]["rows"]]
+    assert [(cell["text"], cell["state"]) for cell in cells] == [
+        ("7.1 %", ""),
+        ("0.0 %", "differ"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variant", "reg", "reg_on", "counts", "folds"),
+    [
+        ("RC+", 1.0, "kernel", (20, 20), 3),
+        ("RC+", 1.0, "kernel", (60, 90), 2),
+        ("RC-", 0.1, "kernel", (30, 90), 2),
+        ("FK+", 10.0, "kernel", (30, 90), 2),
+        ("FK-", 0.1, "kernel", (30, 90), 2),
+        ("IC+", 0.5, "kernel", (90, 90), 3),
+        ("IC-", 0.1, "kernel", (90, 90), 2),
+        ("RC+", 0.01, "relative", (30, 90), 2),
+    ],
+)
+def test_regular_objects_are_as_typical_as_they_should_be(variant, reg, reg_on, counts, folds):
+    """Of new objects about a tenth has a typicality of at most 0.1, whatever the folds' sizes."""
+    rng, draws = np.random.default_rng(0), 25
+    shares = [unusual_shares(variant, reg, reg_on, counts, folds, rng) for _ in range(draws)]
+    nominal = [np.floor(0.1 * (n + 1)) / (n + 1) for n in counts]
+    # A class's share varies by about √(p(1 − p)/(n + 2)). Fewer objects in a fold spread distances
+    # a little more there (too few are flagged), or leave out directions (IC: too many).
+    error = np.sqrt(np.mean([0.09 / (n + 2) for n in counts]) / np.size(shares))
+    assert abs(np.mean(shares) - np.mean(nominal)) < 0.03 + 3 * error
+
+
 def test_datasets_lists_names():
     done = works("datasets")
     assert "wine" in done.output and "cat-cortex" in done.output
@@ -302,6 +382,31 @@ def test_results_do_not_depend_on_the_number_of_processes():
     for key, cell in one.cells.items():
         assert (cell.predicted == two.cells[key].predicted).all()
     assert [r["name"] for r in leaderboard(one)] == [r["name"] for r in leaderboard(two)]
+
+
+def test_a_method_that_breaks_is_left_out(monkeypatch):
+    problem = builtin_problem("iris")
+    methods, _ = select_methods(["lda", "svm"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=2, repeats=1))
+    run_cell, failure = crossval.run_cell, TypeError("unforeseen")
+
+    def broken(data, setting, name, *where):
+        if name == "svm":
+            raise failure
+        return run_cell(data, setting, name, *where)
+
+    monkeypatch.setattr(crossval, "run_cell", broken)
+    outcome = cross_validate(problem, methods, plan, jobs=1)
+    assert [m.name for m in outcome.methods] == ["lda"]
+    assert outcome.failed == {"svm": "TypeError: unforeseen"}
+    assert "failed and was left out: TypeError: unforeseen." in " ".join(outcome.notes)
+    # The same in a process of its own.
+    worker = {"data": None, "setting": None, "splits": [None]}
+    monkeypatch.setattr(crossval, "_WORKER", worker)
+    assert crossval._work("svm", 0) == ("svm", 0, "TypeError: unforeseen")
+    failure = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(problem, methods, plan, jobs=1)
 
 
 def test_no_method_sees_labels_of_the_test_part():

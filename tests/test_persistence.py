@@ -115,15 +115,29 @@ def test_other_files_are_no_models(tmp_path):
             function(tmp_path / "absent.skops")
 
 
-def test_other_versions_are_said(tmp_path):
-    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+def say_instead(path, about):
+    """Replace what a model file says of itself."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    about = json.loads(parts["mahalearn.json"])
-    about["versions"]["scikit-learn"] = "0.1.0"
     parts["mahalearn.json"] = json.dumps(about).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in parts.items():
             archive.writestr(name, data)
+
+
+@pytest.mark.parametrize("about", [[1, 2], "text", 3, None, {"versions": ["mahalearn"]}])
+def test_a_file_that_says_something_else_is_no_model(tmp_path, about):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    say_instead(path, about)
+    for function in (load_model, model_about):
+        with pytest.raises(UntrustedModelError, match="not a model file"):
+            function(path)
+
+
+def test_other_versions_are_said(tmp_path):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    about = model_about(path)
+    about["versions"]["scikit-learn"] = "0.1.0"
+    say_instead(path, about)
     with pytest.warns(UserWarning, match=r"scikit-learn 0\.1\.0 then"):
         load_model(path)

@@ -90,3 +90,21 @@ def test_values_are_summarised_by_name():
     rows = [row(i, error=None, values={"r_neg": v}) for i, v in enumerate([0.2, 0.4])]
     assert summarise(rows, "r_neg")["A1", "rbf n=50", "KNN"].mean == pytest.approx(0.3)
     assert summarise(rows) == {}
+
+
+def test_marks_of_unicode_do_not_end_a_row(tmp_path):
+    rows = [row(dataset="a\u2028b"), row(dataset="c\x85d\x0ce\r\n")]
+    for one in rows:
+        append(tmp_path / "rows.jsonl", one)
+    assert read(tmp_path) == rows
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_files_follow_the_umask(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        write_text(tmp_path / "page.html", "x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == mode

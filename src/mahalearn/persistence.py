@@ -196,7 +196,10 @@ def model_about(path):
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            return json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else {}
+            about = json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else {}
+        if not isinstance(about, dict) or not isinstance(about.get("versions", {}), dict):
+            raise ValueError(f"{ABOUT} holds something else")
+        return about
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {str(path)!r}.") from None
     except (OSError, ValueError, zipfile.BadZipFile):
@@ -229,7 +232,7 @@ def _compare_versions(then):
     changed = [
         f"{name} {then[name]} then, {now[name]} now"
         for name in ("mahalearn", "scikit-learn")
-        if name in then and then[name].split(".")[:2] != now[name].split(".")[:2]
+        if name in then and str(then[name]).split(".")[:2] != now[name].split(".")[:2]
     ]
     if changed:
         warnings.warn(

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import platform
-import tempfile
+import secrets
 from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
@@ -115,7 +115,8 @@ def read(path):
     if not path.exists():
         return []
     found = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    # Only \n ends a line: JSON leaves other marks of Unicode, such as U+2028, within its texts.
+    for line in path.read_bytes().decode("utf-8", errors="replace").split("\n"):
         try:
             entry = json.loads(line)
         except ValueError:
@@ -163,16 +164,16 @@ def write_bytes(path, data):
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        # Not tempfile's: its files are for their owner alone, where these follow the umask.
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp's files are for their owner alone
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

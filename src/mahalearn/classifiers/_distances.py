@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._training import TrainingKernel, row_chunks, take
-from .._validation import check_finite_distances, check_memory, check_reg
+from .._validation import check_choice, check_finite_distances, check_memory, check_reg
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
 from ..formulas.gram import Centering, center_gram, centering
 from ..formulas.kernel_mahalanobis import (
@@ -168,6 +168,23 @@ def without_one(alphas, counts, reg_on, variant):
     """α of each class less one object: (n − 1)σ² where σ² is what is given."""
     fixed = reg_on == "kernel" or (reg_on == "auto" and not variant.startswith("RC"))
     return alphas if fixed else alphas * (counts - 1) / counts
+
+
+def reg_for_part(reg, reg_on, variant, counts, part):
+    """`reg` of each class that gives a part of the objects distances on the scale of all of them.
+
+    counts and part (c,) are the class sizes of all and of the part. With the eigenvalues l of the
+    class covariance, λ = n_jl, and with coordinates t along its axes, P² = n_jlt²; so IC+ is
+    Σ lt²/(l + α/n_j)², and RC has σ² = α/n_j: what must be kept is α/n_j. FK's vectors have an
+    entry for each of the n objects, their squares grow with n and M_j with n·n_j: it is α/(n·n_j).
+    At a fixed α distances of + would shrink with the part, up to as n_j does.
+    """
+    reg = np.array(check_reg(reg, len(counts)))
+    reg_on = check_choice(reg_on, "reg_on", REG_ON)
+    variant = check_choice(variant, "variant", VARIANTS)
+    whole, less = (alphas_of(reg, reg_on, variant, n, lambda: 1.0) for n in (counts, part))
+    reg *= part / counts * whole / less  # some α follow n_j by themselves
+    return reg * part.sum() / counts.sum() if variant in FULL_KERNEL_VARIANTS else reg
 
 
 def resolve_alphas(reg, reg_on, variant, training):

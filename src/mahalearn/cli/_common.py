@@ -9,6 +9,7 @@ import typer
 
 from ..io.problem import DataError
 
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -77,7 +78,7 @@ def read_problem(
 
 def _table(data, target, header):
     from ..io.builtin import builtin_problem, is_builtin
-    from ..io.tables import read_table, table_problem
+    from ..io.tables import find_target, read_table, table_problem
 
     if not Path(data).exists() and is_builtin(data):
         return builtin_problem(data)
@@ -86,7 +87,8 @@ def _table(data, target, header):
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
             "the sets."
         )
-    frame, notes = read_table(data, header=header)
+    find = functools.partial(find_target, target=target)
+    frame, notes = read_table(data, header=header, find=find)
     return table_problem(frame, target, Path(data).stem, notes)
 
 
@@ -115,16 +117,25 @@ def check_free(paths, force):
 
 
 def csv_text(rows):
-    """Rows (dicts with the same keys) as CSV text."""
+    """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
     import csv
     import io
 
     rows = list(rows)
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(_harmless, rows[0]))
+    writer.writerows(map(_harmless, row.values()) for row in rows)
     return out.getvalue()
+
+
+def _harmless(cell):
+    """The cell, behind a ' if it is a text that a spreadsheet would compute; -1 is a number."""
+    from ..io.tables import number
+
+    if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and number(cell) is None:
+        return f"'{cell}"
+    return cell
 
 
 def command_line(context, **values):

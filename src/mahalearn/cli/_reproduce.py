@@ -74,10 +74,20 @@ def write_page(folder, docs=None, command=""):
     """Write the page of the rows in a folder, and Markdown with figures if `docs` names a file."""
     from ..experiments.claims import statements
     from ..experiments.describe import context
+    from ..experiments.registry import EXPERIMENTS
     from ..report import html, markdown
     from ..report.reproduction import document
 
-    rows = results.read(folder)
+    found = results.read(folder)
+    rows = [row for row in found if row.experiment in EXPERIMENTS]
+    if len(rows) < len(found):
+        unknown = sorted({row.experiment for row in found} - set(EXPERIMENTS))
+        console.print(
+            f"{len(found) - len(rows)} rows of unknown experiments ({', '.join(unknown)}) were "
+            "left out.",
+            markup=False,
+            soft_wrap=True,
+        )
     page = document(rows, context(), statements(rows), command)
     results.write_text(folder / "report.html", html.render(page))
     console.print(f"{len(rows)} rows; page: {folder / 'report.html'}", markup=False, soft_wrap=True)

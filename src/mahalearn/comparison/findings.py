@@ -181,13 +181,12 @@ def _hardest(problem, classes, truth, proba, who, predicted, refitted):
     np.add.at(own, who, proba[np.arange(len(truth)), truth])
     own = own / np.maximum(total, 1)
     order = np.lexsort([own, -wrong / np.maximum(total, 1)])
-    usual = refitted.model.typicality(refitted.d2)
+    as_far = others_as_far(refitted.d2, np.searchsorted(classes, problem.y))
     hardest = []
     for i in order[:MOST_HARD]:
         if not wrong[i]:
             break
         votes = Counter(predicted[(who == i) & (predicted != truth)].tolist())
-        label = int(np.searchsorted(classes, problem.y[i]))
         hardest.append(
             {
                 "name": str(problem.names[i]) if problem.names else f"row {i + 1}",
@@ -196,10 +195,25 @@ def _hardest(problem, classes, truth, proba, who, predicted, refitted):
                 "wrong": int(wrong[i]),
                 "times": int(total[i]),
                 "own_probability": float(own[i]),
-                "typicality": float(usual[i, label]),
+                "others_as_far": float(as_far[i]),
             }
         )
     return {"rows": hardest, "wrong_objects": int((wrong > 0).sum())}
+
+
+def others_as_far(d2, codes):
+    """Of each object: the share of the others of its class that are at least as far from it.
+
+    All by held-out distances. It is 0 for the farthest, however small the class; 1 for an object
+    that is alone in its class.
+    """
+    shares = np.ones(len(codes))
+    for j in range(d2.shape[1]):
+        own = d2[codes == j, j]
+        if len(own) > 1:
+            as_far = len(own) - np.searchsorted(np.sort(own), own, side="left")
+            shares[codes == j] = (as_far - 1) / (len(own) - 1)
+    return shares
 
 
 def _own_other(d2, codes):

@@ -111,7 +111,9 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         """How usual distances are for each class: a conformal p-value.
 
         (1 + number of the class's held-out training distances ≥ d²)/(1 + number of them). Of
-        objects that are drawn like a class's training objects, at most a share p has a value ≤ p.
+        objects that are drawn like a class's training objects, about a share p has a value ≤ p; not
+        exactly, since held-out distances are of models with fewer objects: often somewhat fewer,
+        but more for IC distances to small classes, which have fewer directions in each fold.
         """
         out = np.empty(d2.shape)
         for j, own in enumerate(self.held_out):

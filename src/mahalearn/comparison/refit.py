@@ -9,6 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from ..classifiers._distances import reg_for_part
+from ..classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
 from ..model_selection._scores import fit_temperature
 from .crossval import Data, plain_params, setting_for
 from .methods import DISTANCE_METHOD, METHODS
@@ -42,7 +44,7 @@ def refit(problem, outcome, name):
     -------
     refitted : Refitted
         The model to save. Held-out distances are of one more cross-validation with the parameters
-        that were chosen on all objects, so that they are on one scale.
+        that were chosen on all objects, and on the scale of its distances.
     """
     setting = setting_for(problem, outcome.plan)
     classifier, params = _fit(problem, METHODS[name].pipeline(setting))
@@ -79,7 +81,11 @@ def flattened(estimator):
 
 
 def held_out_distances(problem, pipeline, plan):
-    """Squared distances of each object to the classes, by models that had not seen it."""
+    """Squared distances of each object to the classes, by models that had not seen it.
+
+    They stand beside distances of new objects to the pipeline, which was fitted on all objects: the
+    models of the folds regularise so much less as their classes have fewer objects.
+    """
     pipeline = fixed(pipeline)
     if pipeline.steps[0][0] == "measure":
         pipeline = Pipeline(pipeline.steps[1:])
@@ -88,8 +94,12 @@ def held_out_distances(problem, pipeline, plan):
     folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
     for train, test in folds.split(np.zeros(len(problem)), problem.y):
         X_train, X_test = data.fold(train, test)
-        model = clone(pipeline).fit(X_train, problem.y[train])
-        d2[test] = class_distances(model, X_test)
+        model = clone(pipeline)
+        if isinstance(model[-1], KernelMahalanobisEstimator):
+            sizes = (np.unique(y, return_counts=True)[1] for y in (problem.y, problem.y[train]))
+            given = [getattr(model[-1], name) for name in ("reg", "reg_on", "variant")]
+            model[-1].set_params(reg=reg_for_part(*given, *sizes))
+        d2[test] = class_distances(model.fit(X_train, problem.y[train]), X_test)
     return d2
 
 

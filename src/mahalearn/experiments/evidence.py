@@ -5,10 +5,10 @@ from .registry import EXPERIMENTS
 
 
 class Evidence:
-    """Means of the rows; a number that is not there raises KeyError."""
+    """Means of the rows of known experiments; a number that is not there raises KeyError."""
 
     def __init__(self, rows):
-        rows = list(rows)
+        rows = [row for row in rows if row.experiment in EXPERIMENTS]
         self._errors = {}
         for measure in ("error", "balanced_error"):
             wanted = [r for r in rows if EXPERIMENTS[r.experiment].measure == measure]

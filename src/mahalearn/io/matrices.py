@@ -6,7 +6,8 @@ import numpy as np
 
 from .._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from .problem import DataError, Problem, as_labels, listed
-from .tables import cells_of, load_npz, number
+from .tables import load_npz, number
+from .text import cells_of, lines_of
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,
@@ -102,6 +103,9 @@ def _numeric(M, path):
 def read_labels(path, n, names=None):
     """Classes of n objects: a line each, or a name and a class; in the order of `names` if given.
 
+    Only the matrix's own names tell a name before a class from a class of two words: without them
+    the whole line is the class.
+
     Returns
     -------
     labels : ndarray of shape (n,)
@@ -112,24 +116,22 @@ def read_labels(path, n, names=None):
         raise DataError(f"There is no file of labels {str(path)!r}.")
     if path.suffix.lower() == ".npy":
         labels = np.load(path, allow_pickle=False)
-        rows = [[str(v)] for v in labels.ravel().tolist()]
+        rows = lines = [[str(v)] for v in labels.ravel().tolist()]
     else:
         rows, _ = cells_of(path)
-    width = len(rows[0])
-    if any(len(row) != width for row in rows) or width > 2:
-        raise DataError(
-            f"{str(path)!r} must have a class, or a name and a class, in each line; got lines of "
-            f"{listed(sorted({len(row) for row in rows}))} cells."
-        )
-    if len(rows) == n + 1 and (names is None or width == 1 or rows[0][0] not in set(names)):
+        # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
+        lines = rows if {len(row) for row in rows} == {1} else [[x] for x in lines_of(path)]
+    pairs = _name_and_class(path, rows, n, names)
+    rows = rows if pairs else lines
+    if len(rows) == n + 1 and not (pairs and rows[0][0] in set(names)):
         rows = rows[1:]  # a header
     if len(rows) != n:
         raise DataError(
             f"{str(path)!r} has {len(rows)} labels, but there are {n} objects; one for each is "
             "needed."
         )
-    cells, notes = [row[-1] for row in rows], []
-    if width == 2 and names is not None:
+    cells, notes = [row[-1].strip() for row in rows], []
+    if pairs:
         given = [row[0] for row in rows]
         if len(set(given)) < n or len(set(names)) < n:
             raise DataError("Names of objects must differ from each other to be matched.")
@@ -142,11 +144,30 @@ def read_labels(path, n, names=None):
             notes.append("Labels were matched to the objects by name; their order differed.")
         label_of = dict(zip(given, cells))
         cells = [label_of[name] for name in names]
-    elif width == 2:
-        notes.append("The matrix has no names, so labels were taken in the order of their lines.")
     if any(not cell for cell in cells):
         raise DataError(f"{cells.count('')} labels in {str(path)!r} are empty.")
     return _typed(cells), notes
+
+
+def _name_and_class(path, rows, n, names):
+    """Whether lines hold a name and a class, by the names that are known."""
+    firsts, widths = {row[0] for row in rows}, {len(row) for row in rows}
+    known = len(firsts & set(names or ()))
+    # A different word first in each line: no line would be a class of more than one object.
+    different = n > 1 and widths == {2} and len(firsts) == len(rows)
+    if widths == {1} or not (known > len(firsts) / 2 or different):
+        return False
+    if widths != {2}:
+        raise DataError(
+            f"{str(path)!r} must have a class, or a name and a class, in each line; got lines of "
+            f"{listed(sorted(widths))} cells."
+        )
+    if not names:
+        raise DataError(
+            f"{str(path)!r} seems to have a name and a class in each line, but there are no names "
+            "to match; give the classes alone, in the order of the objects."
+        )
+    return True
 
 
 def _typed(cells):
@@ -210,7 +231,12 @@ def _kind(M, kind, notes):
     if kind is not None:
         return kind
     kind = "dissimilarity" if looks_like_dissimilarity(M) else "similarity"
-    why = "its diagonal is 0" if kind == "dissimilarity" else "its diagonal is not 0"
+    if kind == "dissimilarity":
+        why = "its diagonal is 0 and nothing is negative"
+    elif M.diagonal().any():
+        why = "its diagonal is not 0"
+    else:
+        why = "it has negative values" if M.any() else "it is 0 throughout"
     notes.append(
         f"The matrix was taken for one of {kind[:-1]}ies, because {why} (--kind overrules this)."
     )

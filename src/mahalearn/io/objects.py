@@ -8,7 +8,7 @@ import numpy as np
 
 from .matrices import read_labels
 from .problem import DataError, Problem, as_labels
-from .tables import _decoded
+from .text import lines_of
 
 OBJECT_KEYS = ("object", "text", "sequence", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -31,9 +31,7 @@ def read_objects(path):
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}.")
-    lines = [line for line in _decoded(path).splitlines() if line.strip()]
-    if not lines:
-        raise DataError(f"{str(path)!r} is empty.")
+    lines = lines_of(path)
     if path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
         return _json_lines(path, lines)
     if all(line.count("\t") == 1 for line in lines):

@@ -1,7 +1,5 @@
 """Tables of features from CSV, TSV, Parquet, NPZ and ARFF files."""
 
-import csv
-import io
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,16 +7,18 @@ from pathlib import Path
 import numpy as np
 
 from .problem import DataError, Problem, as_labels, listed
+from .text import cells_of
 
 MISSING = frozenset(["", "na", "n/a", "nan", "?", "null", "none", "nil", "-", "#n/a"])
+# A class may well be called none, nil or NA (of a disease, a continent): fewer words are no class.
+NO_CLASS = frozenset(["", "nan", "?", "null", "#n/a"])
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
-DELIMITERS = ("\t", ";", "|", ",")
 # A nominal column with more different values says who a row is, not what it is like.
 MOST_LEVELS = 50
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+")
 
 
-def read_table(path, *, header=None):
+def read_table(path, *, header=None, find=None):
     """A data frame from a file; columns are numbers (float64, NaN where missing) or text (object).
 
     Parameters
@@ -27,6 +27,8 @@ def read_table(path, *, header=None):
         CSV, TSV or text with a delimiter that is found out; .parquet, .npz, .arff.
     header : bool or None
         Whether the first line names the columns; found out if None.
+    find : callable or None
+        Names of columns -> the one that holds the classes, where fewer words count as missing.
 
     Returns
     -------
@@ -43,66 +45,14 @@ def read_table(path, *, header=None):
     reader = {".parquet": _parquet, ".pq": _parquet, ".npz": _npz, ".arff": _arff}.get(
         path.suffix.lower()
     )
-    frame, notes = reader(path) if reader else _delimited(path, header)
+    frame, notes = reader(path) if reader else _delimited(path, header, find)
     if not len(frame):
         raise DataError(f"{str(path)!r} has no rows below its header.")
     frame.columns = _unique(frame.columns, notes)
     return frame, notes
 
 
-def cells_of(path):
-    """Lines of cells of a delimited text file, and its delimiter.
-
-    Returns
-    -------
-    rows : list of list of str
-    delimiter : str
-    """
-    text = _decoded(Path(path))
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise DataError(f"{str(path)!r} is empty.")
-    delimiter = sniff(lines[:50])
-    if delimiter == " ":
-        rows = [line.split() for line in lines]
-    else:
-        # The whole text: a quoted cell may hold line ends.
-        reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-        rows = [row for row in reader if any(cell.strip() for cell in row)]
-    return [[cell.strip() for cell in row] for row in rows], delimiter
-
-
-def _decoded(path):
-    data = path.read_bytes()
-    if b"\0" in data[:4096]:
-        raise DataError(
-            f"{str(path)!r} is not a text file; tables are read from CSV, TSV, Parquet, NPZ and "
-            "ARFF files."
-        )
-    for encoding in ("utf-8-sig", "cp1252"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("latin-1")
-
-
-def sniff(lines):
-    """The delimiter that cuts (nearly) all lines into the same number of cells.
-
-    The comma is tried last among the marks: it may also stand within numbers.
-    """
-    for delimiter in DELIMITERS:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
-        width, times = widths.most_common(1)[0]
-        if width > 1 and times >= 0.9 * len(lines):
-            return delimiter
-    # The line of names above a matrix may lack the cell above the names of the rows.
-    words = {len(line.split()) for line in lines[1:] or lines}
-    return " " if len(words) == 1 and words != {1} else ","
-
-
-def _delimited(path, header):
+def _delimited(path, header, find):
     import pandas as pd
 
     rows, delimiter = cells_of(path)
@@ -126,8 +76,15 @@ def _delimited(path, header):
         notes.append(
             f"The file has no header: its columns are called {names[0]!r} to {names[-1]!r}."
         )
+    names = _unique(names, notes)
     columns = list(zip(*rows)) if rows else [()] * width
-    frame = pd.DataFrame({i: tidy(column, comma) for i, column in enumerate(columns)})
+    classes = find(names) if find and rows else None
+    frame = pd.DataFrame(
+        {
+            i: tidy(column, comma, NO_CLASS if name == classes else MISSING)
+            for i, (name, column) in enumerate(zip(names, columns))
+        }
+    )
     frame.columns = names
     return frame, notes
 
@@ -137,10 +94,12 @@ def _decimal_comma(rows):
     return bool(cells) and all(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
 
 
-def number(cell, comma=False):
+def number(cell, comma=False, missing=MISSING):
     """A cell as a float, NaN if it is missing, None if it is text."""
-    if cell.lower() in MISSING:
+    if cell.lower() in missing:
         return np.nan
+    if "_" in cell:  # 1_2 is a code; Python alone reads it as 12
+        return None
     try:
         return float(cell.replace(",", ".") if comma else cell)
     except ValueError:
@@ -162,12 +121,12 @@ def _has_header(rows, comma):
     )
 
 
-def tidy(column, comma=False):
+def tidy(column, comma=False, missing=MISSING):
     """A column of texts as float64, or as objects with None where missing."""
-    values = [number(cell, comma) for cell in column]
+    values = [number(cell, comma, missing) for cell in column]
     if all(value is not None for value in values):
         return np.array(values, dtype=float)
-    return np.array([None if c.lower() in MISSING else c for c in column], dtype=object)
+    return np.array([None if c.lower() in missing else c for c in column], dtype=object)
 
 
 def _parquet(path):
@@ -268,19 +227,25 @@ def _short(error):
 
 def _unique(columns, notes):
     """Names without repeats."""
-    seen, names = Counter(), []
-    for name in map(str, columns):
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    repeated = [name for name, times in seen.items() if times > 1]
+    columns = [str(name) for name in columns]
+    taken, seen, names, repeated = set(columns), set(), [], {}
+    for name in columns:
+        fresh = name
+        if name in seen:
+            times = repeated.get(name, 1) + 1
+            while f"{name} ({times})" in taken:  # a header may hold such a name itself
+                times += 1
+            repeated[name], fresh = times, f"{name} ({times})"
+            taken.add(fresh)
+        seen.add(name)
+        names.append(fresh)
     if repeated:
         notes.append(f"Columns of one name were numbered: {listed(repeated)}.")
     return names
 
 
-def find_target(frame, target):
+def find_target(names, target):
     """Name of the target column: as given, by number from 1 (−1 the last), or a usual name."""
-    names = list(frame.columns)
     if target is None:
         usual = [name for name in names if name.lower() in USUAL_TARGETS]
         if len(usual) != 1:
@@ -305,13 +270,19 @@ def find_target(frame, target):
 def table_problem(frame, target, name, notes=()):
     """The problem of a table: classes from the target column, features from the others."""
     notes = list(notes)
-    target = find_target(frame, target)
+    target = find_target(list(frame.columns), target)
     labels = frame[target]
     known = labels.notna().to_numpy()
     if not known.all():
         notes.append(f"{(~known).sum()} rows without a class were left out.")
         frame, labels = frame[known], labels[known]
     y = as_labels(labels.tolist(), target)
+    for label, times in Counter(map(str, y)).items():
+        if label.lower() in MISSING:
+            notes.append(
+                f"{label!r} is a class of {times} rows; leave the cell empty where it means that "
+                "the class is not known."
+            )
     X = frame.drop(columns=target).reset_index(drop=True)
     X, names = select_features(X, notes)
     if not X.shape[1]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from .._objects import take
 from ..classifiers.gaussian import GaussianClassifier
@@ -40,6 +39,8 @@ SVM_CS = (0.1, 1, 10, 100, 1000)
 SVM_DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 # Up to this size a first search is simply tried; beyond it, it is timed on parts of the objects.
 PILOT = 500
+# Of each class as many objects are in such a part, if it has them.
+PILOT_CLASS = 10
 
 
 class Comparison(NamedTuple):
@@ -297,15 +298,30 @@ def _pilot_seconds(search, given, growth, deadline):
 
     Half the objects of the second part must leave time for the whole of it.
     """
-    sizes, seconds = np.array([PILOT // 2, PILOT]), []
+    order, n_classes = _pilot_order(given.y)
+    sizes = np.minimum(np.array([1, 2]) * max(PILOT // 2, n_classes), len(order))
+    seconds = []
     for size in sizes:
-        rows = StratifiedShuffleSplit(1, train_size=int(size), random_state=0)
-        rows, _ = next(rows.split(np.zeros(len(given.y)), given.y))
         start = time.monotonic()
-        search(given.part(np.sort(rows)))
+        search(given.part(np.sort(order[:size])))
         seconds.append(time.monotonic() - start)
         if time.monotonic() + 2 * seconds[-1] > deadline:
             return 2 * seconds[-1]
     powers = sizes.astype(float) ** growth
     b = max(0.0, (seconds[1] - seconds[0]) / (powers[1] - powers[0]))
     return seconds[1] + b * (float(len(given.y)) ** growth - powers[1])
+
+
+def _pilot_order(y):
+    """Rows in an order whose beginnings are small copies of the whole, and the number of classes.
+
+    Any beginning that is not shorter than the number of classes has all of them. A few objects of
+    each come first, since splits of a class's single object would leave none to train on.
+    """
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    drawn = np.random.default_rng(0).permutation(len(y))
+    place = np.empty(len(y))
+    for j, count in enumerate(counts):
+        place[drawn[codes[drawn] == j]] = np.arange(count)
+    few = max(1, min(PILOT_CLASS, PILOT // 2 // len(counts)))
+    return np.argsort(np.where(place < few, 0, place / counts[codes]), kind="stable"), len(counts)

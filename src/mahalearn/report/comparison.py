@@ -248,8 +248,8 @@ def _hardest(found):
                     f"{row['wrong']} of {row['times']}",
                     percent(row["own_probability"]),
                     {
-                        "text": number(row["typicality"], 2),
-                        "state": "differ" if row["typicality"] <= 0.05 else "",
+                        "text": percent(row["others_as_far"]),
+                        "state": "differ" if row["others_as_far"] <= 0.05 else "",
                     },
                 ],
             }
@@ -260,8 +260,9 @@ def _hardest(found):
                 "kind": "text",
                 "text": f"{hardest['wrong_objects']} of {found['problem']['n']} objects were "
                 "misclassified at least once; these most often and most surely. They are worth a "
-                "look: wrong labels and rare kinds end up here. Typicality is the share of the "
-                "class's objects that are at least as far from it.",
+                "look: wrong labels and rare kinds end up here. The last column is the share of "
+                "the other objects of its class that are at least as far from the class, each "
+                "measured by a model that had not seen it; 5 % or less is marked.",
             },
             {
                 "kind": "table",
@@ -272,7 +273,7 @@ def _hardest(found):
                     "taken for",
                     "wrong",
                     "probability of its class",
-                    "typicality",
+                    "others as far",
                 ],
                 "rows": rows,
             },

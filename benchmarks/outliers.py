@@ -1,0 +1,71 @@
+"""How often regular objects look unusual: ``python -m benchmarks.outliers``.
+
+New objects of normal classes are compared with the held-out distances of the training objects. A
+share of about 0.1 should have a typicality of at most 0.1. A minute on one core.
+"""
+
+import argparse
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from mahalearn import KernelQuadraticDiscriminant
+from mahalearn.comparison.crossval import Plan
+from mahalearn.comparison.encoder import TableEncoder
+from mahalearn.comparison.model import TrainedModel
+from mahalearn.comparison.refit import held_out_distances
+from mahalearn.io.problem import Problem
+
+LEVEL = 0.1
+MODELS = (
+    ("RC+", 0.01, "kernel"),
+    ("RC+", 1.0, "kernel"),
+    ("RC+", 0.01, "relative"),
+    ("RC-", 0.1, "kernel"),
+    ("FK+", 0.01, "kernel"),
+    ("FK+", 10.0, "kernel"),
+    ("FK+", 0.01, "relative"),
+    ("FK-", 0.0001, "kernel"),
+    ("FK-", 0.1, "kernel"),
+    ("IC+", 0.01, "kernel"),
+    ("IC+", 0.5, "kernel"),
+    ("IC-", 0.001, "kernel"),
+    ("IC-", 0.1, "kernel"),
+)
+SIZES = (((20, 20), 3), ((30, 120), 3), ((100, 100), 2), ((100, 100), 5))
+
+
+def unusual_shares(variant, reg, reg_on, counts, folds, rng):
+    """For each class, the share of its new objects with a typicality of at most LEVEL."""
+    y = np.repeat(np.arange(len(counts)), counts)
+    X = _objects(y, rng)
+    model = KernelQuadraticDiscriminant(variant, reg, reg_on=reg_on, gamma=0.2, offset=None)
+    pipeline = Pipeline([("encode", TableEncoder()), ("classify", model)]).fit(X, y)
+    d2 = held_out_distances(Problem("vectors", X, y, "normal"), pipeline, Plan(folds=folds))
+    held_out = [np.sort(d2[y == j, j]) for j in range(len(counts))]
+    trained = TrainedModel(pipeline, pipeline, held_out)
+    labels = np.repeat(np.arange(len(counts)), 200)
+    usual = trained.typicality(trained.mahalanobis(_objects(labels, rng)))
+    return [np.mean(usual[labels == j, j] <= LEVEL) for j in range(len(counts))]
+
+
+def _objects(y, rng):
+    return pd.DataFrame(rng.normal(size=(len(y), 3)) + 1.5 * y[:, None], columns=list("abc"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=40)
+    draws = parser.parse_args().draws
+    print(f"share of regular objects with typicality ≤ {LEVEL}, mean of {draws} draws, by class")
+    for model, (counts, folds) in product(MODELS, SIZES):
+        rng = np.random.default_rng(0)
+        shares = np.mean([unusual_shares(*model, counts, folds, rng) for _ in range(draws)], axis=0)
+        told = ", ".join(f"{share:.3f} (n = {n})" for share, n in zip(shares, counts))
+        print("{} {:g} on {}".format(*model).ljust(24) + f"{folds} folds: {told}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
