@@ -222,18 +222,19 @@ def test_similarities_whose_diagonal_varies(tmp_path, rng):
     assert (predicted == y).mean() > 0.8
 
 
-def test_objects_by_a_measure(tmp_path, rng):
-    words = ["".join(rng.choice(list("aab" if i % 2 else "bcd"), 7)) for i in range(24)]
-    lines = [f"{'xy'[i % 2]}\t{word}" for i, word in enumerate(words)]
+@pytest.mark.parametrize("measure", ["edit", "compression"])
+def test_objects_by_a_measure(tmp_path, rng, measure):
+    words = ["".join(rng.choice(list("aab" if i % 2 else "bcd"), 40)) for i in range(26)]
+    lines = [f"{'xy'[i % 2]}\t{word}" for i, word in enumerate(words[:24])]
     (tmp_path / "w.txt").write_text("\n".join(lines))
     out = tmp_path / "out"
     works(
-        "compare", "--objects", tmp_path / "w.txt", "--measure", "edit", "--methods", "kqd,svm",
-        "--jobs", 1, "--repeats", 1, "--out", out,
+        "compare", "--objects", tmp_path / "w.txt", "--measure", measure, "--methods",
+        "kqd,svm", "--jobs", 1, "--repeats", 1, "--out", out,
     )  # fmt: skip
-    (tmp_path / "new.txt").write_text("aababaa\ndcdcbdd\n")
+    (tmp_path / "new.txt").write_text("\n".join(words[24:]))
     works("predict", out / "model.skops", tmp_path / "new.txt", "--out", tmp_path / "p.csv")
-    assert [row["prediction"] for row in rows_of(tmp_path / "p.csv")] == ["y", "x"]
+    assert [row["prediction"] for row in rows_of(tmp_path / "p.csv")] == ["x", "y"]
 
 
 def test_gower_for_mixed_columns(trained, tmp_path):

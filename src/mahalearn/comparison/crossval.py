@@ -20,7 +20,7 @@ from ..measures.base import Measure
 from ..measures.table import as_measure
 from ..results import error_rates
 from .methods import CLASSWISE, METHODS, WHOLE, Setting
-from .model import class_scores
+from .model import class_scores, square_matrix
 
 FOLDS, REPEATS, INNER_FOLDS = 5, 2, 5
 # Fewer outer folds say next to nothing of a method's error.
@@ -136,7 +136,7 @@ class Data:
         if problem.kind == "objects":
             measure = as_measure(problem.measure)
             if type(measure).fit is Measure.fit:  # it learns nothing: one matrix for all folds
-                self.matrix = measure.between(problem.X, symmetrize="mean")
+                self.matrix = square_matrix(measure, problem.X)
 
     def fold(self, train, test):
         """(X_train, X_test)."""
@@ -148,7 +148,7 @@ class Data:
         seen = take(X, train)
         measure = as_measure(self.problem.measure).fit(seen)
         return (
-            measure.between(seen, symmetrize="mean"),
+            square_matrix(measure, seen),
             measure.between(take(X, test), seen, symmetrize="mean"),
         )
 

@@ -12,6 +12,17 @@ from ..measures.table import as_measure
 SMALLEST = 1e-12
 
 
+def square_matrix(measure, objects):
+    """Proximities of all pairs of objects; a dissimilarity of an object with itself is 0.
+
+    A compressor leaves a rest there, which new objects, known by their rows alone, do not bring.
+    """
+    matrix = measure.between(objects, symmetrize="mean")
+    if measure.dissimilarity:
+        np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
 class MeasureRows(TransformerMixin, BaseEstimator):
     """Objects as rows of proximities to the training objects.
 
@@ -33,7 +44,7 @@ class MeasureRows(TransformerMixin, BaseEstimator):
     def fit_transform(self, X, y=None):
         """The square matrix of the training objects."""
         self.fit(X)
-        return self.measure_.between(self.objects_, symmetrize="mean")
+        return square_matrix(self.measure_, self.objects_)
 
     def transform(self, X):
         """Rows of proximities of objects to the training objects."""
