@@ -6,16 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from .cells import COMMA_NUMBER, MISSING, number, tidy, tidy_classes
+from .columns import select_features
 from .problem import DataError, Problem, as_labels, listed
 from .text import cells_of
 
-MISSING = frozenset(["", "na", "n/a", "nan", "?", "null", "none", "nil", "-", "#n/a"])
-# A class may well be called none, nil or NA (of a disease, a continent): fewer words are no class.
-NO_CLASS = frozenset(["", "nan", "?", "null", "#n/a"])
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
-# A nominal column with more different values says who a row is, not what it is like.
-MOST_LEVELS = 50
-_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+")
 
 
 def read_table(path, *, header=None, find=None):
@@ -81,7 +77,7 @@ def _delimited(path, header, find):
     classes = find(names) if find and rows else None
     frame = pd.DataFrame(
         {
-            i: tidy(column, comma, NO_CLASS if name == classes else MISSING)
+            i: (tidy_classes if name == classes else tidy)(column, comma)
             for i, (name, column) in enumerate(zip(names, columns))
         }
     )
@@ -91,19 +87,7 @@ def _delimited(path, header, find):
 
 def _decimal_comma(rows):
     cells = [cell for row in rows[1:200] for cell in row if "," in cell]
-    return bool(cells) and all(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
-
-
-def number(cell, comma=False, missing=MISSING):
-    """A cell as a float, NaN if it is missing, None if it is text."""
-    if cell.lower() in missing:
-        return np.nan
-    if "_" in cell:  # 1_2 is a code; Python alone reads it as 12
-        return None
-    try:
-        return float(cell.replace(",", ".") if comma else cell)
-    except ValueError:
-        return None
+    return bool(cells) and all(COMMA_NUMBER.fullmatch(cell) for cell in cells)
 
 
 def _has_header(rows, comma):
@@ -119,14 +103,6 @@ def _has_header(rows, comma):
         len({row[i] for row in rows}) > len({row[i] for row in rows[1:]})
         for i in range(len(rows[0]))
     )
-
-
-def tidy(column, comma=False, missing=MISSING):
-    """A column of texts as float64, or as objects with None where missing."""
-    values = [number(cell, comma, missing) for cell in column]
-    if all(value is not None for value in values):
-        return np.array(values, dtype=float)
-    return np.array([None if c.lower() in missing else c for c in column], dtype=object)
 
 
 def _parquet(path):
@@ -151,10 +127,6 @@ def _plain(frame):
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
-            if pd.api.types.is_datetime64_any_dtype(column):
-                raise DataError(
-                    f"Column {frame.columns[i]!r} holds dates; turn them into numbers first."
-                )
             missing = column.isna()
             columns[i] = np.array(
                 [None if m else str(v) for v, m in zip(column, missing)], dtype=object
@@ -283,43 +255,8 @@ def table_problem(frame, target, name, notes=()):
                 f"{label!r} is a class of {times} rows; leave the cell empty where it means that "
                 "the class is not known."
             )
-    X = frame.drop(columns=target).reset_index(drop=True)
-    X, names = select_features(X, notes)
+    X, names = select_features(frame.drop(columns=target), notes)
+    X = X.reset_index(drop=True)
     if not X.shape[1]:
         raise DataError(f"Beside {target!r} there is no column left to classify by.")
     return Problem("vectors", X, y, name, names=names, target=target, notes=notes)
-
-
-def is_text(column):
-    """Whether a column holds names rather than numbers."""
-    from pandas.api.types import is_numeric_dtype
-
-    return not is_numeric_dtype(column)
-
-
-def select_features(X, notes):
-    """Columns that say something, and the names of rows if a column holds them."""
-    names, dropped = None, []
-    for column in list(X.columns):
-        values = X[column]
-        if values.isna().all():
-            notes.append(f"Column {column!r} is empty and was left out.")
-            dropped.append(column)
-        elif is_text(values):
-            levels = values.nunique()
-            if levels == len(X) and levels > 2 and values.notna().all():
-                names = values.tolist() if names is None else names
-                notes.append(
-                    f"Column {column!r} has another text in each row; it names the rows and is "
-                    "not used to classify."
-                )
-                dropped.append(column)
-            elif levels > MOST_LEVELS:
-                notes.append(
-                    f"Column {column!r} has {levels} different texts, too many for categories, and "
-                    "was left out."
-                )
-                dropped.append(column)
-        elif np.isinf(values.to_numpy()).any():
-            raise DataError(f"Column {column!r} contains infinite values; remove or repair them.")
-    return X.drop(columns=dropped), names

@@ -1,0 +1,86 @@
+"""What a column is taken for: numbers, names, codes, names of rows; and what is refused."""
+
+import pandas as pd
+import pytest
+
+from mahalearn.io.problem import DataError
+from test_io import read
+
+
+def table(cells, delimiter=","):
+    """A table of a column x of these cells, a number and a class, as text."""
+    lines = [delimiter.join(("x", "a", "class"))]
+    for i, cell in enumerate(cells):
+        cell = f'"{cell}"' if delimiter in cell else cell
+        lines.append(delimiter.join((cell, str(i * i % 17), "uv"[i % 2])))
+    return "\n".join(lines) + "\n"
+
+
+def said(problem):
+    return " ".join(problem.notes)
+
+
+@pytest.mark.parametrize("odd", ["n.d.", "<0.5", "5.1 %", "1.2.3"])
+def test_one_text_makes_no_names_of_numbers(tmp_path, odd):
+    cells = [f"{i / 7:.3f}" for i in range(30)]
+    cells[17] = odd
+    with pytest.raises(DataError, match=rf"'x' is numeric but for '{odd}' in row 18: correct"):
+        read(tmp_path, table(cells))
+    cells[20] = cells[3] = odd
+    with pytest.raises(DataError, match=rf"but for '{odd}' in row 4 \(and 2 more\)"):
+        read(tmp_path, table(cells))
+    commas = [cell.replace(".", ",") if cell != odd else "n.d." for cell in cells]
+    with pytest.raises(DataError, match=r"is numeric but for 'n\.d\.' in row 4"):
+        read(tmp_path, table(commas, ";"))
+
+
+def test_rows_are_counted_as_in_the_file(tmp_path):
+    text = table([f"{i / 7:.3f}" if i != 17 else "n.d." for i in range(30)])
+    lines = text.splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","  # a row without a class
+    with pytest.raises(DataError, match="in row 18"):
+        read(tmp_path, "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (["5,100", "4,200", "800"] * 5, "a comma, such as '5,100' in row 1"),
+        (["5.1 %", "4 %", "8%"] * 5, "a per cent sign, such as '5.1 %' in row 1"),
+        (["7", "$5.10", "€ 4"] * 5, r"a currency sign, such as '\$5.10' in row 2"),
+        (["5 100", "4 200", "800"] * 5, "a thousands separator, such as '5 100' in row 1"),
+        (["5.100,25", "4.200,5", "800"] * 5, "a comma, such as '5.100,25' in row 1"),
+    ],
+)
+def test_decorated_numbers_are_no_names(tmp_path, cells, words):
+    with pytest.raises(DataError, match=rf"'x' holds numbers with {words}: write them"):
+        read(tmp_path, table(cells))
+
+
+def test_names_stay_names(tmp_path):
+    for cells in (["red", "blue"] * 10, ["2 doors", "4 doors"] * 10, ["1", "2", "x"] * 7):
+        assert read(tmp_path, table(cells)).X["x"].tolist() == cells
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%dT%H:%M:%S"])
+def test_dates_are_left_out(tmp_path, form):
+    days = pd.date_range("2020-01-01", periods=4).strftime(form)
+    problem = read(tmp_path, table(list(days) * 8))
+    assert list(problem.X.columns) == ["a"]
+    assert f"'x' holds dates such as {days[0]!r} and was left out" in said(problem)
+
+
+def test_dates_of_parquet_files_are_left_out_too(tmp_path):
+    days = list(pd.date_range("2020-01-01", periods=4)) * 3
+    frame = pd.DataFrame({"x": days, "a": range(2, 26, 2), "class": list("uv") * 6})
+    frame.to_parquet(tmp_path / "d.parquet")
+    problem = read(tmp_path, (tmp_path / "d.parquet").read_bytes(), name="t.parquet")
+    assert list(problem.X.columns) == ["a"] and "holds dates" in said(problem)
+
+
+def test_free_text_is_left_out(tmp_path):
+    problem = read(tmp_path, table([f"note {i // 2}" for i in range(60)]))
+    assert list(problem.X.columns) == ["a"]
+    assert "'x' has 30 different texts in 60 rows, too many" in said(problem)
+    cells = [f"kind {i % 20}" for i in range(40)]
+    assert read(tmp_path, table(cells)).X["x"].tolist() == cells
