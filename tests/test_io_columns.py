@@ -84,3 +84,12 @@ def test_free_text_is_left_out(tmp_path):
     assert "'x' has 30 different texts in 60 rows, too many" in said(problem)
     cells = [f"kind {i % 20}" for i in range(40)]
     assert read(tmp_path, table(cells)).X["x"].tolist() == cells
+
+
+def test_numbers_that_cannot_be_squared_are_refused(tmp_path):
+    cells = [str(i * i % 13) for i in range(30)]
+    cells[17] = "-1e300"
+    with pytest.raises(DataError, match=r"'x' holds -1e\+300 in row 18, too large"):
+        read(tmp_path, table(cells))
+    cells[17] = "1e149"
+    assert read(tmp_path, table(cells)).X["x"].max() == 1e149

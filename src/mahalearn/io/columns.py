@@ -12,6 +12,9 @@ MANY_LEVELS, ROWS_A_LEVEL = 20, 3
 # So large a share of numbers was meant to be all numbers, so large a share of dates all dates.
 NEARLY_ALL = 0.9
 
+# Its square, and a sum of many, is a number still.
+LARGEST = 1e150
+
 
 def is_text(column):
     """Whether a column holds names rather than numbers."""
@@ -50,8 +53,8 @@ def select_features(X, notes):
             if why:
                 notes.append(f"Column {column!r} {why}.")
                 dropped.append(column)
-        elif np.isinf(values.to_numpy()).any():
-            raise DataError(f"Column {column!r} contains infinite values; remove or repair them.")
+        else:
+            check_magnitude(values)
     return X.drop(columns=dropped), names
 
 
@@ -59,6 +62,27 @@ def names_rows(values):
     """Whether a column of texts has another one in each row."""
     levels = values.nunique()
     return levels == len(values) and levels > 2 and values.notna().all()
+
+
+def row_names(frame):
+    """The column that names the rows, and the names; both None if there is none."""
+    for column in frame.columns:
+        if is_text(frame[column]) and names_rows(frame[column]):
+            return column, frame[column].tolist()
+    return None, None
+
+
+def check_magnitude(values):
+    """Refuse a column with numbers that are infinite or have no square."""
+    size = np.abs(values.to_numpy(dtype=float))
+    if np.isinf(size).any():
+        raise DataError(f"Column {values.name!r} contains infinite values; remove or repair them.")
+    odd = values[size > LARGEST]
+    if len(odd):
+        raise DataError(
+            f"Column {values.name!r} holds {odd.iloc[0]:g} in row {odd.index[0] + 1}, too large to "
+            "be squared; correct the cell, or give the column in another unit."
+        )
 
 
 def refuse_numbers_as_text(values):
@@ -96,7 +120,10 @@ def _no_category(values):
     present = values.dropna()
     levels = present.nunique()
     if np.mean([is_date(cell) for cell in present]) >= NEARLY_ALL:
-        return f"holds dates such as {present.iloc[0]!r} and was left out; turn them into numbers to use it"
+        return (
+            f"holds dates such as {present.iloc[0]!r} and was left out; turn them into numbers to "
+            "use them"
+        )
     if levels > MOST_LEVELS or (levels > MANY_LEVELS and levels * ROWS_A_LEVEL > len(present)):
         return (
             f"has {levels} different texts in {len(present)} rows, too many for categories, and "

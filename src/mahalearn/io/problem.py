@@ -110,3 +110,8 @@ def listed(items, most=8):
     if len(items) > most:
         return ", ".join(items[:most]) + f" and {len(items) - most} more"
     return ", ".join(items)
+
+
+def counted(n, noun):
+    """A number and its noun: 1 cell, 2 cells."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .cells import COMMA_NUMBER, MISSING, number, tidy, tidy_classes
+from .cells import COMMA_NUMBER, MISSING, as_written, number, tidy, tidy_classes
 from .columns import select_features
 from .problem import DataError, Problem, as_labels, listed
 from .text import cells_of
@@ -14,7 +14,7 @@ from .text import cells_of
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
-def read_table(path, *, header=None, find=None):
+def read_table(path, *, header=None, find=None, texts=()):
     """A data frame from a file; columns are numbers (float64, NaN where missing) or text (object).
 
     Parameters
@@ -25,6 +25,8 @@ def read_table(path, *, header=None, find=None):
         Whether the first line names the columns; found out if None.
     find : callable or None
         Names of columns -> the one that holds the classes, where fewer words count as missing.
+    texts : collection of str
+        Columns of a text file that stay as they are written, be they numbers or not.
 
     Returns
     -------
@@ -41,14 +43,14 @@ def read_table(path, *, header=None, find=None):
     reader = {".parquet": _parquet, ".pq": _parquet, ".npz": _npz, ".arff": _arff}.get(
         path.suffix.lower()
     )
-    frame, notes = reader(path) if reader else _delimited(path, header, find)
+    frame, notes = reader(path) if reader else _delimited(path, header, find, texts)
     if not len(frame):
         raise DataError(f"{str(path)!r} has no rows below its header.")
     frame.columns = _unique(frame.columns, notes)
     return frame, notes
 
 
-def _delimited(path, header, find):
+def _delimited(path, header, find, texts):
     import pandas as pd
 
     rows, delimiter = cells_of(path)
@@ -75,12 +77,13 @@ def _delimited(path, header, find):
     names = _unique(names, notes)
     columns = list(zip(*rows)) if rows else [()] * width
     classes = find(names) if find and rows else None
-    frame = pd.DataFrame(
-        {
-            i: (tidy_classes if name == classes else tidy)(column, comma)
-            for i, (name, column) in enumerate(zip(names, columns))
-        }
-    )
+    tidied = {}
+    for i, (name, column) in enumerate(zip(names, columns)):
+        if name in texts:
+            tidied[i] = as_written(column)
+        else:
+            tidied[i] = (tidy_classes if name == classes else tidy)(column, comma)
+    frame = pd.DataFrame(tidied)
     frame.columns = names
     return frame, notes
 
