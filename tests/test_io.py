@@ -119,10 +119,34 @@ def test_long_lines_are_read_and_longer_cells_refused(tmp_path):
 def test_labels_keep_their_type():
     assert as_labels([1.0, 2.0, 1.0], "c").tolist() == [1, 2, 1]
     assert as_labels(["1", "b"], "c").tolist() == ["1", "b"]
-    with pytest.raises(DataError, match="a quantity, not a class"):
-        as_labels([0.5, 1.5, 2.5], "price")
-    with pytest.raises(DataError, match="a quantity"):
-        as_labels([float(i) for i in range(60)], "count")
+    assert as_labels([1.5, 2.5, 3.5] * 30, "c").tolist() == ["1.5", "2.5", "3.5"] * 30
+    assert as_labels(["1.50", "2.5"], "c").tolist() == ["1.50", "2.5"]
+    assert as_labels([True, False], "c").tolist() == ["True", "False"]
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "refused"),
+    [(range(20), 20, False), (range(21), 62, True), (range(21), 63, False)]
+    + [([i / 3 for i in range(21)], rows, refused) for rows, refused in ((209, True), (210, False))]
+    + [([f"{i}.5" for i in range(21)], 100, True)],
+)
+def test_many_different_numbers_are_a_quantity(values, rows, refused):
+    column = [values[i % len(values)] for i in range(rows)]
+    if refused:
+        with pytest.raises(DataError, match=f"{len(values)} different numbers in {rows} rows"):
+            as_labels(column, "price")
+    else:
+        assert len(set(as_labels(column, "price"))) == len(values)
+
+
+def test_classes_are_as_they_were_written(tmp_path):
+    assert read(tmp_path, "a,class\n1,01\n2,02\n3,10\n").y.tolist() == ["01", "02", "10"]
+    assert read(tmp_path, "a,class\n1,1.50\n2,2.5\n3,\n").y.tolist() == ["1.50", "2.5"]
+    assert read(tmp_path, "a,class\n1,1\n2,2.0\n3,\n").y.tolist() == [1, 2]
+    _, D, _ = distances(4)
+    matrix = write_matrix(tmp_path / "d.csv", D)
+    (tmp_path / "l.txt").write_text("01\n02\n01\n02\n")
+    assert proximity_problem(matrix, tmp_path / "l.txt").y.tolist() == ["01", "02"] * 2
 
 
 def test_other_formats_give_the_same(tmp_path):

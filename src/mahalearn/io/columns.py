@@ -53,6 +53,11 @@ def select_features(X, notes):
             if why:
                 notes.append(f"Column {column!r} {why}.")
                 dropped.append(column)
+            elif all(number(str(cell)) is not None for cell in values.dropna()):
+                notes.append(
+                    f"Column {column!r} holds numbers of one length, some behind zeros: codes, "
+                    "which are names."
+                )
         else:
             check_magnitude(values)
     return X.drop(columns=dropped), names

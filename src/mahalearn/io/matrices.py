@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from .._validation import SYMMETRY_RTOL, looks_like_dissimilarity
+from .cells import NO_CLASS, number, tidy_classes
 from .problem import DataError, Problem, as_labels, listed
-from .tables import load_npz, number
+from .tables import load_npz
 from .text import cells_of, lines_of
 
 SYMMETRIZE = {
@@ -171,10 +172,9 @@ def _name_and_class(path, rows, n, names):
 
 
 def _typed(cells):
-    values = [number(cell) for cell in cells]
-    if all(v is not None and not np.isnan(v) for v in values):
-        return as_labels(values, "labels")
-    return np.array(cells)
+    if any(cell.lower() in NO_CLASS for cell in cells):  # here a word like any other
+        return np.array(cells)
+    return as_labels(tidy_classes(cells).tolist(), "labels")
 
 
 def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=None):
