@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from mahalearn.io.columns import row_names
 from mahalearn.io.problem import DataError
 from test_io import read
 
@@ -102,3 +103,36 @@ def test_numbers_behind_zeros_are_codes_if_all_have_one_length(tmp_path):
     assert "'x' holds numbers of one length, some behind zeros: codes" in said(problem)
     for cells in (["01", "12"] * 10, ["007", "12"] * 10, ["00.5", "12.5"] * 10):
         assert read(tmp_path, table(cells)).X["x"].tolist() == [float(cell) for cell in cells]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_column_that_counts_the_rows_names_them(tmp_path, order):
+    ids = [str(i) for i in range(1000, 1030)][::order]
+    text = table(ids)
+    problem = read(tmp_path, text)
+    assert list(problem.X.columns) == ["a"] and problem.names == ids
+    assert "'x' counts the rows; it names them and is not used to classify" in said(problem)
+    # Counted before rows without a class were left out.
+    lines = text.splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","
+    problem = read(tmp_path, "\n".join(lines))
+    assert list(problem.X.columns) == ["a"] and problem.names == ids[:4] + ids[5:]
+    ids[3] = "5000"
+    assert list(read(tmp_path, table(ids)).X.columns) == ["x", "a"]
+    assert list(read(tmp_path, table([str(i / 2) for i in range(30)])).X.columns) == ["x", "a"]
+
+
+def test_the_index_that_pandas_writes_names_the_rows(tmp_path):
+    text = table(["4", "7", "19", "2"])
+    for header in ("", "Unnamed: 0"):
+        problem = read(tmp_path, header + text[1:])
+        assert list(problem.X.columns) == ["a"] and problem.names == ["4", "7", "19", "2"]
+    assert list(read(tmp_path, text).X.columns) == ["x", "a"]
+    decimals = table(["4.5", "7.2", "1.9", "2.0"])
+    assert list(read(tmp_path, decimals[1:]).X.columns) == ["column 1", "a"]
+
+
+def test_new_rows_are_named_by_numbers_too():
+    frame = pd.DataFrame({"size": [3.0, 3.0] * 6, "id": range(12)})
+    assert row_names(frame) == ("id", [str(i) for i in range(12)])
+    assert row_names(frame[["size"]]) == (None, None)

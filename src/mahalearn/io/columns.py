@@ -14,6 +14,10 @@ NEARLY_ALL = 0.9
 
 # Its square, and a sum of many, is a number still.
 LARGEST = 1e150
+# In fewer rows, numbers of one range may be a coincidence.
+FEWEST_COUNTED = 10
+# As pandas calls, and we call, a first column without a name in the header.
+PANDAS_INDEX = "Unnamed: 0"
 
 
 def is_text(column):
@@ -23,7 +27,7 @@ def is_text(column):
     return not is_numeric_dtype(column)
 
 
-def select_features(X, notes):
+def select_features(X, notes, numbered=()):
     """Columns that say something, and the names of rows if a column holds them.
 
     Parameters
@@ -32,6 +36,8 @@ def select_features(X, notes):
         Its index counts the rows of the file from 0.
     notes : list of str
         Gets a sentence for each column that is left out.
+    numbered : collection of str
+        Columns that count the rows of the file.
 
     Returns
     -------
@@ -58,6 +64,13 @@ def select_features(X, notes):
                     f"Column {column!r} holds numbers of one length, some behind zeros: codes, "
                     "which are names."
                 )
+        elif column in numbered:
+            names = _as_names(values) if names is None else names
+            notes.append(
+                f"Column {column!r} counts the rows; it names them and is not used to classify. "
+                "If it is a quantity, give it in another unit (times two, say)."
+            )
+            dropped.append(column)
         else:
             check_magnitude(values)
     return X.drop(columns=dropped), names
@@ -69,11 +82,29 @@ def names_rows(values):
     return levels == len(values) and levels > 2 and values.notna().all()
 
 
+def counts_rows(values):
+    """Whether a column numbers the rows: all whole numbers of a range, each once.
+
+    Any whole numbers without a repeat do, where the name is that of a pandas index.
+    """
+    if is_text(values) or len(values) < 3 or values.isna().any():
+        return False
+    if (values % 1).any() or values.nunique() < len(values):
+        return False
+    gapless = values.max() - values.min() + 1 == len(values)
+    return values.name == PANDAS_INDEX or (gapless and len(values) >= FEWEST_COUNTED)
+
+
+def _as_names(values):
+    return values.tolist() if is_text(values) else [str(int(v)) for v in values]
+
+
 def row_names(frame):
     """The column that names the rows, and the names; both None if there is none."""
     for column in frame.columns:
-        if is_text(frame[column]) and names_rows(frame[column]):
-            return column, frame[column].tolist()
+        values = frame[column]
+        if counts_rows(values) or (is_text(values) and names_rows(values)):
+            return column, _as_names(values)
     return None, None
 
 

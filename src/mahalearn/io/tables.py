@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .cells import COMMA_NUMBER, MISSING, as_written, number, tidy, tidy_classes
-from .columns import select_features
+from .columns import PANDAS_INDEX, counts_rows, select_features
 from .problem import DataError, Problem, as_labels, listed
 from .text import cells_of
 
@@ -68,6 +68,8 @@ def _delimited(path, header, find, texts):
     named = header if header is not None else _has_header(rows, comma)
     if named:
         names, rows = rows[0], rows[1:]
+        if names[0] == "" and all(row[0].isdecimal() for row in rows):
+            names[0] = PANDAS_INDEX
         names = [name or f"column {i + 1}" for i, name in enumerate(names)]
     else:
         names = [f"column {i + 1}" for i in range(width)]
@@ -247,6 +249,7 @@ def table_problem(frame, target, name, notes=()):
     notes = list(notes)
     target = find_target(list(frame.columns), target)
     labels = frame[target]
+    numbered = [c for c in frame.columns if c != target and counts_rows(frame[c])]
     known = labels.notna().to_numpy()
     if not known.all():
         notes.append(f"{(~known).sum()} rows without a class were left out.")
@@ -258,8 +261,10 @@ def table_problem(frame, target, name, notes=()):
                 f"{label!r} is a class of {times} rows; leave the cell empty where it means that "
                 "the class is not known."
             )
-    X, names = select_features(frame.drop(columns=target), notes)
+    X, names = select_features(frame.drop(columns=target), notes, numbered)
     X = X.reset_index(drop=True)
     if not X.shape[1]:
-        raise DataError(f"Beside {target!r} there is no column left to classify by.")
+        raise DataError(
+            " ".join([f"Beside {target!r} there is no column left to classify by.", *notes])
+        )
     return Problem("vectors", X, y, name, names=names, target=target, notes=notes)
