@@ -204,6 +204,49 @@ def test_a_matrix_reads_the_same_with_and_without_names(tmp_path):
     assert_allclose(read_matrix(tmp_path / "m.npy")[0], D)
 
 
+def test_a_matrix_may_have_names_of_rows_alone(tmp_path):
+    names, D, _ = distances(6)
+    lines = write_matrix(tmp_path / "n.csv", D, names).read_text().splitlines()
+    path = tmp_path / "r.csv"
+    for rows in (6, 3, 1):  # new objects need not be as many
+        path.write_text("\n".join(lines[1 : rows + 1]))
+        M, found, columns, _ = read_matrix(path)
+        assert_allclose(M, D[:rows], atol=1e-6)
+        assert (found, columns) == (names[:rows], None)
+    # A word and numbers on top are names of columns where all lines but that one make the matrix.
+    for above in ("id,1,2,3,4,5,6", "id,0.5,1,2,3,4,5"):
+        path.write_text("\n".join([above, *lines[1:]]))
+        assert read_matrix(path)[2] == above.split(",")[1:]
+    path.write_text("\n".join(["id,1,2,3,4,5,6", *lines[1:4]]))
+    assert_allclose(read_matrix(path)[0], D[:3], atol=1e-6)
+    path.write_text("id,1,2\n1,0,5\n2,5,0\n")
+    assert read_matrix(path)[1:3] == (["1", "2"], ["1", "2"])
+
+
+@pytest.mark.parametrize("top", ["", "name,class\n"])
+def test_labels_too_many_or_twice_are_named(tmp_path, top):
+    names, D, y = distances(8)
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    lines = [f"{name},{c}\n" for name, c in zip(names, y)]
+    for change, words in (
+        ([*lines, "zzz,a\n"], "labels for 'zzz', which the matrix does not have"),
+        ([*lines, lines[0]], "'o0' occurs more than once in "),
+        (lines[1:], "no label for 'o0', which the matrix has"),
+        ([*lines[1:], "zzz,a\n"], "no label for 'o0', which the matrix has; it has 'zzz' instead"),
+    ):
+        (tmp_path / "l.csv").write_text(top + "".join(change))
+        with pytest.raises(DataError, match=words):
+            proximity_problem(matrix, tmp_path / "l.csv")
+    (tmp_path / "l.csv").write_text(top + "".join(lines))
+    assert_array_equal(proximity_problem(matrix, tmp_path / "l.csv").y, y)
+    (tmp_path / "l.txt").write_text("kind\n" + "\n".join([*y, "a", "b"]))
+    with pytest.raises(DataError, match="has 10 labels below 'kind', but there are 8 objects"):
+        proximity_problem(matrix, tmp_path / "l.txt")
+    (tmp_path / "l.txt").write_text("\n".join([*y, "a"]))  # its first line is no header
+    with pytest.raises(DataError, match="has 9 labels, but there are 8 objects"):
+        proximity_problem(matrix, tmp_path / "l.txt")
+
+
 def test_labels_follow_names_not_lines(tmp_path, rng):
     names, D, y = distances(8)
     matrix = write_matrix(tmp_path / "d.csv", D, names)
