@@ -262,6 +262,22 @@ def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):
     assert "signature" in works("inspect", *options).output
 
 
+def test_inspect_looks_at_a_matrix_as_it_is(tmp_path):
+    names, D, y = distances(12)
+    D[0, 1] += 1
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    said = " ".join(works("inspect", "--proximity", matrix).output.split())
+    assert "Classes were not given" in said and "1-NN" not in said
+    assert "asymmetry" in said and "The matrix is not symmetric" in said
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    options = ["--proximity", matrix, "--labels", tmp_path / "l.txt"]
+    said = " ".join(works("inspect", *options).output.split())
+    assert "Classes were" not in said and "1-NN" in said and "is not symmetric" in said
+    said = " ".join(works("inspect", *options, "--symmetrize", "mean").output.split())
+    assert "the mean of both directions counts" in said
+    assert "not symmetric" in refused("compare", *options)
+
+
 def test_similarities_whose_diagonal_varies(tmp_path, rng):
     y = np.array(["a", "b"])[np.arange(30) % 2]
     X = rng.normal(size=(30, 3)) + 2 * (y == "a")[:, None]

@@ -223,8 +223,11 @@ def _typed(cells):
     return as_labels(tidy_classes(cells).tolist(), "labels")
 
 
-def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=None):
-    """The problem of a square matrix with classes."""
+def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=None, only_look=False):
+    """The problem of a square matrix with classes.
+
+    To `only_look` at it, it may be without classes and need not be symmetric.
+    """
     M, rows, columns, inside = read_matrix(path)
     name = name or Path(path).stem
     n = len(M)
@@ -247,9 +250,12 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
         notes += more
     elif inside is not None and len(inside) == n:
         y = as_labels(inside.tolist(), "labels")
+    elif only_look:
+        y = None
     else:
         raise DataError("A matrix needs the classes of its objects: name a file with --labels.")
-    M = _symmetric(M, symmetrize, path, notes)
+    if not only_look or symmetrize is not None:
+        M = _symmetric(M, symmetrize, path, notes)
     kind = _kind(M, kind, notes)
     return Problem("proximity", M, y, name, names=names, proximity=kind, notes=notes)
 

@@ -121,6 +121,6 @@ def listed(items, most=8):
     return ", ".join(items)
 
 
-def counted(n, noun):
+def counted(n, one, many=None):
     """A number and its noun: 1 cell, 2 cells."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    return f"{n} {one if n == 1 else many or one + 's'}"
