@@ -7,6 +7,7 @@ import numpy as np
 
 from .._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from .cells import NO_CLASS, number, tidy_classes
+from .columns import LARGEST
 from .problem import DataError, Problem, as_labels, counted, listed
 from .tables import load_npz
 from .text import cells_of, lines_of
@@ -39,14 +40,10 @@ def read_matrix(path):
         raise DataError(f"There is no file {str(path)!r}.")
     match path.suffix.lower():
         case ".npy":
-            try:
-                M = np.load(path, allow_pickle=False)
-            except Exception:
-                raise DataError(f"{str(path)!r} is not an NPY file of plain numbers.") from None
-            return _numeric(M, path), None, None, None
+            return _numeric(_load_npy(path), path), None, None, None
         case ".npz":
             return _from_npz(path)
-    cells, delimiter = cells_of(path)
+    cells, delimiter = cells_of(path, "matrices are read from CSV, NPY and NPZ files")
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
@@ -94,6 +91,13 @@ def _names_on_top(cells, values):
     )
 
 
+def _load_npy(path):
+    try:
+        return np.load(path, allow_pickle=False)
+    except Exception:
+        raise DataError(f"{str(path)!r} is not an NPY file of plain numbers or texts.") from None
+
+
 def _from_npz(path):
     arrays = load_npz(path)
     M = next(
@@ -115,8 +119,14 @@ def _numeric(M, path):
     if not np.isfinite(M).all():
         i, j = np.argwhere(~np.isfinite(M))[0]
         raise DataError(
-            f"{(~np.isfinite(M)).sum()} cells of {str(path)!r} are missing or infinite, the first "
-            f"in row {i + 1}, column {j + 1}; a proximity of every pair is needed."
+            f"{counted((~np.isfinite(M)).sum(), 'missing or infinite cell')} in {str(path)!r}, "
+            f"first in row {i + 1}, column {j + 1}; a proximity of every pair is needed."
+        )
+    if np.abs(M).max(initial=0) > LARGEST:
+        i, j = np.argwhere(np.abs(M) > LARGEST)[0]
+        raise DataError(
+            f"{str(path)!r} holds {M[i, j]:g} in row {i + 1}, column {j + 1}, too large to be "
+            "squared; correct the cell, or divide all of them by a number."
         )
     return M
 
@@ -136,10 +146,9 @@ def read_labels(path, n, names=None):
     if not path.exists():
         raise DataError(f"There is no file of labels {str(path)!r}.")
     if path.suffix.lower() == ".npy":
-        labels = np.load(path, allow_pickle=False)
-        rows = lines = [[str(v)] for v in labels.ravel().tolist()]
+        rows = lines = [[str(v)] for v in _load_npy(path).ravel().tolist()]
     else:
-        rows, _ = cells_of(path)
+        rows, _ = cells_of(path, "labels stand in a text file, a line each")
         # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
         lines = rows if {len(row) for row in rows} == {1} else [[x] for x in lines_of(path)]
     pairs = _name_and_class(path, rows, n, names)
@@ -161,7 +170,11 @@ def read_labels(path, n, names=None):
             f"{counted(n, 'object')}; one for each is needed."
         )
     if any(not cell for cell in cells):
-        raise DataError(f"{cells.count('')} labels in {str(path)!r} are empty.")
+        first = cells.index("")
+        raise DataError(
+            f"{counted(cells.count(''), 'empty label')} in {str(path)!r}, first that of "
+            f"{repr(names[first]) if names else f'object {first + 1}'}; each object needs one."
+        )
     return _typed(cells), notes
 
 

@@ -1,6 +1,7 @@
 """Tables of features from CSV, TSV, Parquet, NPZ and ARFF files."""
 
 import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from .cells import COMMA_NUMBER, MISSING, as_written, number, tidy, tidy_classes
 from .columns import PANDAS_INDEX, counts_rows, select_features
-from .problem import DataError, Problem, as_labels, listed
+from .problem import DataError, Problem, as_labels, counted, listed
 from .text import cells_of
 
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
@@ -53,13 +54,13 @@ def read_table(path, *, header=None, find=None, texts=()):
 def _delimited(path, header, find, texts):
     import pandas as pd
 
-    rows, delimiter = cells_of(path)
+    rows, delimiter = cells_of(path, "tables are read from CSV, TSV, Parquet, NPZ and ARFF files")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
         raise DataError(
-            f"Line {odd + 1} of {str(path)!r} has {len(rows[odd])} cells, most have {width}; check "
-            "its delimiters and quotes."
+            f"Line {odd + 1} of {str(path)!r} has {counted(len(rows[odd]), 'cell')}, most have "
+            f"{width}; check its delimiters and quotes."
         )
     notes = []
     comma = delimiter != "," and _decimal_comma(rows)
@@ -119,8 +120,11 @@ def _parquet(path):
         raise DataError(
             'Parquet files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
         ) from None
-    except Exception as error:
-        raise DataError(f"{str(path)!r} is not a Parquet file ({_short(error)}).") from None
+    except Exception:
+        raise DataError(
+            f"{str(path)!r} could not be read as a Parquet file: it is none, or damaged; save the "
+            "table again, or as CSV."
+        ) from None
     return _plain(frame), []
 
 
@@ -171,12 +175,17 @@ def _npz(path):
 
 def load_npz(path):
     """Arrays of an NPZ file; nothing in it is unpickled."""
+    if not zipfile.is_zipfile(path):
+        raise DataError(
+            f"{str(path)!r} is not an NPZ file, as numpy.savez writes it, or it is damaged."
+        )
     try:
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
-    except Exception as error:
+    except Exception:
         raise DataError(
-            f"{str(path)!r} could not be read as an NPZ file of plain arrays ({_short(error)})."
+            f"{str(path)!r} holds more than plain arrays, and nothing else is loaded; save numbers "
+            "and texts as arrays of those types (astype(str)), not as objects."
         ) from None
 
 
@@ -186,8 +195,16 @@ def _arff(path):
 
     try:
         data, meta = arff.loadarff(path)
-    except Exception as error:
-        raise DataError(f"{str(path)!r} could not be read as ARFF ({_short(error)}).") from None
+    except NotImplementedError:
+        raise DataError(
+            f"{str(path)!r} has attributes that are neither numeric nor nominal, such as texts or "
+            "dates; remove them, or save the table as CSV."
+        ) from None
+    except Exception:
+        raise DataError(
+            f"{str(path)!r} could not be read as ARFF: @relation, an @attribute for each column "
+            "and @data must stand above the rows; or save the table as CSV."
+        ) from None
     columns = {}
     for name, kind in zip(meta.names(), meta.types()):
         if kind == "nominal":
@@ -196,10 +213,6 @@ def _arff(path):
         else:
             columns[name] = data[name].astype(float)
     return pd.DataFrame(columns), []
-
-
-def _short(error):
-    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
 
 
 def _unique(columns, notes):
@@ -252,14 +265,15 @@ def table_problem(frame, target, name, notes=()):
     numbered = [c for c in frame.columns if c != target and counts_rows(frame[c])]
     known = labels.notna().to_numpy()
     if not known.all():
-        notes.append(f"{(~known).sum()} rows without a class were left out.")
+        left, were = (~known).sum(), "was" if (~known).sum() == 1 else "were"
+        notes.append(f"{counted(left, 'row')} without a class {were} left out.")
         frame, labels = frame[known], labels[known]
     y = as_labels(labels.tolist(), target)
     for label, times in Counter(map(str, y)).items():
         if label.lower() in MISSING:
             notes.append(
-                f"{label!r} is a class of {times} rows; leave the cell empty where it means that "
-                "the class is not known."
+                f"{label!r} is a class of {counted(times, 'row')}; leave the cell empty where "
+                "it means that the class is not known."
             )
     X, names = select_features(frame.drop(columns=target), notes, numbered)
     X = X.reset_index(drop=True)
