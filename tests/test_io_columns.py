@@ -136,3 +136,14 @@ def test_new_rows_are_named_by_numbers_too():
     frame = pd.DataFrame({"size": [3.0, 3.0] * 6, "id": range(12)})
     assert row_names(frame) == ("id", [str(i) for i in range(12)])
     assert row_names(frame[["size"]]) == (None, None)
+
+
+def test_names_of_other_formats_that_are_numbers_are_not_called_codes(tmp_path):
+    header = "@relation t\n@attribute x {1,2}\n@attribute class {u,v}\n@data\n"
+    problem = read(tmp_path, header + "1,u\n2,v\n" * 9, name="t.arff")
+    assert problem.X["x"].tolist() == ["1", "2"] * 9 and not problem.notes
+
+
+def test_infinite_cells_are_refused_with_their_row(tmp_path):
+    with pytest.raises(DataError, match="'x' is infinite in row 3"):
+        read(tmp_path, table(["1.5", "3", "-inf", "4"]))

@@ -89,10 +89,11 @@ def as_written(column, missing=MISSING):
 
 def are_codes(column):
     """Whether numbers are codes: digits of one length, some behind zeros."""
+    if not any(map(is_padded, column)):
+        return False
     present = [cell for cell in column if cell.lower() not in MISSING]
     return (
-        any(map(is_padded, present))
-        and all(cell.isdecimal() for cell in present)
+        all(cell.isdecimal() for cell in present)
         and len(present[0]) >= SHORTEST_CODE
         and len({len(cell) for cell in present}) == 1
     )

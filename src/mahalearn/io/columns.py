@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .cells import is_date, is_decorated, is_number, mark_in, number
+from .cells import are_codes, is_date, is_decorated, is_number, mark_in, number
 from .problem import DataError
 
 # A nominal column with more different values says who a row is, not what it is like; so does one
@@ -59,7 +59,7 @@ def select_features(X, notes, numbered=()):
             if why:
                 notes.append(f"Column {column!r} {why}.")
                 dropped.append(column)
-            elif all(number(str(cell)) is not None for cell in values.dropna()):
+            elif are_codes(values.dropna()):
                 notes.append(
                     f"Column {column!r} holds numbers of one length, some behind zeros: codes, "
                     "which are names."
@@ -110,15 +110,16 @@ def row_names(frame):
 
 def check_magnitude(values):
     """Refuse a column with numbers that are infinite or have no square."""
-    size = np.abs(values.to_numpy(dtype=float))
-    if np.isinf(size).any():
-        raise DataError(f"Column {values.name!r} contains infinite values; remove or repair them.")
-    odd = values[size > LARGEST]
-    if len(odd):
-        raise DataError(
-            f"Column {values.name!r} holds {odd.iloc[0]:g} in row {odd.index[0] + 1}, too large to "
-            "be squared; correct the cell, or give the column in another unit."
-        )
+    odd = values[values.abs() > LARGEST]
+    if not len(odd):
+        return
+    where = f"in row {odd.index[0] + 1}"
+    if np.isinf(odd.iloc[0]):
+        raise DataError(f"Column {values.name!r} is infinite {where}; correct or empty such cells.")
+    raise DataError(
+        f"Column {values.name!r} holds {odd.iloc[0]:g} {where}, too large to be squared; correct "
+        "the cell, or give the column in another unit."
+    )
 
 
 def refuse_numbers_as_text(values):
