@@ -52,6 +52,16 @@ def test_unicode_and_other_encodings(tmp_path):
     assert list(read(tmp_path, b"\xef\xbb\xbfa,class\n1,x\n2,y\n").X.columns) == ["a"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_the_unicode_text_of_excel(tmp_path, encoding):
+    text = "größe\tArt\r\n1\tsüß\r\n2\t日本\r\n"
+    data = text.encode(encoding) if encoding == "utf-16" else ("\ufeff" + text).encode(encoding)
+    problem = read(tmp_path, data, "Art", name="t.txt")
+    assert problem.y.tolist() == ["süß", "日本"] and list(problem.X.columns) == ["größe"]
+    with pytest.raises(DataError, match="not a text file"):
+        read(tmp_path, b"\xff\xfe\x00\xd8\x00")
+
+
 def test_missing_cells_names_and_empty_columns(tmp_path):
     text = "id,a,b,e,class\nu,1,red,,x\nv,?,NA,,y\nw,3,red,,\nz,4,blue,,y\n"
     problem = read(tmp_path, text)
@@ -60,7 +70,9 @@ def test_missing_cells_names_and_empty_columns(tmp_path):
     assert problem.X["a"].isna().tolist() == [False, True, False]
     assert problem.X["b"].isna().tolist() == [False, True, False]
     said = " ".join(problem.notes)
-    assert "1 rows without a class" in said and "'e' is empty" in said and "'id'" in said
+    assert (
+        "1 row without a class was left out" in said and "'e' is empty" in said and "'id'" in said
+    )
 
 
 @pytest.mark.parametrize("word", ["none", "None", "nil", "-", "NA", "n/a"])
@@ -79,7 +91,7 @@ def test_a_class_may_be_called_none(tmp_path, word):
 def test_rows_without_a_class_are_left_out(tmp_path, word):
     problem = read(tmp_path, f"a,class\n1,x\n2,{word}\n3,y\n")
     assert problem.y.tolist() == ["x", "y"]
-    assert "1 rows without a class" in " ".join(problem.notes)
+    assert "1 row without a class was left out" in " ".join(problem.notes)
     assert read(tmp_path, f"a,class\n1,0\n2,{word}\n3,1\n").y.tolist() == [0, 1]
 
 
@@ -119,10 +131,34 @@ def test_long_lines_are_read_and_longer_cells_refused(tmp_path):
 def test_labels_keep_their_type():
     assert as_labels([1.0, 2.0, 1.0], "c").tolist() == [1, 2, 1]
     assert as_labels(["1", "b"], "c").tolist() == ["1", "b"]
-    with pytest.raises(DataError, match="a quantity, not a class"):
-        as_labels([0.5, 1.5, 2.5], "price")
-    with pytest.raises(DataError, match="a quantity"):
-        as_labels([float(i) for i in range(60)], "count")
+    assert as_labels([1.5, 2.5, 3.5] * 30, "c").tolist() == ["1.5", "2.5", "3.5"] * 30
+    assert as_labels(["1.50", "2.5"], "c").tolist() == ["1.50", "2.5"]
+    assert as_labels([True, False], "c").tolist() == ["True", "False"]
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "refused"),
+    [(range(20), 20, False), (range(21), 62, True), (range(21), 63, False)]
+    + [([i / 3 for i in range(21)], rows, refused) for rows, refused in ((209, True), (210, False))]
+    + [([f"{i}.5" for i in range(21)], 100, True)],
+)
+def test_many_different_numbers_are_a_quantity(values, rows, refused):
+    column = [values[i % len(values)] for i in range(rows)]
+    if refused:
+        with pytest.raises(DataError, match=f"{len(values)} different numbers in {rows} rows"):
+            as_labels(column, "price")
+    else:
+        assert len(set(as_labels(column, "price"))) == len(values)
+
+
+def test_classes_are_as_they_were_written(tmp_path):
+    assert read(tmp_path, "a,class\n1,01\n2,02\n3,10\n").y.tolist() == ["01", "02", "10"]
+    assert read(tmp_path, "a,class\n1,1.50\n2,2.5\n3,\n").y.tolist() == ["1.50", "2.5"]
+    assert read(tmp_path, "a,class\n1,1\n2,2.0\n3,\n").y.tolist() == [1, 2]
+    _, D, _ = distances(4)
+    matrix = write_matrix(tmp_path / "d.csv", D)
+    (tmp_path / "l.txt").write_text("01\n02\n01\n02\n")
+    assert proximity_problem(matrix, tmp_path / "l.txt").y.tolist() == ["01", "02"] * 2
 
 
 def test_other_formats_give_the_same(tmp_path):
@@ -161,6 +197,49 @@ def test_what_is_wrong_is_said(tmp_path, text, target, words):
         read(tmp_path, text, target)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("t.parquet", b"a,class\n1,x\n", "could not be read as a Parquet file: it is none, or"),
+        ("t.parquet", b"PAR1 and no more PAR1", "could not be read as a Parquet file"),
+        ("t.npz", b"a,class\n1,x\n", "is not an NPZ file, as numpy.savez writes it"),
+        ("t.arff", b"a,class\n1,x\n", "@data must stand above the rows"),
+        ("t.arff", b"@relation t\n@attribute a string\n@data\nx\n", "neither numeric nor nominal"),
+    ],
+)
+def test_damaged_files_are_refused_in_our_words(tmp_path, name, data, words):
+    with pytest.raises(DataError, match=words) as caught:
+        read(tmp_path, data, name=name)
+    assert not any(
+        leak in str(caught.value) for leak in ("pickle", "Iteration", "corrupt", "magic", "sorry")
+    )
+
+
+def test_arrays_of_objects_are_refused_in_our_words(tmp_path):
+    np.savez(tmp_path / "o.npz", X=np.eye(2), y=np.array(["x", "y"], dtype=object))
+    with pytest.raises(DataError, match=r"plain arrays.*astype\(str\)") as caught:
+        read_table(tmp_path / "o.npz")
+    assert "pickle" not in str(caught.value)
+
+
+def test_what_is_no_text_is_refused_for_what_it_should_be(tmp_path):
+    _, D, _ = distances(4)
+    matrix = write_matrix(tmp_path / "d.csv", D)
+    binary = tmp_path / "b.csv"
+    binary.write_bytes(b"\x00\x01\x02")
+    for reader, words in (
+        (read_table, "tables are read from CSV"),
+        (read_matrix, "matrices are read from CSV, NPY and NPZ"),
+        (read_objects, "objects stand in a text file"),
+        (partial(proximity_problem, matrix), "labels stand in a text file"),
+    ):
+        with pytest.raises(DataError, match=f"is not a text file; {words}"):
+            reader(binary)
+    (tmp_path / "l.npy").write_bytes(b"no array")
+    with pytest.raises(DataError, match="not an NPY file of plain numbers or texts"):
+        proximity_problem(matrix, tmp_path / "l.npy")
+
+
 def test_sniffing_prefers_the_rarer_marks():
     assert sniff(["a;b", "1,5;2,5"]) == ";"
     assert sniff(["a,b", "1,2"]) == ","
@@ -178,6 +257,49 @@ def test_a_matrix_reads_the_same_with_and_without_names(tmp_path):
     assert read_matrix(tmp_path / "r.txt")[1:3] == (["a", "b"], ["a", "b"])
     np.save(tmp_path / "m.npy", D)
     assert_allclose(read_matrix(tmp_path / "m.npy")[0], D)
+
+
+def test_a_matrix_may_have_names_of_rows_alone(tmp_path):
+    names, D, _ = distances(6)
+    lines = write_matrix(tmp_path / "n.csv", D, names).read_text().splitlines()
+    path = tmp_path / "r.csv"
+    for rows in (6, 3, 1):  # new objects need not be as many
+        path.write_text("\n".join(lines[1 : rows + 1]))
+        M, found, columns, _ = read_matrix(path)
+        assert_allclose(M, D[:rows], atol=1e-6)
+        assert (found, columns) == (names[:rows], None)
+    # A word and numbers on top are names of columns where all lines but that one make the matrix.
+    for above in ("id,1,2,3,4,5,6", "id,0.5,1,2,3,4,5"):
+        path.write_text("\n".join([above, *lines[1:]]))
+        assert read_matrix(path)[2] == above.split(",")[1:]
+    path.write_text("\n".join(["id,1,2,3,4,5,6", *lines[1:4]]))
+    assert_allclose(read_matrix(path)[0], D[:3], atol=1e-6)
+    path.write_text("id,1,2\n1,0,5\n2,5,0\n")
+    assert read_matrix(path)[1:3] == (["1", "2"], ["1", "2"])
+
+
+@pytest.mark.parametrize("top", ["", "name,class\n"])
+def test_labels_too_many_or_twice_are_named(tmp_path, top):
+    names, D, y = distances(8)
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    lines = [f"{name},{c}\n" for name, c in zip(names, y)]
+    for change, words in (
+        ([*lines, "zzz,a\n"], "labels for 'zzz', which the matrix does not have"),
+        ([*lines, lines[0]], "'o0' occurs more than once in "),
+        (lines[1:], "no label for 'o0', which the matrix has"),
+        ([*lines[1:], "zzz,a\n"], "no label for 'o0', which the matrix has; it has 'zzz' instead"),
+    ):
+        (tmp_path / "l.csv").write_text(top + "".join(change))
+        with pytest.raises(DataError, match=words):
+            proximity_problem(matrix, tmp_path / "l.csv")
+    (tmp_path / "l.csv").write_text(top + "".join(lines))
+    assert_array_equal(proximity_problem(matrix, tmp_path / "l.csv").y, y)
+    (tmp_path / "l.txt").write_text("kind\n" + "\n".join([*y, "a", "b"]))
+    with pytest.raises(DataError, match="has 10 labels below 'kind', but there are 8 objects"):
+        proximity_problem(matrix, tmp_path / "l.txt")
+    (tmp_path / "l.txt").write_text("\n".join([*y, "a"]))  # its first line is no header
+    with pytest.raises(DataError, match="has 9 labels, but there are 8 objects"):
+        proximity_problem(matrix, tmp_path / "l.txt")
 
 
 def test_labels_follow_names_not_lines(tmp_path, rng):
@@ -251,8 +373,15 @@ def test_matrices_that_are_refused(tmp_path):
     with pytest.raises(DataError, match="no label for 'o0'"):
         proximity_problem(write_matrix(tmp_path / "d.csv", D, names), labels)
     D[2, 3] = np.nan
-    with pytest.raises(DataError, match="missing or infinite"):
+    with pytest.raises(DataError, match=r"1 missing or infinite cell in .* row 3, column 4"):
         proximity_problem(write_matrix(tmp_path / "nan.csv", D), labels)
+    D[2, 3] = 1e200
+    with pytest.raises(DataError, match=r"1e\+200 in row 3, column 4, too large to be squared"):
+        proximity_problem(write_matrix(tmp_path / "huge.csv", D), labels)
+    D[2, 3] = D[3, 2]
+    labels.write_text("".join(f"o{i},{c if i != 5 else ''}\n" for i, c in enumerate(y)))
+    with pytest.raises(DataError, match=r"1 empty label in .*, first that of 'o5'"):
+        proximity_problem(write_matrix(tmp_path / "d.csv", D, names), labels)
 
 
 def test_objects_from_lines_and_json(tmp_path):

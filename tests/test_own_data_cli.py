@@ -4,6 +4,7 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks.outliers import unusual_shares
 from typer.testing import CliRunner
@@ -12,6 +13,7 @@ from mahalearn.cli._common import csv_text
 from mahalearn.cli.app import app
 from mahalearn.comparison import crossval
 from mahalearn.comparison.crossval import Plan, cross_validate, fit_plan
+from mahalearn.comparison.features import match_columns
 from mahalearn.comparison.findings import leaderboard, others_as_far
 from mahalearn.comparison.methods import METHODS, select_methods
 from mahalearn.comparison.model import TrainedModel
@@ -150,6 +152,60 @@ def test_predict_says_which_columns_differ(trained, tmp_path):
     assert "not in training: green" in " ".join(done.output.split())
 
 
+def test_predict_names_the_cell_that_is_no_number(trained, tmp_path):
+    header, rows = flowers(n=6)
+    model, out = trained / "out" / "model.skops", tmp_path / "p.csv"
+    rows[2][1] = "oops"
+    new = write_csv(tmp_path / "n.csv", header, rows)
+    assert "now holds text: 'oops' in row 3" in refused("predict", model, new, "--out", out)
+    rows[2][1] = "1e200"
+    new = write_csv(tmp_path / "n.csv", header, rows)
+    assert "'height' holds 1e+200 in row 3" in refused("predict", model, new, "--out", out)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predict_refuses_numbers_where_names_were(trained, tmp_path, suffix):
+    header, rows = flowers(n=6)
+    new = write_csv(tmp_path / "n.csv", header, [[*r[:3], "5.1", r[4]] for r in rows])
+    if suffix == "parquet":
+        frame, new = pd.read_csv(new), tmp_path / "n.parquet"
+        frame.to_parquet(new)
+    sentence = refused("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert "'colour' held names such as 'blue' in training and now holds numbers" in sentence
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_names_that_look_like_numbers_are_matched_as_written():
+    about = {"target": "y", "kind": "vectors"}
+    about["features"] = [{"name": "zip", "type": "name", "levels": ["00501", "1234567", "x"]}]
+    frame = pd.DataFrame({"zip": ["00501", "1234567"]})
+    assert match_columns(frame, about)[1] == []
+    X, notes = match_columns(pd.DataFrame({"zip": [1234567.0, 501.0, 0.5]}), about)
+    assert X["zip"].tolist() == ["1234567", "501", "0.5"]
+    assert notes == ["Column 'zip' has names that were not in training: 0.5, 501."]
+    about["features"] = [{"name": "zip", "type": "number"}]
+    X, notes = match_columns(pd.DataFrame({"zip": ["007", None, "010"]}), about)
+    assert X["zip"].fillna(0).tolist() == [7, 0, 10]
+    assert "1 cell is missing, by column 'zip' (1)" in notes[0]
+
+
+def test_predict_says_what_stands_in_for_missing_cells(trained, tmp_path):
+    header, rows = flowers(n=6)
+    rows[2][1] = rows[4][1] = rows[3][3] = ""
+    new = write_csv(tmp_path / "n.csv", header, rows)
+    model = trained / "out" / "model.skops"
+    said = " ".join(works("predict", model, new, "--out", tmp_path / "p.csv").output.split())
+    assert "3 cells are missing, by column 'height' (2), 'colour' (1): the median" in said
+
+
+def test_predict_knows_the_column_that_names_the_rows(trained, tmp_path):
+    header, rows = flowers(n=3)  # three classes: the target has another text in each row too
+    new = write_csv(tmp_path / "n.csv", header[::-1], [r[::-1] for r in rows])
+    done = works("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert "ignored" not in done.output
+    assert [row["object"] for row in rows_of(tmp_path / "p.csv")] == ["plant0", "plant1", "plant2"]
+
+
 def test_nothing_is_overwritten_without_force(trained):
     before = {p: p.read_bytes() for p in (trained / "out").iterdir()}
     arguments = [
@@ -204,6 +260,22 @@ def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):
     )
     assert "10 columns" in sentence and "30 objects" in sentence
     assert "signature" in works("inspect", *options).output
+
+
+def test_inspect_looks_at_a_matrix_as_it_is(tmp_path):
+    names, D, y = distances(12)
+    D[0, 1] += 1
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    said = " ".join(works("inspect", "--proximity", matrix).output.split())
+    assert "Classes were not given" in said and "1-NN" not in said
+    assert "asymmetry" in said and "The matrix is not symmetric" in said
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    options = ["--proximity", matrix, "--labels", tmp_path / "l.txt"]
+    said = " ".join(works("inspect", *options).output.split())
+    assert "Classes were" not in said and "1-NN" in said and "is not symmetric" in said
+    said = " ".join(works("inspect", *options, "--symmetrize", "mean").output.split())
+    assert "the mean of both directions counts" in said
+    assert "not symmetric" in refused("compare", *options)
 
 
 def test_similarities_whose_diagonal_varies(tmp_path, rng):

@@ -41,7 +41,18 @@ def speaking(command):
 
 
 def read_problem(
-    data, *, target, proximity, labels, objects, measure, kind, symmetrize, mixed, header
+    data,
+    *,
+    target,
+    proximity,
+    labels,
+    objects,
+    measure,
+    kind,
+    symmetrize,
+    mixed,
+    header,
+    only_look=False,
 ):
     """The problem that the options of a command describe."""
     given = [
@@ -61,7 +72,9 @@ def read_problem(
     if proximity:
         from ..io.matrices import proximity_problem
 
-        return proximity_problem(proximity, labels, kind=kind, symmetrize=symmetrize)
+        return proximity_problem(
+            proximity, labels, kind=kind, symmetrize=symmetrize, only_look=only_look
+        )
     if objects:
         from ..io.objects import objects_problem
 

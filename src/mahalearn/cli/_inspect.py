@@ -15,12 +15,21 @@ def inspect_problem(problem):
     if problem.kind == "vectors":
         _vectors(problem)
         return
-    from ..comparison.crossval import Data
     from ..proximity.diagnosis import diagnose
 
-    everyone = np.arange(len(problem))
-    matrix = Data(problem).fold(everyone, everyone)[0]
-    problem.check_classes(least=1)
+    matrix = problem.X
+    if problem.kind == "objects":
+        from ..comparison.crossval import Data
+
+        everyone = np.arange(len(problem))
+        matrix = Data(problem).fold(everyone, everyone)[0]
+    if problem.y is None:
+        console.print(
+            "[yellow]•[/] Classes were not given: --labels tells how well they are separated.",
+            highlight=False,
+        )
+    else:
+        problem.check_classes(least=1)
     console.print(
         str(diagnose(matrix, problem.y, problem.proximity)), markup=False, highlight=False
     )

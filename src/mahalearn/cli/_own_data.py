@@ -60,10 +60,10 @@ _SOURCE = ("data", "target", "proximity", "labels", "objects", "measure", "kind"
 _SOURCE += ("mixed", "header")
 
 
-def _problem(context):
+def _problem(context, **options):
     from ._common import read_problem
 
-    return read_problem(**{name: context.params[name] for name in _SOURCE})
+    return read_problem(**{name: context.params[name] for name in _SOURCE}, **options)
 
 
 def _guard(function):
@@ -242,6 +242,7 @@ def inspect(
 
     \b
     mahalearn inspect flowers.csv --target species
+    mahalearn inspect --proximity distances.csv
     mahalearn inspect --proximity distances.csv --labels classes.csv
     mahalearn inspect flowers.skops
     """
@@ -254,7 +255,7 @@ def inspect(
 
             _inspect.inspect_model(model_about(data))
             return
-        _inspect.inspect_problem(_problem(context))
+        _inspect.inspect_problem(_problem(context, only_look=True))
 
     _guard(work)
 

@@ -5,7 +5,7 @@ import warnings
 from rich.console import Console
 from rich.markup import escape
 
-from ..comparison.features import match_columns
+from ..comparison.features import NAME, match_columns
 from ..io.problem import DataError, listed
 from ..persistence import load_model, model_about
 from ..results import write_text
@@ -50,11 +50,14 @@ def read_new(data, about, header):
         from ..io.objects import read_objects
 
         return read_objects(data)[0], None, []
-    from ..io.tables import read_table, select_features
+    from ..io.columns import row_names
+    from ..io.tables import read_table
 
-    frame, notes = read_table(data, header=header)
-    X, more = match_columns(frame, about)
-    _, names = select_features(frame.drop(columns=list(X.columns), errors="ignore"), [])
+    known = {f["name"]: f["type"] for f in about["features"]}
+    texts = [name for name, kind in known.items() if kind == NAME]
+    frame, notes = read_table(data, header=header, texts=texts)
+    ids, names = row_names(frame.drop(columns=[*known, about["target"]], errors="ignore"))
+    X, more = match_columns(frame, about, ids)
     if about["kind"] == "objects":
         X = rows_of(X)
     return X, names, [*notes, *more]

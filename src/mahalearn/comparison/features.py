@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from ..io.problem import DataError, listed
+from ..io.cells import is_number, number
+from ..io.columns import check_magnitude
+from ..io.problem import DataError, counted, listed
 from .encoder import _is_number
 
 NUMBER, NAME = "number", "name"
@@ -29,7 +31,7 @@ def feature_list(problem):
     return features
 
 
-def match_columns(frame, about):
+def match_columns(frame, about, ids=None):
     """The training columns of a new table, in their order, with sentences on what differs.
 
     Parameters
@@ -38,6 +40,8 @@ def match_columns(frame, about):
         New rows.
     about : dict
         What the model file says.
+    ids : str or None
+        The column that names the rows.
 
     Returns
     -------
@@ -61,35 +65,69 @@ def match_columns(frame, about):
             f"The table lacks the column{'s' * (len(absent) > 1)} {listed(map(repr, absent))} that "
             f"the model was trained on{more}."
         )
-    new = [c for c in frame.columns if c not in names and c != about["target"]]
+    new = [c for c in frame.columns if c not in names and c not in (about["target"], ids)]
     if new:
         notes.append(f"Columns that the model does not know were ignored: {listed(new)}.")
     X = frame[names].copy()
     for feature in features:
         notes += _check(X, feature)
-    return X, notes
+    return X, notes + _gaps(X, about)
 
 
 def _check(X, feature):
     """Bring a column into its type; what is odd about it."""
     name, column = feature["name"], X[feature["name"]]
     if feature["type"] == NUMBER:
+        if not _is_number(column) and all(number(str(v)) is not None for v in column.dropna()):
+            # In so few rows numbers may look like codes (007).
+            column = X[name] = column.map(float, na_action="ignore").astype(float)
         if _is_number(column):
-            values = column.to_numpy(dtype=float)
-            if np.isinf(values).any():
-                raise DataError(f"Column {name!r} contains infinite values.")
+            check_magnitude(column)
             return []
-        example = next(iter(column.dropna()), "")
+        odd = next((i for i, v in column.dropna().items() if not is_number(str(v))), 0)
         raise DataError(
-            f"Column {name!r} held numbers in training and now holds text such as {example!r}."
+            f"Column {name!r} held numbers in training and now holds text: {column[odd]!r} in row "
+            f"{odd + 1}; correct such a cell, or leave it empty."
         )
     if _is_number(column):  # names that look like numbers: as they would be written
-        text = [None if np.isnan(v) else f"{v:g}" for v in column.to_numpy(dtype=float)]
+        text = [None if np.isnan(v) else _written(v) for v in column.to_numpy(dtype=float)]
         X[name] = np.array(text, dtype=object)
+    present = X[name].dropna()
+    if (
+        len(present)
+        and all(is_number(str(v)) for v in present)
+        and all(number(level) is None for level in feature["levels"])
+    ):
+        raise DataError(
+            f"Column {name!r} held names such as {feature['levels'][0]!r} in training and now "
+            f"holds numbers such as {present.iloc[0]}; write it as in training."
+        )
     unknown = sorted({str(v) for v in X[name].dropna()} - set(feature["levels"]))
     if unknown:
         return [f"Column {name!r} has names that were not in training: {listed(unknown)}."]
     return []
+
+
+def _written(value):
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def _gaps(X, about):
+    """What stands in for missing cells, if there are any."""
+    missing = X.isna().sum()
+    missing = missing[missing > 0]
+    if missing.empty:
+        return []
+    gaps = listed(f"{name!r} ({n})" for name, n in missing.items())
+    if about["kind"] == "objects":
+        how = "they do not count in Gower's distance"
+    else:
+        how = (
+            "the median of the training rows stands in for a number, and a missing name is none of "
+            "the known ones"
+        )
+    are = "is" if missing.sum() == 1 else "are"
+    return [f"{counted(missing.sum(), 'cell')} {are} missing, by column {gaps}: {how}."]
 
 
 def _unnamed(columns):

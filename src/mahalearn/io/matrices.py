@@ -1,12 +1,15 @@
 """Square matrices of proximities, and classes of their objects by name or in order."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 from .._validation import SYMMETRY_RTOL, looks_like_dissimilarity
-from .problem import DataError, Problem, as_labels, listed
-from .tables import load_npz, number
+from .cells import NO_CLASS, number, tidy_classes
+from .columns import LARGEST
+from .problem import DataError, Problem, as_labels, counted, listed
+from .tables import load_npz
 from .text import cells_of, lines_of
 
 SYMMETRIZE = {
@@ -37,20 +40,16 @@ def read_matrix(path):
         raise DataError(f"There is no file {str(path)!r}.")
     match path.suffix.lower():
         case ".npy":
-            try:
-                M = np.load(path, allow_pickle=False)
-            except Exception:
-                raise DataError(f"{str(path)!r} is not an NPY file of plain numbers.") from None
-            return _numeric(M, path), None, None, None
+            return _numeric(_load_npy(path), path), None, None, None
         case ".npz":
             return _from_npz(path)
-    cells, delimiter = cells_of(path)
+    cells, delimiter = cells_of(path, "matrices are read from CSV, NPY and NPZ files")
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
     if len(widths) > 2 or (len(widths) == 2 and len(cells[0]) != max(widths) - 1):
         raise DataError(f"The rows of {str(path)!r} differ in length: {sorted(widths)} cells.")
-    top = any(v is None for v in values[0]) or cells[0][0] == "" or len(widths) == 2
+    top = len(widths) == 2 or _names_on_top(cells, values)
     side = any(row[0] is None for row in values[top:])
     body = len(values) - top
     width = max(widths)
@@ -71,6 +70,32 @@ def read_matrix(path):
                     f"{str(path)!r} is not a number."
                 )
     return _numeric(np.array(M), path), rows, columns, None
+
+
+def _names_on_top(cells, values):
+    """Whether line 1 holds names of columns, be they numbers, rather than the first row."""
+    first, width = values[0], len(values[0])
+    if cells[0][0] == "" or any(v is None for v in first[1:]):
+        return True
+    if first[0] is not None:
+        return False
+    if any(row[0] is not None for row in values):  # a word above names that are numbers
+        return True
+    # A word in line 1, as in all lines: that line's name, unless the others alone make a square, or
+    # it goes on with names that are numbers (1, 2, 3 ...).
+    if len(values) == width - 1:
+        return False
+    numbers = set(first[1:])
+    return len(values) == width or (
+        len(numbers) == width - 1 and all(float(v).is_integer() for v in numbers)
+    )
+
+
+def _load_npy(path):
+    try:
+        return np.load(path, allow_pickle=False)
+    except Exception:
+        raise DataError(f"{str(path)!r} is not an NPY file of plain numbers or texts.") from None
 
 
 def _from_npz(path):
@@ -94,8 +119,14 @@ def _numeric(M, path):
     if not np.isfinite(M).all():
         i, j = np.argwhere(~np.isfinite(M))[0]
         raise DataError(
-            f"{(~np.isfinite(M)).sum()} cells of {str(path)!r} are missing or infinite, the first "
-            f"in row {i + 1}, column {j + 1}; a proximity of every pair is needed."
+            f"{counted((~np.isfinite(M)).sum(), 'missing or infinite cell')} in {str(path)!r}, "
+            f"first in row {i + 1}, column {j + 1}; a proximity of every pair is needed."
+        )
+    if np.abs(M).max(initial=0) > LARGEST:
+        i, j = np.argwhere(np.abs(M) > LARGEST)[0]
+        raise DataError(
+            f"{str(path)!r} holds {M[i, j]:g} in row {i + 1}, column {j + 1}, too large to be "
+            "squared; correct the cell, or divide all of them by a number."
         )
     return M
 
@@ -115,38 +146,67 @@ def read_labels(path, n, names=None):
     if not path.exists():
         raise DataError(f"There is no file of labels {str(path)!r}.")
     if path.suffix.lower() == ".npy":
-        labels = np.load(path, allow_pickle=False)
-        rows = lines = [[str(v)] for v in labels.ravel().tolist()]
+        rows = lines = [[str(v)] for v in _load_npy(path).ravel().tolist()]
     else:
-        rows, _ = cells_of(path)
+        rows, _ = cells_of(path, "labels stand in a text file, a line each")
         # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
         lines = rows if {len(row) for row in rows} == {1} else [[x] for x in lines_of(path)]
     pairs = _name_and_class(path, rows, n, names)
     rows = rows if pairs else lines
-    if len(rows) == n + 1 and not (pairs and rows[0][0] in set(names)):
-        rows = rows[1:]  # a header
-    if len(rows) != n:
-        raise DataError(
-            f"{str(path)!r} has {len(rows)} labels, but there are {n} objects; one for each is "
-            "needed."
-        )
+    below = ""
+    if _has_header(rows, n, names if pairs else None):
+        below, rows = f" below {rows[0][-1]!r}", rows[1:]
     cells, notes = [row[-1].strip() for row in rows], []
     if pairs:
         given = [row[0] for row in rows]
-        if len(set(given)) < n or len(set(names)) < n:
-            raise DataError("Names of objects must differ from each other to be matched.")
-        absent = [name for name in names if name not in set(given)]
-        if absent:
-            raise DataError(
-                f"{str(path)!r} has no label for {listed(map(repr, absent))}, which the matrix has."
-            )
+        _check_names(path, given, names)
         if given != names:
             notes.append("Labels were matched to the objects by name; their order differed.")
         label_of = dict(zip(given, cells))
         cells = [label_of[name] for name in names]
+    if len(cells) != n:
+        raise DataError(
+            f"{str(path)!r} has {counted(len(cells), 'label')}{below}, but there are "
+            f"{counted(n, 'object')}; one for each is needed."
+        )
     if any(not cell for cell in cells):
-        raise DataError(f"{cells.count('')} labels in {str(path)!r} are empty.")
+        first = cells.index("")
+        raise DataError(
+            f"{counted(cells.count(''), 'empty label')} in {str(path)!r}, first that of "
+            f"{repr(names[first]) if names else f'object {first + 1}'}; each object needs one."
+        )
     return _typed(cells), notes
+
+
+def _has_header(rows, n, names):
+    """Whether line 1 is a header: not an object's (by name or by number), nor a class met again."""
+    if len(rows) == n if names is None else rows[0][0] in names:
+        return False
+    return rows[0][-1] not in {row[-1] for row in rows[1:]}
+
+
+def _check_names(path, given, names):
+    """Refuse labels whose names are not those of the matrix, each once."""
+    for what, those in ((f"{str(path)!r}", given), ("the matrix", names)):
+        twice = [name for name, times in Counter(those).items() if times > 1]
+        if twice:
+            raise DataError(
+                f"{listed(map(repr, twice))} {'occurs' if len(twice) == 1 else 'occur'} more than "
+                f"once in {what}; names of objects must differ to be matched."
+            )
+    absent = [name for name in names if name not in set(given)]
+    spare = [name for name in given if name not in set(names)]
+    if absent:
+        more = f"; it has {listed(map(repr, spare))} instead" if spare else ""
+        raise DataError(
+            f"{str(path)!r} has no label for {listed(map(repr, absent))}, which the matrix "
+            f"has{more}."
+        )
+    if spare:
+        raise DataError(
+            f"{str(path)!r} has labels for {listed(map(repr, spare))}, which the matrix does not "
+            "have; remove such lines."
+        )
 
 
 def _name_and_class(path, rows, n, names):
@@ -171,14 +231,16 @@ def _name_and_class(path, rows, n, names):
 
 
 def _typed(cells):
-    values = [number(cell) for cell in cells]
-    if all(v is not None and not np.isnan(v) for v in values):
-        return as_labels(values, "labels")
-    return np.array(cells)
+    if any(cell.lower() in NO_CLASS for cell in cells):  # here a word like any other
+        return np.array(cells)
+    return as_labels(tidy_classes(cells).tolist(), "labels")
 
 
-def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=None):
-    """The problem of a square matrix with classes."""
+def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=None, only_look=False):
+    """The problem of a square matrix with classes.
+
+    To `only_look` at it, it may be without classes and need not be symmetric.
+    """
     M, rows, columns, inside = read_matrix(path)
     name = name or Path(path).stem
     n = len(M)
@@ -201,9 +263,12 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
         notes += more
     elif inside is not None and len(inside) == n:
         y = as_labels(inside.tolist(), "labels")
+    elif only_look:
+        y = None
     else:
         raise DataError("A matrix needs the classes of its objects: name a file with --labels.")
-    M = _symmetric(M, symmetrize, path, notes)
+    if not only_look or symmetrize is not None:
+        M = _symmetric(M, symmetrize, path, notes)
     kind = _kind(M, kind, notes)
     return Problem("proximity", M, y, name, names=names, proximity=kind, notes=notes)
 

@@ -31,7 +31,7 @@ def read_objects(path):
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}.")
-    lines = lines_of(path)
+    lines = lines_of(path, "objects stand in a text file, a line each, or in JSON lines")
     if path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
         return _json_lines(path, lines)
     if all(line.count("\t") == 1 for line in lines):

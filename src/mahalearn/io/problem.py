@@ -5,9 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .cells import number
+
 # From a nested cross-validation's point of view: one object of a class to test on, and two in the
 # training part, for its own folds.
 SMALLEST_CLASS = 3
+# More different numbers than these, and than this share of the rows, are no classes. Fractions are
+# suspected sooner than whole numbers (False, True).
+MANY_NUMBERS, QUANTITY = 20, (1 / 10, 1 / 3)
 
 
 class DataError(ValueError):
@@ -86,22 +91,26 @@ class Problem:
 
 
 def as_labels(values, column):
-    """Classes from a column of texts or numbers: integers where all are whole, else texts."""
+    """Classes from a column of texts or numbers: integers where all are whole numbers, else texts.
+
+    Many different numbers are a quantity: more than `MANY_NUMBERS`, and more than a share of the
+    rows that is smaller for fractions.
+    """
     values = [v.item() if hasattr(v, "item") else v for v in values]
-    if all(isinstance(v, bool) for v in values):
-        return np.array([str(v) for v in values])
-    numbers = [v for v in values if isinstance(v, int | float)]
-    if len(numbers) < len(values):
-        return np.array([str(v).strip() for v in values])
-    distinct = len(set(numbers))
-    whole = all(float(v).is_integer() for v in numbers)
-    if not whole or (distinct > 20 and distinct > len(numbers) / 3):
+    texts = [str(v).strip() for v in values]
+    numbers = [number(text) for text in texts]
+    if any(isinstance(v, bool) for v in values) or any(v is None or v != v for v in numbers):
+        return np.array(texts)
+    whole, distinct = all(v.is_integer() for v in numbers), len(set(numbers))
+    if distinct > MANY_NUMBERS and distinct > QUANTITY[whole] * len(numbers):
         raise DataError(
             f"Column {column!r} holds {distinct} different numbers in {len(numbers)} rows: a "
             "quantity, not a class; name another column with --target, or turn it into classes "
             "first."
         )
-    return np.array([int(v) for v in numbers])
+    if whole and not any(isinstance(v, str) for v in values):
+        return np.array([int(v) for v in numbers])
+    return np.array(texts)
 
 
 def listed(items, most=8):
@@ -110,3 +119,8 @@ def listed(items, most=8):
     if len(items) > most:
         return ", ".join(items[:most]) + f" and {len(items) - most} more"
     return ", ".join(items)
+
+
+def counted(n, one, many=None):
+    """A number and its noun: 1 cell, 2 cells."""
+    return f"{n} {one if n == 1 else many or one + 's'}"

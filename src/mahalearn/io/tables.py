@@ -1,24 +1,21 @@
 """Tables of features from CSV, TSV, Parquet, NPZ and ARFF files."""
 
 import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
-from .problem import DataError, Problem, as_labels, listed
+from .cells import COMMA_NUMBER, MISSING, as_written, number, tidy, tidy_classes
+from .columns import PANDAS_INDEX, counts_rows, select_features
+from .problem import DataError, Problem, as_labels, counted, listed
 from .text import cells_of
 
-MISSING = frozenset(["", "na", "n/a", "nan", "?", "null", "none", "nil", "-", "#n/a"])
-# A class may well be called none, nil or NA (of a disease, a continent): fewer words are no class.
-NO_CLASS = frozenset(["", "nan", "?", "null", "#n/a"])
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
-# A nominal column with more different values says who a row is, not what it is like.
-MOST_LEVELS = 50
-_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+")
 
 
-def read_table(path, *, header=None, find=None):
+def read_table(path, *, header=None, find=None, texts=()):
     """A data frame from a file; columns are numbers (float64, NaN where missing) or text (object).
 
     Parameters
@@ -29,6 +26,8 @@ def read_table(path, *, header=None, find=None):
         Whether the first line names the columns; found out if None.
     find : callable or None
         Names of columns -> the one that holds the classes, where fewer words count as missing.
+    texts : collection of str
+        Columns of a text file that stay as they are written, be they numbers or not.
 
     Returns
     -------
@@ -45,23 +44,23 @@ def read_table(path, *, header=None, find=None):
     reader = {".parquet": _parquet, ".pq": _parquet, ".npz": _npz, ".arff": _arff}.get(
         path.suffix.lower()
     )
-    frame, notes = reader(path) if reader else _delimited(path, header, find)
+    frame, notes = reader(path) if reader else _delimited(path, header, find, texts)
     if not len(frame):
         raise DataError(f"{str(path)!r} has no rows below its header.")
     frame.columns = _unique(frame.columns, notes)
     return frame, notes
 
 
-def _delimited(path, header, find):
+def _delimited(path, header, find, texts):
     import pandas as pd
 
-    rows, delimiter = cells_of(path)
+    rows, delimiter = cells_of(path, "tables are read from CSV, TSV, Parquet, NPZ and ARFF files")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
         raise DataError(
-            f"Line {odd + 1} of {str(path)!r} has {len(rows[odd])} cells, most have {width}; check "
-            "its delimiters and quotes."
+            f"Line {odd + 1} of {str(path)!r} has {counted(len(rows[odd]), 'cell')}, most have "
+            f"{width}; check its delimiters and quotes."
         )
     notes = []
     comma = delimiter != "," and _decimal_comma(rows)
@@ -70,6 +69,8 @@ def _delimited(path, header, find):
     named = header if header is not None else _has_header(rows, comma)
     if named:
         names, rows = rows[0], rows[1:]
+        if names[0] == "" and all(row[0].isdecimal() for row in rows):
+            names[0] = PANDAS_INDEX
         names = [name or f"column {i + 1}" for i, name in enumerate(names)]
     else:
         names = [f"column {i + 1}" for i in range(width)]
@@ -79,31 +80,20 @@ def _delimited(path, header, find):
     names = _unique(names, notes)
     columns = list(zip(*rows)) if rows else [()] * width
     classes = find(names) if find and rows else None
-    frame = pd.DataFrame(
-        {
-            i: tidy(column, comma, NO_CLASS if name == classes else MISSING)
-            for i, (name, column) in enumerate(zip(names, columns))
-        }
-    )
+    tidied = {}
+    for i, (name, column) in enumerate(zip(names, columns)):
+        if name in texts:
+            tidied[i] = as_written(column)
+        else:
+            tidied[i] = (tidy_classes if name == classes else tidy)(column, comma)
+    frame = pd.DataFrame(tidied)
     frame.columns = names
     return frame, notes
 
 
 def _decimal_comma(rows):
     cells = [cell for row in rows[1:200] for cell in row if "," in cell]
-    return bool(cells) and all(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
-
-
-def number(cell, comma=False, missing=MISSING):
-    """A cell as a float, NaN if it is missing, None if it is text."""
-    if cell.lower() in missing:
-        return np.nan
-    if "_" in cell:  # 1_2 is a code; Python alone reads it as 12
-        return None
-    try:
-        return float(cell.replace(",", ".") if comma else cell)
-    except ValueError:
-        return None
+    return bool(cells) and all(COMMA_NUMBER.fullmatch(cell) for cell in cells)
 
 
 def _has_header(rows, comma):
@@ -121,14 +111,6 @@ def _has_header(rows, comma):
     )
 
 
-def tidy(column, comma=False, missing=MISSING):
-    """A column of texts as float64, or as objects with None where missing."""
-    values = [number(cell, comma, missing) for cell in column]
-    if all(value is not None for value in values):
-        return np.array(values, dtype=float)
-    return np.array([None if c.lower() in missing else c for c in column], dtype=object)
-
-
 def _parquet(path):
     try:
         import pandas as pd
@@ -138,8 +120,11 @@ def _parquet(path):
         raise DataError(
             'Parquet files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
         ) from None
-    except Exception as error:
-        raise DataError(f"{str(path)!r} is not a Parquet file ({_short(error)}).") from None
+    except Exception:
+        raise DataError(
+            f"{str(path)!r} could not be read as a Parquet file: it is none, or damaged; save the "
+            "table again, or as CSV."
+        ) from None
     return _plain(frame), []
 
 
@@ -151,10 +136,6 @@ def _plain(frame):
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
-            if pd.api.types.is_datetime64_any_dtype(column):
-                raise DataError(
-                    f"Column {frame.columns[i]!r} holds dates; turn them into numbers first."
-                )
             missing = column.isna()
             columns[i] = np.array(
                 [None if m else str(v) for v, m in zip(column, missing)], dtype=object
@@ -194,12 +175,17 @@ def _npz(path):
 
 def load_npz(path):
     """Arrays of an NPZ file; nothing in it is unpickled."""
+    if not zipfile.is_zipfile(path):
+        raise DataError(
+            f"{str(path)!r} is not an NPZ file, as numpy.savez writes it, or it is damaged."
+        )
     try:
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
-    except Exception as error:
+    except Exception:
         raise DataError(
-            f"{str(path)!r} could not be read as an NPZ file of plain arrays ({_short(error)})."
+            f"{str(path)!r} holds more than plain arrays, and nothing else is loaded; save numbers "
+            "and texts as arrays of those types (astype(str)), not as objects."
         ) from None
 
 
@@ -209,8 +195,16 @@ def _arff(path):
 
     try:
         data, meta = arff.loadarff(path)
-    except Exception as error:
-        raise DataError(f"{str(path)!r} could not be read as ARFF ({_short(error)}).") from None
+    except NotImplementedError:
+        raise DataError(
+            f"{str(path)!r} has attributes that are neither numeric nor nominal, such as texts or "
+            "dates; remove them, or save the table as CSV."
+        ) from None
+    except Exception:
+        raise DataError(
+            f"{str(path)!r} could not be read as ARFF: @relation, an @attribute for each column "
+            "and @data must stand above the rows; or save the table as CSV."
+        ) from None
     columns = {}
     for name, kind in zip(meta.names(), meta.types()):
         if kind == "nominal":
@@ -219,10 +213,6 @@ def _arff(path):
         else:
             columns[name] = data[name].astype(float)
     return pd.DataFrame(columns), []
-
-
-def _short(error):
-    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
 
 
 def _unique(columns, notes):
@@ -272,54 +262,23 @@ def table_problem(frame, target, name, notes=()):
     notes = list(notes)
     target = find_target(list(frame.columns), target)
     labels = frame[target]
+    numbered = [c for c in frame.columns if c != target and counts_rows(frame[c])]
     known = labels.notna().to_numpy()
     if not known.all():
-        notes.append(f"{(~known).sum()} rows without a class were left out.")
+        left, were = (~known).sum(), "was" if (~known).sum() == 1 else "were"
+        notes.append(f"{counted(left, 'row')} without a class {were} left out.")
         frame, labels = frame[known], labels[known]
     y = as_labels(labels.tolist(), target)
     for label, times in Counter(map(str, y)).items():
         if label.lower() in MISSING:
             notes.append(
-                f"{label!r} is a class of {times} rows; leave the cell empty where it means that "
-                "the class is not known."
+                f"{label!r} is a class of {counted(times, 'row')}; leave the cell empty where "
+                "it means that the class is not known."
             )
-    X = frame.drop(columns=target).reset_index(drop=True)
-    X, names = select_features(X, notes)
+    X, names = select_features(frame.drop(columns=target), notes, numbered)
+    X = X.reset_index(drop=True)
     if not X.shape[1]:
-        raise DataError(f"Beside {target!r} there is no column left to classify by.")
+        raise DataError(
+            " ".join([f"Beside {target!r} there is no column left to classify by.", *notes])
+        )
     return Problem("vectors", X, y, name, names=names, target=target, notes=notes)
-
-
-def is_text(column):
-    """Whether a column holds names rather than numbers."""
-    from pandas.api.types import is_numeric_dtype
-
-    return not is_numeric_dtype(column)
-
-
-def select_features(X, notes):
-    """Columns that say something, and the names of rows if a column holds them."""
-    names, dropped = None, []
-    for column in list(X.columns):
-        values = X[column]
-        if values.isna().all():
-            notes.append(f"Column {column!r} is empty and was left out.")
-            dropped.append(column)
-        elif is_text(values):
-            levels = values.nunique()
-            if levels == len(X) and levels > 2 and values.notna().all():
-                names = values.tolist() if names is None else names
-                notes.append(
-                    f"Column {column!r} has another text in each row; it names the rows and is "
-                    "not used to classify."
-                )
-                dropped.append(column)
-            elif levels > MOST_LEVELS:
-                notes.append(
-                    f"Column {column!r} has {levels} different texts, too many for categories, and "
-                    "was left out."
-                )
-                dropped.append(column)
-        elif np.isinf(values.to_numpy()).any():
-            raise DataError(f"Column {column!r} contains infinite values; remove or repair them.")
-    return X.drop(columns=dropped), names

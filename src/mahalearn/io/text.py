@@ -1,5 +1,6 @@
 """Text files as lines, and lines as cells."""
 
+import codecs
 import csv
 import io
 from collections import Counter
@@ -10,16 +11,23 @@ from .problem import DataError
 DELIMITERS = ("\t", ";", "|", ",")
 
 
-def cells_of(path):
+def cells_of(path, instead=""):
     """Lines of cells of a delimited text file, and its delimiter.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    instead : str
+        What to say of a file that is not text.
 
     Returns
     -------
     rows : list of list of str
     delimiter : str
     """
-    text = _decoded(Path(path))
-    lines = lines_of(path, text)
+    text = _decoded(Path(path), instead)
+    lines = lines_of(path, text=text)
     delimiter = sniff(lines[:50])
     if delimiter == " ":
         rows = [line.split() for line in lines]
@@ -43,37 +51,39 @@ def _csv_rows(path, text, delimiter):
         ) from None
 
 
-def lines_of(path, text=None):
+def lines_of(path, instead="", *, text=None):
     """Lines of a text file that are not blank.
 
     They end at \\n, \\r\\n or \\r, as on any system. Other marks that Unicode lets end a line (form
     feed, U+2028) may stand within a text.
     """
-    text = _decoded(Path(path)) if text is None else text
+    text = _decoded(Path(path), instead) if text is None else text
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         raise DataError(f"{str(path)!r} is empty.")
     return lines
 
 
-def _decoded(path):
+def _decoded(path, instead):
     """The text of a file, each line's end a \\n."""
-    return _text(path).replace("\r\n", "\n").replace("\r", "\n")
+    text = _text(path.read_bytes())
+    if text is None:
+        raise DataError(f"{str(path)!r} is not a text file{instead and '; '}{instead}.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _text(path):
-    data = path.read_bytes()
-    if b"\0" in data[:4096]:
-        raise DataError(
-            f"{str(path)!r} is not a text file; tables are read from CSV, TSV, Parquet, NPZ and "
-            "ARFF files."
-        )
-    for encoding in ("utf-8-sig", "cp1252"):
+def _text(data):
+    """Bytes as text, None if they are none; UTF-16 (Excel's "Unicode text") has a mark."""
+    encodings = ("utf-8-sig", "cp1252", "latin-1")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encodings = ("utf-16",)
+    for encoding in encodings:
         try:
-            return data.decode(encoding)
+            text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    return data.decode("latin-1")
+        return None if "\0" in text[:4096] else text
+    return None
 
 
 def sniff(lines):

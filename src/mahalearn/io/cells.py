@@ -1,0 +1,99 @@
+"""What a cell of a table says: a number, nothing, or a text; and what a text may stand for."""
+
+import re
+
+import numpy as np
+
+MISSING = frozenset(["", "na", "n/a", "nan", "?", "null", "none", "nil", "-", "#n/a"])
+# A class may well be called none, nil or NA (of a disease, a continent): fewer words are no class.
+NO_CLASS = frozenset(["", "nan", "?", "null", "#n/a"])
+# A column of codes: digits alone, all of one length, some with zeros before them (ZIP codes). Two
+# digits may as well be an hour or a month.
+SHORTEST_CODE = 3
+COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+")
+_PADDED = re.compile(r"0\d+")
+_PLAIN = r"\d+([.,]\d+)?"
+_GROUPED = (
+    r"\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?"
+    r"|\d{1,3}([ '’\u00a0\u202f]\d{3})+([.,]\d+)?"
+)
+_DECORATED = re.compile(rf"[+-]?[$€£]?\s*({_GROUPED}|{_PLAIN})\s*[%‰$€£]?")
+_DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+)
+
+
+def number(cell, comma=False, missing=MISSING):
+    """A cell as a float, NaN if it is missing, None if it is text."""
+    if cell.lower() in missing:
+        return np.nan
+    if "_" in cell:  # 1_2 is a code; Python alone reads it as 12
+        return None
+    try:
+        return float(cell.replace(",", ".") if comma else cell)
+    except ValueError:
+        return None
+
+
+def is_number(cell):
+    """Whether a cell that is not missing is a number, with a decimal point or comma."""
+    return number(cell) is not None or COMMA_NUMBER.fullmatch(cell) is not None
+
+
+def is_decorated(cell):
+    """Whether a cell is a number but for a thousands separator, a per cent or a currency sign."""
+    return _DECORATED.fullmatch(cell) is not None
+
+
+def mark_in(cell):
+    """What keeps a decorated cell from being a number, in words."""
+    if "%" in cell or "‰" in cell:
+        return "a per cent sign"
+    if any(sign in cell for sign in "$€£"):
+        return "a currency sign"
+    return "a comma" if "," in cell else "a thousands separator"
+
+
+def is_date(cell):
+    """Whether a cell is a date, perhaps with a time."""
+    return _DATE.fullmatch(cell) is not None
+
+
+def is_padded(cell):
+    """Whether a cell is a whole number behind zeros: 01 is not 1."""
+    return _PADDED.fullmatch(cell) is not None
+
+
+def tidy(column, comma=False):
+    """A column of texts as float64, or as objects with None where missing."""
+    values = [number(cell, comma) for cell in column]
+    if all(value is not None for value in values) and not are_codes(column):
+        return np.array(values, dtype=float)
+    return as_written(column)
+
+
+def tidy_classes(column, comma=False):
+    """Classes as float64 where all are whole numbers, else as they were written."""
+    values = [number(cell, comma, NO_CLASS) for cell in column]
+    whole = all(value is not None and (np.isnan(value) or value.is_integer()) for value in values)
+    if whole and not any(map(is_padded, column)):
+        return np.array(values, dtype=float)
+    return as_written(column, NO_CLASS)
+
+
+def as_written(column, missing=MISSING):
+    """A column of texts as objects, None where missing."""
+    return np.array([None if c.lower() in missing else c for c in column], dtype=object)
+
+
+def are_codes(column):
+    """Whether numbers are codes: digits of one length, some behind zeros."""
+    if not any(map(is_padded, column)):
+        return False
+    present = [cell for cell in column if cell.lower() not in MISSING]
+    return (
+        all(cell.isdecimal() for cell in present)
+        and len(present[0]) >= SHORTEST_CODE
+        and len({len(cell) for cell in present}) == 1
+    )
