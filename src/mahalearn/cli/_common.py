@@ -3,6 +3,7 @@
 import functools
 import os
 import shlex
+import tempfile
 from pathlib import Path
 
 import typer
@@ -22,10 +23,15 @@ def speaking(command):
 
         try:
             return command(*args, **kwargs)
-        except (DataError, UntrustedModelError, FileExistsError, FileNotFoundError) as error:
+        except KeyboardInterrupt:
+            typer.echo("Stopped; nothing was written.", err=True)
+            raise typer.Exit(130) from None
+        except (DataError, UntrustedModelError) as error:
             sentence = str(error)
-        except PermissionError as error:
-            sentence = f"{error.filename!r} cannot be read or written: permission denied."
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):  # whoever read the output has gone
+                raise
+            sentence = _os_sentence(error)
         except MemoryError as error:
             sentence = str(error) or "There is not enough memory; use fewer rows."
         except ImportError as error:
@@ -38,6 +44,16 @@ def speaking(command):
         raise typer.Exit(2)
 
     return wrapped
+
+
+def _os_sentence(error):
+    """What the system refused, without its number."""
+    if error.errno is None:  # raised by ourselves, in a sentence
+        return str(error)
+    place = repr(str(error.filename)) if error.filename is not None else "A file"
+    if isinstance(error, IsADirectoryError):
+        return f"{place} is a folder; a file is needed."
+    return f"{place} cannot be read or written: {str(error.strerror).lower()}."
 
 
 def read_problem(
@@ -58,6 +74,9 @@ def read_problem(
         raise DataError(f"--kind must be dissimilarity or similarity; got {kind!r}.")
     if mixed not in ("onehot", "gower"):
         raise DataError(f"--mixed must be onehot or gower; got {mixed!r}.")
+    for name, path in (("--proximity", proximity), ("--objects", objects), ("--labels", labels)):
+        if path and path.is_dir():
+            raise DataError(f"{name} must name a file; {str(path)!r} is a folder.")
     if proximity:
         from ..io.matrices import proximity_problem
 
@@ -65,7 +84,9 @@ def read_problem(
     if objects:
         from ..io.objects import objects_problem
 
-        return objects_problem(objects, measure, labels)
+        problem = objects_problem(objects, measure, labels)
+        _check_measure(problem)
+        return problem
     problem = _table(data, target, header)
     if problem.kind == "vectors":
         from ..comparison.encoder import describe_table
@@ -74,6 +95,18 @@ def read_problem(
             return as_gower(problem)
         problem.notes += describe_table(problem.X)
     return problem
+
+
+def _check_measure(problem):
+    """Refuse objects that the measure cannot compare, before anything is computed."""
+    from ..measures.table import as_measure
+
+    try:
+        as_measure(problem.measure).fit(problem.X).prepare(problem.X)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"--measure {problem.measure} cannot compare these objects: {error}"
+        ) from None
 
 
 def _table(data, target, header):
@@ -109,11 +142,37 @@ def rows_of(X):
     return X.astype(object).where(X.notna(), None).to_numpy().tolist()
 
 
-def check_free(paths, force):
-    """Refuse to overwrite before any work is done."""
-    there = [str(path) for path in paths if Path(path).exists()]
-    if there and not force:
-        raise FileExistsError(f"{there[0]} exists already; --force overwrites it.")
+def check_out(out, force, names=()):
+    """Refuse a place that cannot be written, or holds something, before any work is done.
+
+    Parameters
+    ----------
+    out : Path
+        A file; a folder, if there are `names`.
+    force : bool
+        Whether earlier files may be overwritten.
+    names : sequence of str
+        Files in the folder.
+    """
+    folder, files = (out, [out / name for name in names]) if names else (out.parent, [out])
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        more = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
+        raise DataError(f"{str(there)!r} is a file{more}; --out must name another place.")
+    for file in files:
+        if file.is_dir():
+            raise DataError(f"{str(file)!r} is a folder; --out must name a file.")
+        if file.exists() and not file.is_file():
+            raise DataError(f"{str(file)!r} is not a plain file; --out must name another place.")
+        if file.exists() and not force:
+            raise FileExistsError(f"{file} exists already; --force overwrites it.")
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise DataError(
+            f"Nothing can be written in {str(there)!r} ({str(error.strerror).lower()}); --out must "
+            "name another place."
+        ) from None
 
 
 def csv_text(rows):

@@ -17,16 +17,14 @@ from ..persistence import save_model
 from ..report import html
 from ..report.comparison import document
 from ..results import versions, write_text
-from ._common import OUTPUTS, check_free, csv_text
+from ._common import OUTPUTS, check_out, csv_text
 
 console = Console()
 
 
 def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
     """Compare, save the best, write the page."""
-    check_free([out / name for name in OUTPUTS], force)
-    if out.exists() and not out.is_dir():
-        raise DataError(f"{str(out)!r} is a file; --out names a folder.")
+    check_out(out, force, OUTPUTS)
     outcome, board = run(problem, methods, plan, jobs, time_budget)
     with console.status("Fitting the best one on all objects"):
         refitted = refit(problem, outcome, board[0]["name"])
@@ -47,7 +45,9 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
 
 def train(problem, out, *, method, plan, jobs, force, command):
     """Fit one method on everything and save it, with its cross-validated error."""
-    check_free([out], force)
+    if out.suffix != ".skops":  # inspect and predict know model files by it
+        raise DataError(f"--out must end with .skops, such as {out.stem}.skops; got {str(out)!r}.")
+    check_out(out, force)
     outcome, board = run(problem, [method], plan, jobs, None)
     with console.status("Fitting on all objects"):
         refitted = refit(problem, outcome, method)

@@ -9,14 +9,14 @@ from ..comparison.features import match_columns
 from ..io.problem import DataError, listed
 from ..persistence import load_model, model_about
 from ..results import write_text
-from ._common import check_free, csv_text, rows_of
+from ._common import check_out, csv_text, rows_of
 
 console = Console()
 
 
 def predict(path, data, out, *, level, force, header):
     """Predict, and write a line for each object."""
-    check_free([out], force)
+    check_out(out, force)
     about = model_about(path)
     if "kind" not in about:
         raise DataError(

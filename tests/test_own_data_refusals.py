@@ -1,0 +1,98 @@
+"""What the commands on people's own data refuse, and what they say about it."""
+
+import pytest
+
+from mahalearn.cli import _compare
+from own_data import distances, flowers, refused, works, write_csv, write_matrix
+
+FAST = ("--methods", "lda,knn", "--jobs", 1, "--folds", 2, "--repeats", 1)
+
+
+@pytest.fixture
+def never(monkeypatch):
+    """Nothing may be computed."""
+
+    def run(*arguments):
+        raise AssertionError("computed before the options were checked")
+
+    monkeypatch.setattr(_compare, "run", run)
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_csv(tmp_path / "flowers.csv", *flowers())
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    """Options of a matrix of dissimilarities with labels."""
+    names, D, y = distances()
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    path = write_matrix(tmp_path / "d.csv", D, names)
+    return ["--proximity", path, "--labels", tmp_path / "l.txt"]
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[]", "3", '{"problem": {"name": 1}}'])
+def test_report_of_a_broken_comparison(tmp_path, text):
+    (tmp_path / "comparison.json").write_text(text)
+    assert "run compare again" in refused("report", tmp_path)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_report_says_what_it_needs(tmp_path):
+    assert "mahalearn compare" in " ".join(refused("report", tmp_path).split())
+    (tmp_path / "comparison.json").write_text("{}")
+    sentence = refused("report", tmp_path, "--docs", tmp_path / "q.md")
+    assert "--docs is for the rows" in sentence
+
+
+def test_the_place_is_looked_at_before_computing(tmp_path, table, never):
+    folder, source = tmp_path / "dd", [table, "--target", "species"]
+    (folder / "m.skops").mkdir(parents=True)
+    for force in ([], ["--force"]):
+        sentence = refused("train", *source, "--out", folder / "m.skops", *force)
+        assert "is a folder; --out must name a file" in sentence
+        sentence = refused("predict", tmp_path / "no.skops", table, "--out", folder, *force)
+        assert "is a folder; --out must name a file" in sentence
+        sentence = refused("compare", *source, "--out", table / "x", *FAST, *force)
+        assert "flowers.csv' is a file, so" in sentence
+        assert "is a file;" in refused("compare", *source, "--out", table, *FAST, *force)
+    assert "must end with .skops" in refused("train", *source, "--out", tmp_path / "m.pkl")
+
+
+def test_a_place_where_nothing_can_be_written(tmp_path, table, never, monkeypatch):
+    def closed(dir):
+        raise PermissionError(13, "Permission denied", str(dir))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", closed)
+    sentence = refused("compare", table, "--target", "species", "--out", tmp_path / "a" / "b")
+    assert "Nothing can be written in" in sentence and "permission denied" in sentence
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_where_a_file_is_needed(tmp_path, matrix):
+    for source in (["--proximity", tmp_path], ["--objects", tmp_path, "--measure", "edit"]):
+        assert f"{source[0]} must name a file" in refused("compare", *source)
+    assert "--labels must name a file" in refused("compare", *matrix[:3], tmp_path)
+
+
+def test_objects_that_the_measure_cannot_compare(tmp_path):
+    lines = [f"{'xy'[i % 2]}\tabc{i}" for i in range(12)]
+    (tmp_path / "w.txt").write_text("\n".join(lines))
+    sentence = refused("compare", "--objects", tmp_path / "w.txt", "--measure", "hausdorff")
+    assert "--measure hausdorff cannot compare these objects: Object 0 must be a set" in sentence
+
+
+def test_methods_must_be_named_once(table):
+    source = ["compare", table, "--target", "species", "--methods"]
+    assert "named twice" in refused(*source, "lda,lda")
+    assert "no method ''" in refused(*source, "")
+
+
+def test_an_interruption_is_answered(table, tmp_path, monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_compare, "run", stop)
+    done = works("compare", table, "--target", "species", "--out", tmp_path / "o", code=130)
+    assert done.stderr == "Stopped; nothing was written.\n"
