@@ -96,3 +96,37 @@ def test_an_interruption_is_answered(table, tmp_path, monkeypatch):
     monkeypatch.setattr(_compare, "run", stop)
     done = works("compare", table, "--target", "species", "--out", tmp_path / "o", code=130)
     assert done.stderr == "Stopped; nothing was written.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["wine", "--target", "foo"], "--target does nothing for the set wine"),
+        (["wine", "--no-header"], "--header does nothing for the set wine"),
+        (["TABLE", "--symmetrize", "foo"], "--symmetrize does nothing for a table"),
+        (["TABLE", "--labels", "l.txt"], "--labels does nothing for a table"),
+        (["--proximity", "d.csv", "--mixed", "gower"], "--mixed does nothing for --proximity"),
+        (["--objects", "o.txt", "--kind", "similarity"], "it serves --proximity."),
+    ],
+)
+def test_options_that_would_be_ignored(table, arguments, words):
+    assert words in refused("inspect", *(table if a == "TABLE" else a for a in arguments))
+
+
+def test_dissimilarities_are_no_similarities(matrix, recwarn):
+    sentence = refused("compare", *matrix, "--kind", "similarity")
+    assert "has 0 with itself" in sentence and "--kind dissimilarity" in sentence
+    assert not recwarn.list
+
+
+def test_doubts_about_a_matrix_are_said_once(tmp_path, matrix, rng, recwarn):
+    X = rng.normal(size=(30, 3))
+    write_matrix(tmp_path / "d.csv", X @ X.T)
+    done = works("compare", *matrix, "--kind", "dissimilarity", *FAST, "--out", tmp_path / "o")
+    assert done.output.count("dissimilarities are negative") == 1
+    assert not [w for w in recwarn.list if "negative" in str(w.message)]
+
+
+def test_the_guessed_column_of_classes_is_named(table):
+    assert "Column 'species' was taken for the classes" in works("inspect", table).output
+    assert "was taken" not in works("inspect", table, "--target", "species").output

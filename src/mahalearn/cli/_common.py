@@ -11,6 +11,16 @@ import typer
 from ..io.problem import DataError
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What data each option is for; elsewhere it would be ignored without a word.
+SERVES = {
+    "--target": ("a table",),
+    "--header": ("a table",),
+    "--mixed": ("a table", "the set"),
+    "--labels": ("--proximity", "--objects"),
+    "--measure": ("--objects",),
+    "--kind": ("--proximity",),
+    "--symmetrize": ("--proximity",),
+}
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -70,6 +80,16 @@ def read_problem(
             "Give one of DATA (a table or the name of a set), --proximity MATRIX or --objects FILE"
             + (f"; got {' and '.join(given)}." if given else ".")
         )
+    source = {"DATA": "a table", "--proximity": "--proximity", "--objects": "--objects"}[given[0]]
+    if data and _builtin(data):
+        source = f"the set {data}"
+    options = {"--target": target, "--labels": labels, "--measure": measure, "--kind": kind}
+    options |= {"--symmetrize": symmetrize, "--mixed": mixed, "--header": header}
+    for name, value in options.items():
+        if value not in (None, "onehot") and not source.startswith(SERVES[name]):
+            raise DataError(
+                f"{name} does nothing for {source}; it serves {' and '.join(SERVES[name])}."
+            )
     if kind not in (None, "dissimilarity", "similarity"):
         raise DataError(f"--kind must be dissimilarity or similarity; got {kind!r}.")
     if mixed not in ("onehot", "gower"):
@@ -80,7 +100,9 @@ def read_problem(
     if proximity:
         from ..io.matrices import proximity_problem
 
-        return proximity_problem(proximity, labels, kind=kind, symmetrize=symmetrize)
+        problem = proximity_problem(proximity, labels, kind=kind, symmetrize=symmetrize)
+        _check_kind(problem)
+        return problem
     if objects:
         from ..io.objects import objects_problem
 
@@ -97,6 +119,20 @@ def read_problem(
     return problem
 
 
+def _check_kind(problem):
+    """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
+    from .._validation import looks_like_dissimilarity
+    from ..proximity.transform import suspicions
+
+    if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
+        raise DataError(
+            "--kind similarity expects values that are large for similar objects, but each object "
+            "has 0 with itself and no pair has less, as in a matrix of dissimilarities; say "
+            "--kind dissimilarity."
+        )
+    problem.notes += suspicions(problem.X, problem.proximity)
+
+
 def _check_measure(problem):
     """Refuse objects that the measure cannot compare, before anything is computed."""
     from ..measures.table import as_measure
@@ -110,10 +146,10 @@ def _check_measure(problem):
 
 
 def _table(data, target, header):
-    from ..io.builtin import builtin_problem, is_builtin
+    from ..io.builtin import builtin_problem
     from ..io.tables import find_target, read_table, table_problem
 
-    if not Path(data).exists() and is_builtin(data):
+    if _builtin(data):
         return builtin_problem(data)
     if not Path(data).exists() and not Path(data).suffix:
         raise DataError(
@@ -122,7 +158,18 @@ def _table(data, target, header):
         )
     find = functools.partial(find_target, target=target)
     frame, notes = read_table(data, header=header, find=find)
-    return table_problem(frame, target, Path(data).stem, notes)
+    problem = table_problem(frame, target, Path(data).stem, notes)
+    if target is None:
+        problem.notes.insert(
+            0, f"Column {problem.target!r} was taken for the classes (--target names another)."
+        )
+    return problem
+
+
+def _builtin(data):
+    from ..io.builtin import is_builtin
+
+    return not Path(data).exists() and is_builtin(data)
 
 
 def as_gower(problem):

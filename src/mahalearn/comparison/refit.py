@@ -99,7 +99,9 @@ def held_out_distances(problem, pipeline, plan):
             sizes = (np.unique(y, return_counts=True)[1] for y in (problem.y, problem.y[train]))
             given = [getattr(model[-1], name) for name in ("reg", "reg_on", "variant")]
             model[-1].set_params(reg=reg_for_part(*given, *sizes))
-        d2[test] = class_distances(model.fit(X_train, problem.y[train]), X_test)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there was to say was said of the whole
+            d2[test] = class_distances(model.fit(X_train, problem.y[train]), X_test)
     return d2
 
 
