@@ -1,8 +1,15 @@
 """What the commands on people's own data refuse, and what they say about it."""
 
+import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
 
 from mahalearn.cli import _compare
+from mahalearn.comparison import crossval
+from mahalearn.comparison.crossval import Plan, cross_validate
+from mahalearn.comparison.methods import METHODS, select_methods
+from mahalearn.io.builtin import builtin_problem
 from own_data import distances, flowers, refused, works, write_csv, write_matrix
 
 FAST = ("--methods", "lda,knn", "--jobs", 1, "--folds", 2, "--repeats", 1)
@@ -130,3 +137,55 @@ def test_doubts_about_a_matrix_are_said_once(tmp_path, matrix, rng, recwarn):
 def test_the_guessed_column_of_classes_is_named(table):
     assert "Column 'species' was taken for the classes" in works("inspect", table).output
     assert "was taken" not in works("inspect", table, "--target", "species").output
+
+
+def test_fewer_folds_than_asked_for_are_said(table, tmp_path):
+    options = ["--methods", "lda", "--folds", 60, "--repeats", 1, "--jobs", 1]
+    done = works("compare", table, "--target", "species", *options, "--out", tmp_path / "o")
+    said = "smallest class has 15 objects, so there are 15 folds, not 60"
+    assert said in " ".join(done.output.split())
+    assert said in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+
+
+def test_no_bar_before_a_refusal(tmp_path):
+    (tmp_path / "t.csv").write_text("a,c\n" + "1,x\n1,y\n" * 9)
+    done = works("compare", tmp_path / "t.csv", "--target", "c", "--out", tmp_path / "o", code=2)
+    assert "cross-validation" not in done.output
+
+
+def test_the_cells_of_a_failed_method_count_as_finished(monkeypatch):
+    problem = builtin_problem("iris")
+    methods, _ = select_methods(["lda", "svm"], "vectors", None, len(problem))
+    run_cell, told = crossval.run_cell, []
+
+    def broken(data, setting, name, *where):
+        if name == "svm":
+            raise ValueError("no")
+        return run_cell(data, setting, name, *where)
+
+    monkeypatch.setattr(crossval, "run_cell", broken)
+    cross_validate(problem, methods, Plan(2, 1), tell=lambda *news: told.append(news))
+    assert told == [(0, 4, ""), (1, 4, "lda"), (3, 4, "svm"), (4, 4, "lda")]
+
+
+def test_the_cause_of_failed_fits_is_one_line():
+    X, y = np.zeros((20, 2)), np.arange(20) % 2
+    search = GridSearchCV(SVC(C=-1.0), {"gamma": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="All the 10 fits failed") as caught:
+        search.fit(X, y)
+    reason = crossval._reason(caught.value)
+    assert "'C' parameter of SVC must be a float" in reason and "fits failed" not in reason
+
+
+def test_the_time_that_would_do():
+    problem, methods = range(20), [METHODS["lda"], METHODS["svm"]]
+
+    def cell(name, seconds):
+        return crossval.Cell(name, 0, None, None, True, 0.0, 0.0, seconds - 1.0, 1.0)
+
+    found = {("lda", 0): cell("lda", 2.0), ("lda", 1): cell("lda", 4.0)}
+    sentence = crossval._too_slow(problem, 9.0, found, methods, 10, 2)
+    assert "only 2 of 20 fits" in sentence and "1 of 2 classifiers did not finish" in sentence
+    found["svm", 0] = cell("svm", 17.0)
+    sentence = crossval._too_slow(problem, 9.0, found, methods, 10, 2)
+    assert "2 folds would take about 20 s, all 10 about 100 s" in sentence

@@ -222,6 +222,17 @@ def check_out(out, force, names=()):
         ) from None
 
 
+def progress_bar(console):
+    """A bar for tasks with a description and a field `at`, which says what was done last."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich.progress import TimeRemainingColumn as Left
+
+    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
+    columns += (TextColumn("elapsed"), Elapsed(), TextColumn("left"), Left())
+    return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
+
+
 def csv_text(rows):
     """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
     import csv

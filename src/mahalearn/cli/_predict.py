@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..comparison.features import match_columns
+from ..comparison.words import counted
 from ..io.problem import DataError, listed
 from ..persistence import load_model, model_about
 from ..results import write_text
@@ -36,7 +37,8 @@ def predict(path, data, out, *, level, force, header):
     write_text(out, csv_text(rows))
     flagged = sum(row["outlier"] for row in rows)
     console.print(
-        f"{len(rows)} objects predicted, {flagged} of them flagged as outliers: {escape(str(out))}",
+        f"{counted(len(rows), 'object')} predicted, {flagged} of them flagged as "
+        f"{'an outlier' if flagged == 1 else 'outliers'}: {escape(str(out))}",
         highlight=False,
         soft_wrap=True,
     )
