@@ -185,7 +185,7 @@ def test_the_time_that_would_do():
 
     found = {("lda", 0): cell("lda", 2.0), ("lda", 1): cell("lda", 4.0)}
     sentence = crossval._too_slow(problem, 9.0, found, methods, 10, 2)
-    assert "only 2 of 20 fits" in sentence and "1 of 2 classifiers did not finish" in sentence
+    assert "only 2 of 20 fits" in sentence and "No fit of SVM (reference) was finished" in sentence
     found["svm", 0] = cell("svm", 17.0)
     sentence = crossval._too_slow(problem, 9.0, found, methods, 10, 2)
     assert "2 folds would take about 20 s, all 10 about 100 s" in sentence

@@ -150,7 +150,9 @@ def _table(data, target, header):
     from ..io.tables import find_target, read_table, table_problem
 
     if _builtin(data):
-        return builtin_problem(data)
+        problem = builtin_problem(data)
+        problem.target = None  # its classes come from no column
+        return problem
     if not Path(data).exists() and not Path(data).suffix:
         raise DataError(
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "

@@ -16,13 +16,12 @@ import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from .._objects import take
-from ..io.problem import DataError
+from ..io.problem import DataError, listed
 from ..measures.base import Measure
 from ..measures.table import as_measure
 from ..results import error_rates
 from .methods import CLASSWISE, METHODS, WHOLE, Setting
 from .model import class_scores
-from .words import counted
 
 FOLDS, REPEATS, INNER_FOLDS = 5, 2, 5
 # Fewer outer folds say next to nothing of a method's error.
@@ -297,11 +296,11 @@ def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
     fold = sum(float(np.mean(values)) for values in seconds.values()) / jobs
     # Starting processes takes time too, and so do fits that were cut off.
     start = max(0.0, time_budget - sum(map(sum, seconds.values())) / jobs)
-    unknown = sum(m.name not in seconds for m in methods)
+    unknown = [m.title for m in methods if m.name not in seconds]
     if unknown:
         more = (
-            f"{unknown} of {counted(len(methods), 'classifier')} did not finish one, so that the "
-            "time they need cannot be estimated; give a larger --time-budget"
+            f"No fit of {listed(unknown, 3)} was finished, so that the time that would do cannot "
+            "be estimated; give a larger --time-budget"
         )
     else:
         more = (
