@@ -1,11 +1,29 @@
-"""Files as people have them, for the tests of the readers, the commands and the page."""
+"""Files as people have them and calls as they type them, for tests of readers, commands, page."""
 
 import csv
 import math
 
 import numpy as np
+from typer.testing import CliRunner
+
+from mahalearn.cli.app import app
 
 NASTY = "<script>alert(1)</script>"
+
+
+def works(*arguments, code=0):
+    """What a call gives that must end with an exit code."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def refused(*arguments):
+    """The sentence of a call that must fail, with exit code 2 and without a traceback."""
+    done = works(*arguments, code=2)
+    assert isinstance(done.exception, SystemExit)
+    assert "Traceback" not in done.output
+    return " ".join(done.stderr.replace("│", " ").split())
 
 
 def flowers(n=45, seed=0):

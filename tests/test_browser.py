@@ -99,3 +99,28 @@ def test_dark_and_light(browser, page):
     dark = browser.execute_script(ground)
     opened(browser, page, 1200)
     assert dark != browser.execute_script(ground) == "rgb(255, 255, 255)"
+
+
+WORDS = """
+const lines = [];
+for (const cell of document.querySelectorAll('#leaderboard th[scope=row]')) {
+  const text = cell.firstChild;
+  for (const word of text.data.matchAll(/[^\\s]+/g)) {
+    const range = document.createRange();
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    lines.push(range.getClientRects().length);
+  }
+}
+return lines;
+"""
+
+
+def test_the_leaderboard_is_readable_on_a_phone(browser, page):
+    opened(browser, page, 390)
+    lines = browser.execute_script(WORDS)
+    assert len(lines) > 4 and set(lines) == {1}  # no word is broken
+    for row in browser.find_elements("css selector", "#leaderboard tbody tr"):
+        assert row.size["height"] < 90
+        behind = row.find_elements("tag name", "td")[1]
+        assert behind.location["x"] + behind.size["width"] <= 390

@@ -11,7 +11,7 @@ ROOT = Path(mahalearn.__file__).parent
 # Each layer may import itself and what stands before it.
 LAYERS = [
     {"formulas"},
-    {"_objects", "_progress", "_validation", "display", "results"},
+    {"_objects", "_progress", "_validation", "_words", "display", "results"},
     {"_mahalanobis_kernel", "_precomputed_kernel", "measures"},
     {"datasets", "kernels"},
     {"_training", "io"},

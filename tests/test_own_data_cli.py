@@ -7,10 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.outliers import unusual_shares
-from typer.testing import CliRunner
 
 from mahalearn.cli._common import csv_text
-from mahalearn.cli.app import app
 from mahalearn.comparison import crossval
 from mahalearn.comparison.crossval import Plan, cross_validate, fit_plan
 from mahalearn.comparison.features import match_columns
@@ -20,28 +18,9 @@ from mahalearn.comparison.model import TrainedModel
 from mahalearn.comparison.statistics import corrected_interval
 from mahalearn.io.builtin import builtin_problem
 from mahalearn.report.comparison import document
-from own_data import NASTY, distances, flowers, write_csv, write_matrix
+from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
 
 FAST = ("--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1)
-
-
-def call(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)))
-
-
-def works(*arguments):
-    done = call(*arguments)
-    assert done.exit_code == 0, (done.output, done.exception)
-    return done
-
-
-def refused(*arguments):
-    """The sentence of a call that must fail, with exit code 2 and without a traceback."""
-    done = call(*arguments)
-    assert done.exit_code == 2, (done.output, done.exception)
-    assert isinstance(done.exception, SystemExit)
-    assert "Traceback" not in done.output
-    return " ".join(done.stderr.split())
 
 
 def rows_of(path):

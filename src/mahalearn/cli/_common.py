@@ -3,6 +3,7 @@
 import functools
 import os
 import shlex
+import tempfile
 from pathlib import Path
 
 import typer
@@ -10,6 +11,16 @@ import typer
 from ..io.problem import DataError
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What data each option is for; elsewhere it would be ignored without a word.
+SERVES = {
+    "--target": ("a table",),
+    "--header": ("a table",),
+    "--mixed": ("a table", "the set"),
+    "--labels": ("--proximity", "--objects"),
+    "--measure": ("--objects",),
+    "--kind": ("--proximity",),
+    "--symmetrize": ("--proximity",),
+}
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -22,10 +33,15 @@ def speaking(command):
 
         try:
             return command(*args, **kwargs)
-        except (DataError, UntrustedModelError, FileExistsError, FileNotFoundError) as error:
+        except KeyboardInterrupt:
+            typer.echo("Stopped; nothing was written.", err=True)
+            raise typer.Exit(130) from None
+        except (DataError, UntrustedModelError) as error:
             sentence = str(error)
-        except PermissionError as error:
-            sentence = f"{error.filename!r} cannot be read or written: permission denied."
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):  # whoever read the output has gone
+                raise
+            sentence = _os_sentence(error)
         except MemoryError as error:
             sentence = str(error) or "There is not enough memory; use fewer rows."
         except ImportError as error:
@@ -38,6 +54,16 @@ def speaking(command):
         raise typer.Exit(2)
 
     return wrapped
+
+
+def _os_sentence(error):
+    """What the system refused, without its number."""
+    if error.errno is None:  # raised by ourselves, in a sentence
+        return str(error)
+    place = repr(str(error.filename)) if error.filename is not None else "A file"
+    if isinstance(error, IsADirectoryError):
+        return f"{place} is a folder; a file is needed."
+    return f"{place} cannot be read or written: {str(error.strerror).lower()}."
 
 
 def read_problem(
@@ -65,20 +91,37 @@ def read_problem(
             "Give one of DATA (a table or the name of a set), --proximity MATRIX or --objects FILE"
             + (f"; got {' and '.join(given)}." if given else ".")
         )
+    source = {"DATA": "a table", "--proximity": "--proximity", "--objects": "--objects"}[given[0]]
+    if data and _builtin(data):
+        source = f"the set {data}"
+    options = {"--target": target, "--labels": labels, "--measure": measure, "--kind": kind}
+    options |= {"--symmetrize": symmetrize, "--mixed": mixed, "--header": header}
+    for name, value in options.items():
+        if value not in (None, "onehot") and not source.startswith(SERVES[name]):
+            raise DataError(
+                f"{name} does nothing for {source}; it serves {' and '.join(SERVES[name])}."
+            )
     if kind not in (None, "dissimilarity", "similarity"):
         raise DataError(f"--kind must be dissimilarity or similarity; got {kind!r}.")
     if mixed not in ("onehot", "gower"):
         raise DataError(f"--mixed must be onehot or gower; got {mixed!r}.")
+    for name, path in (("--proximity", proximity), ("--objects", objects), ("--labels", labels)):
+        if path and path.is_dir():
+            raise DataError(f"{name} must name a file; {str(path)!r} is a folder.")
     if proximity:
         from ..io.matrices import proximity_problem
 
-        return proximity_problem(
+        problem = proximity_problem(
             proximity, labels, kind=kind, symmetrize=symmetrize, only_look=only_look
         )
+        _check_kind(problem)
+        return problem
     if objects:
         from ..io.objects import objects_problem
 
-        return objects_problem(objects, measure, labels)
+        problem = objects_problem(objects, measure, labels)
+        _check_measure(problem)
+        return problem
     problem = _table(data, target, header)
     if problem.kind == "vectors":
         from ..comparison.encoder import describe_table
@@ -89,12 +132,40 @@ def read_problem(
     return problem
 
 
+def _check_kind(problem):
+    """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
+    from .._validation import looks_like_dissimilarity
+    from ..proximity.transform import suspicions
+
+    if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
+        raise DataError(
+            "--kind similarity expects values that are large for similar objects, but each object "
+            "has 0 with itself and no pair has less, as in a matrix of dissimilarities; say "
+            "--kind dissimilarity."
+        )
+    problem.notes += suspicions(problem.X, problem.proximity)
+
+
+def _check_measure(problem):
+    """Refuse objects that the measure cannot compare, before anything is computed."""
+    from ..measures.table import as_measure
+
+    try:
+        as_measure(problem.measure).fit(problem.X).prepare(problem.X)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"--measure {problem.measure} cannot compare these objects: {error}"
+        ) from None
+
+
 def _table(data, target, header):
-    from ..io.builtin import builtin_problem, is_builtin
+    from ..io.builtin import builtin_problem
     from ..io.tables import find_target, read_table, table_problem
 
-    if not Path(data).exists() and is_builtin(data):
-        return builtin_problem(data)
+    if _builtin(data):
+        problem = builtin_problem(data)
+        problem.target = None  # its classes come from no column
+        return problem
     if not Path(data).exists() and not Path(data).suffix:
         raise DataError(
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
@@ -102,7 +173,18 @@ def _table(data, target, header):
         )
     find = functools.partial(find_target, target=target)
     frame, notes = read_table(data, header=header, find=find)
-    return table_problem(frame, target, Path(data).stem, notes)
+    problem = table_problem(frame, target, Path(data).stem, notes)
+    if target is None:
+        problem.notes.insert(
+            0, f"Column {problem.target!r} was taken for the classes (--target names another)."
+        )
+    return problem
+
+
+def _builtin(data):
+    from ..io.builtin import is_builtin
+
+    return not Path(data).exists() and is_builtin(data)
 
 
 def as_gower(problem):
@@ -122,11 +204,48 @@ def rows_of(X):
     return X.astype(object).where(X.notna(), None).to_numpy().tolist()
 
 
-def check_free(paths, force):
-    """Refuse to overwrite before any work is done."""
-    there = [str(path) for path in paths if Path(path).exists()]
-    if there and not force:
-        raise FileExistsError(f"{there[0]} exists already; --force overwrites it.")
+def check_out(out, force, names=()):
+    """Refuse a place that cannot be written, or holds something, before any work is done.
+
+    Parameters
+    ----------
+    out : Path
+        A file; a folder, if there are `names`.
+    force : bool
+        Whether earlier files may be overwritten.
+    names : sequence of str
+        Files in the folder.
+    """
+    folder, files = (out, [out / name for name in names]) if names else (out.parent, [out])
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        more = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
+        raise DataError(f"{str(there)!r} is a file{more}; --out must name another place.")
+    for file in files:
+        if file.is_dir():
+            raise DataError(f"{str(file)!r} is a folder; --out must name a file.")
+        if file.exists() and not file.is_file():
+            raise DataError(f"{str(file)!r} is not a plain file; --out must name another place.")
+        if file.exists() and not force:
+            raise FileExistsError(f"{file} exists already; --force overwrites it.")
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise DataError(
+            f"Nothing can be written in {str(there)!r} ({str(error.strerror).lower()}); --out must "
+            "name another place."
+        ) from None
+
+
+def progress_bar(console):
+    """A bar for tasks with a description and a field `at`, which says what was done last."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich.progress import TimeRemainingColumn as Left
+
+    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
+    columns += (TextColumn("elapsed"), Elapsed(), TextColumn("left"), Left())
+    return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
 
 
 def csv_text(rows):

@@ -4,10 +4,9 @@ import json
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.progress import TimeRemainingColumn as TimeLeft
 from rich.table import Table
 
+from .._words import counted
 from ..comparison.crossval import cross_validate, fit_plan
 from ..comparison.findings import findings, leaderboard, table_rows
 from ..comparison.methods import select_methods
@@ -17,16 +16,14 @@ from ..persistence import save_model
 from ..report import html
 from ..report.comparison import document
 from ..results import versions, write_text
-from ._common import OUTPUTS, check_free, csv_text
+from ._common import OUTPUTS, check_out, csv_text, progress_bar
 
 console = Console()
 
 
 def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
     """Compare, save the best, write the page."""
-    check_free([out / name for name in OUTPUTS], force)
-    if out.exists() and not out.is_dir():
-        raise DataError(f"{str(out)!r} is a file; --out names a folder.")
+    check_out(out, force, OUTPUTS)
     outcome, board = run(problem, methods, plan, jobs, time_budget)
     with console.status("Fitting the best one on all objects"):
         refitted = refit(problem, outcome, board[0]["name"])
@@ -47,7 +44,9 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
 
 def train(problem, out, *, method, plan, jobs, force, command):
     """Fit one method on everything and save it, with its cross-validated error."""
-    check_free([out], force)
+    if out.suffix != ".skops":  # inspect and predict know model files by it
+        raise DataError(f"--out must end with .skops, such as {out.stem}.skops; got {str(out)!r}.")
+    check_out(out, force)
     outcome, board = run(problem, [method], plan, jobs, None)
     with console.status("Fitting on all objects"):
         refitted = refit(problem, outcome, method)
@@ -67,25 +66,29 @@ def run(problem, wanted, plan, jobs, time_budget):
     problem.check_classes()
     chosen, left_out = select_methods(wanted, problem.kind, problem.proximity, len(problem))
     problem.notes += left_out
+    fitting = fit_plan(problem, plan)
+    if fitting.folds < plan.folds:
+        smallest = counted(min(problem.counts.values()), "object")
+        problem.notes.append(
+            f"The smallest class has {smallest}, so there are {fitting.folds} folds, not "
+            f"{plan.folds}."
+        )
     for note in problem.notes:
         console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
-    columns = (TextColumn("cross-validation"), BarColumn(), MofNCompleteColumn())
-    columns += (
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeLeft(),
-        TextColumn("{task.fields[at]}"),
-    )
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("", total=None, at="")
+    progress = progress_bar(console)
+    task = progress.add_task("cross-validation", total=None, at="")
 
-        def tell(finished, total, cell):
-            at = cell if isinstance(cell, str) else cell.method
-            progress.update(task, completed=finished, total=total, at=escape(at))
+    def tell(finished, total, method):
+        progress.start()  # not before: what is refused at once needs no bar
+        progress.update(task, completed=finished, total=total, at=escape(method))
 
+    try:
         outcome = cross_validate(
-            problem, chosen, fit_plan(problem, plan), jobs=jobs, time_budget=time_budget, tell=tell
+            problem, chosen, fitting, jobs=jobs, time_budget=time_budget, tell=tell
         )
+    finally:
+        if progress.live.is_started:
+            progress.stop()
     for note in outcome.notes:
         console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
     return outcome, leaderboard(outcome)

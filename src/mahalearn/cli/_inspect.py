@@ -5,6 +5,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .._words import counted
+
 console = Console()
 
 
@@ -41,8 +43,9 @@ def _vectors(problem):
     problem.check_classes(least=1)
     Z = TableEncoder().fit_transform(problem.X)
     console.print(
-        f"{len(problem)} rows, {problem.X.shape[1]} columns, {Z.shape[1]} features after encoding, "
-        f"{len(problem.counts)} classes",
+        f"{counted(len(problem), 'row')}, {counted(problem.X.shape[1], 'column')}, "
+        f"{counted(Z.shape[1], 'feature')} after encoding, "
+        f"{counted(len(problem.counts), 'class', 'classes')}",
         highlight=False,
     )
     table = Table("class", "rows", "rank", "condition", "nearest class", "overlap", box=None)
@@ -109,6 +112,7 @@ def inspect_model(about):
     rows = {
         "classifier": about.get("title"),
         "data": f"{about.get('data')} ({about.get('kind')})",
+        "column of classes": about.get("target") if about.get("features") else None,
         "classes": ", ".join(f"{k} ({n})" for k, n in training.get("counts", {}).items()),
         "features": ", ".join(f["name"] for f in about.get("features", [])) or None,
         "cross-validated error": _interval(training.get("error")),
@@ -128,7 +132,7 @@ def _interval(values):
     if not values:
         return None
     mean, low, high = values
-    return f"{mean:.1%} ({max(0, low):.1%} to {high:.1%})"
+    return f"{mean:.1%} ({low:.1%} to {high:.1%})"
 
 
 def show_datasets():

@@ -24,7 +24,9 @@ _Objects = Annotated[
 ]
 _Measure = Annotated[
     str | None,
-    typer.Option(help="Of objects: edit, compression, hausdorff, modified_hausdorff, correlation."),
+    typer.Option(
+        help="Of objects: edit, compression, hausdorff, modified_hausdorff, correlation, gower."
+    ),
 ]
 _Kind = Annotated[
     str | None, typer.Option(help="What the matrix holds: dissimilarity or similarity.")
@@ -132,7 +134,7 @@ def compare(
         _compare.compare(
             problem,
             folder,
-            methods=[m.strip() for m in methods.split(",")] if methods else None,
+            methods=None if methods is None else [m.strip() for m in methods.split(",")],
             plan=plan,
             jobs=jobs or cpu_count(),
             time_budget=time_budget,
@@ -154,7 +156,7 @@ def train(
     context: typer.Context,
     data: _Data = None,
     target: _Target = None,
-    out: Annotated[Path, typer.Option(help="File of the model.")] = Path("model.skops"),
+    out: Annotated[Path, typer.Option(help="File of the model, .skops.")] = Path("model.skops"),
     method: Annotated[str, typer.Option(help="As in compare --methods list.")] = "chooser",
     proximity: _Proximity = None,
     labels: _Labels = None,
@@ -273,12 +275,24 @@ def datasets():
 
 def write_comparison_page(folder):
     """Write the page of a comparison again."""
-    import json
 
-    from ..report import html
-    from ..report.comparison import document
-    from ..results import write_text
+    def work():
+        import json
 
-    found = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
-    write_text(folder / "report.html", html.render(document(found)))
-    typer.echo(f"page: {folder / 'report.html'}")
+        from ..io.problem import DataError
+        from ..report import html
+        from ..report.comparison import document
+        from ..results import write_text
+
+        path = folder / "comparison.json"
+        try:
+            page = html.render(document(json.loads(path.read_text(encoding="utf-8"))))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            raise DataError(
+                f"{str(path)!r} is not what this version of mahalearn compare writes; run compare "
+                "again."
+            ) from None
+        write_text(folder / "report.html", page)
+        typer.echo(f"page: {folder / 'report.html'}")
+
+    _guard(work)

@@ -5,18 +5,19 @@ import warnings
 from rich.console import Console
 from rich.markup import escape
 
+from .._words import counted
 from ..comparison.features import NAME, match_columns
 from ..io.problem import DataError, listed
 from ..persistence import load_model, model_about
 from ..results import write_text
-from ._common import check_free, csv_text, rows_of
+from ._common import check_out, csv_text, rows_of
 
 console = Console()
 
 
 def predict(path, data, out, *, level, force, header):
     """Predict, and write a line for each object."""
-    check_free([out], force)
+    check_out(out, force)
     about = model_about(path)
     if "kind" not in about:
         raise DataError(
@@ -36,7 +37,8 @@ def predict(path, data, out, *, level, force, header):
     write_text(out, csv_text(rows))
     flagged = sum(row["outlier"] for row in rows)
     console.print(
-        f"{len(rows)} objects predicted, {flagged} of them flagged as outliers: {escape(str(out))}",
+        f"{counted(len(rows), 'object')} predicted, {flagged} of them flagged as "
+        f"{'an outlier' if flagged == 1 else 'outliers'}: {escape(str(out))}",
         highlight=False,
         soft_wrap=True,
     )

@@ -1,11 +1,10 @@
 """What the commands `reproduce` and `report` do, with their printing."""
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.progress import TimeRemainingColumn as TimeLeft
 from rich.table import Table
 
 from .. import results
+from ._common import progress_bar
 
 console = Console()
 
@@ -23,15 +22,8 @@ def run(experiments, out, *, quick, repetitions, jobs):
     """Run with a progress bar, then write the page; an interruption leaves what is finished."""
     from ..experiments.protocol import run as run_cells
 
-    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
-    columns += (
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeLeft(),
-        TextColumn("{task.fields[at]}"),
-    )
     missing, stopped = {}, False
-    with Progress(*columns, console=console) as progress:
+    with progress_bar(console) as progress:
         tasks = {}
 
         def tell(experiment, finished, total, row):

@@ -82,12 +82,18 @@ def report(
     if (folder / "comparison.json").exists():
         from ._own_data import write_comparison_page
 
+        given = [name for name, value in (("--docs", docs), ("--command", command)) if value]
+        if given:
+            raise typer.BadParameter(
+                f"{given[0]} is for the rows of mahalearn reproduce; {folder} holds a comparison."
+            )
         write_comparison_page(folder)
         return
     from . import _reproduce
 
     if not (folder / "rows.jsonl").exists():
         raise typer.BadParameter(
-            f"{folder} holds no rows.jsonl; mahalearn reproduce --out {folder} makes one."
+            f"{folder} holds neither comparison.json nor rows.jsonl; mahalearn compare or "
+            f"mahalearn reproduce with --out {folder} makes them."
         )
     _reproduce.write_page(folder, docs, command)

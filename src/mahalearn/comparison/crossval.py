@@ -6,6 +6,7 @@ processes.
 """
 
 import multiprocessing
+import re
 import time
 import warnings
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -15,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from .._objects import take
-from ..io.problem import DataError
+from ..io.problem import DataError, listed
 from ..measures.base import Measure
 from ..measures.table import as_measure
 from ..results import error_rates
@@ -171,16 +172,19 @@ def run_cell(data, setting, name, fold, split):
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
     errors = error_rates(y[test], predicted)
-    params = plain_params(getattr(model[-1], "best_params_", {}))
+    params = chosen_params(model[-1])
     seconds = (fitted - start, done - fitted)
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
 
 
-def plain_params(params):
-    """The numbers and names among parameters."""
+def chosen_params(search):
+    """What a search has chosen: the family, if it had several, and the numbers and names."""
+    params = dict(getattr(search, "best_params_", {}))
+    if hasattr(search, "best_family_"):
+        params = {"family": search.best_family_.replace("_", " "), **params}
     return {
         k: round(v, 10) if isinstance(v, float) else v
-        for k, v in dict(params).items()
+        for k, v in params.items()
         if isinstance(v, bool | int | float | str)
     }
 
@@ -203,7 +207,14 @@ def _work(name, fold):
 
 
 def _reason(error):
-    text = " ".join(str(error).split())[:300].rstrip(".")
+    text = str(error)
+    if "fits failed" in text:
+        # scikit-learn's searches put their advice and whole tracebacks before what went wrong.
+        causes = re.findall(r"^([A-Za-z_][\w.]*): (.*\S)", text, flags=re.MULTILINE)
+        if causes:
+            kind, text = causes[-1]
+            text = text if kind == "ValueError" else f"{kind}: {text}"
+    text = " ".join(text.split())[:300].rstrip(".")
     if text and isinstance(error, ValueError | MemoryError):
         return text
     # What nobody foresaw is hard to place without its kind: "'params'" of a KeyError.
@@ -226,7 +237,8 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
     time_budget : float or None
         Seconds after which no more folds are waited for; folds that all methods finished count.
     tell : callable, default=None
-        Called with (finished, total, Cell or reason) after each cell.
+        Called with (finished, total, method) when the work begins ("" for the method) and after
+        each cell; cells of a method that failed count as finished.
 
     Returns
     -------
@@ -243,10 +255,17 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
         share = max(0.5, 0.5 * time_budget * jobs / (len(splits) * max(1, len(methods))))
     setting = setting_for(problem, plan, share)
     tasks = [(method.name, fold) for fold in range(len(splits)) for method in methods]
-    found = {}
+    found, failed = {}, {}
+
+    def told(name=""):
+        if tell:
+            finished = sum(task in found or task[0] in failed for task in tasks)
+            tell(finished, len(tasks), name)
+
     run = _in_processes if jobs > 1 or time_budget else _here
     deadline = None if time_budget is None else start + time_budget
-    failed = run(problem, setting, splits, tasks, found, jobs, deadline, tell)
+    told()
+    run(problem, setting, splits, tasks, found, failed, jobs, deadline, told)
     methods = [m for m in methods if m.name not in failed]
     complete = [f for f in range(len(splits)) if all((m.name, f) in found for m in methods)]
     outcome = Outcome(plan, [splits[f] for f in complete], {}, methods, failed)
@@ -254,7 +273,7 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
         reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
         raise DataError(f"No method could be fitted ({reasons}).")
     if len(complete) < FEWEST:
-        raise DataError(_too_slow(problem, time_budget, len(found), len(tasks)))
+        raise DataError(_too_slow(problem, time_budget, found, methods, len(splits), jobs))
     for new, old in enumerate(complete):
         for method in methods:
             outcome.cells[method.name, new] = found[method.name, old]
@@ -269,32 +288,46 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
     return outcome
 
 
-def _too_slow(problem, time_budget, finished, total):
-    more = "a good deal more" if not finished else f"about {time_budget * total / finished:.0f} s"
+def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
+    """That the budget was too small, and what would do, as far as finished fits tell."""
+    seconds = {}
+    for (name, _), cell in found.items():
+        seconds.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
+    fold = sum(float(np.mean(values)) for values in seconds.values()) / jobs
+    # Starting processes takes time too, and so do fits that were cut off.
+    start = max(0.0, time_budget - sum(map(sum, seconds.values())) / jobs)
+    unknown = [m.title for m in methods if m.name not in seconds]
+    if unknown:
+        more = (
+            f"No fit of {listed(unknown, 3)} was finished, so that the time that would do cannot "
+            "be estimated; give a larger --time-budget"
+        )
+    else:
+        more = (
+            f"{FEWEST} folds would take about {start + FEWEST * fold:.0f} s, all {n_folds} about "
+            f"{start + n_folds * fold:.0f} s; give such a --time-budget"
+        )
     return (
-        f"In {time_budget:g} s only {finished} of {total} fits were done for {len(problem)} "
-        f"objects; give --time-budget {more}, or fewer --methods, --folds or rows."
+        f"In {time_budget:g} s only {len(found)} of {n_folds * len(methods)} fits were done for "
+        f"{len(problem)} objects. {more}, or fewer --methods or rows."
     )
 
 
-def _here(problem, setting, splits, tasks, found, jobs, deadline, tell):
-    data, failed = Data(problem), {}
+def _here(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
+    data = Data(problem)
     for name, fold in tasks:
         if name in failed:
             continue
         try:
-            cell = run_cell(data, setting, name, fold, splits[fold])
-            found[name, fold] = cell
+            found[name, fold] = run_cell(data, setting, name, fold, splits[fold])
         except Exception as error:  # whatever it is, the other methods go on
-            cell = failed[name] = _reason(error)
-        if tell:
-            tell(len(found), len(tasks), cell)
-    return failed
+            failed[name] = _reason(error)
+        told(name)
 
 
-def _in_processes(problem, setting, splits, tasks, found, jobs, deadline, tell):
+def _in_processes(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
     """As _here, in processes that are ended when the time is up."""
-    failed, before = {}, set(multiprocessing.active_children())
+    before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         jobs,
         mp_context=multiprocessing.get_context("spawn"),
@@ -311,19 +344,17 @@ def _in_processes(problem, setting, splits, tasks, found, jobs, deadline, tell):
             for future in done:
                 cell = future.result()
                 if isinstance(cell, tuple):
-                    failed[cell[0]] = cell[2]
-                    cell = cell[2]
+                    name, _, failed[name] = cell
                 else:
-                    found[cell.method, cell.fold] = cell
-                if tell:
-                    tell(len(found), len(tasks), cell)
+                    name = cell.method
+                    found[name, cell.fold] = cell
+                told(name)
         if pending:
             _end(pool, before)
     except BaseException:
         _end(pool, before)
         raise
     pool.shutdown(wait=True, cancel_futures=True)
-    return failed
 
 
 def _end(pool, before):

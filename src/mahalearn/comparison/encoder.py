@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._words import counted
+
 
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers standardised, names one-hot, gaps filled; everything learned from the training rows.
@@ -94,17 +96,17 @@ def describe_table(X):
     nominal = [c for c in X.columns if not _is_number(X[c])]
     if nominal:
         notes.append(
-            f"{len(nominal)} column{'s' * (len(nominal) > 1)} of names "
+            f"{counted(len(nominal), 'column')} of names "
             f"({', '.join(nominal[:6])}{' …' * (len(nominal) > 6)}) became one column for each "
             "name (one-hot); --mixed gower compares rows by Gower's distance instead."
         )
     gaps = X.isna()
     if gaps.to_numpy().any():
-        share = gaps.to_numpy().mean()
+        cells, columns = int(gaps.to_numpy().sum()), int(gaps.any().sum())
         notes.append(
-            f"{int(gaps.to_numpy().sum())} cells ({share:.1%}) in "
-            f"{int(gaps.any().sum())} columns are missing: the median of the training rows stands "
-            "in for a number, no name for a name."
+            f"{counted(cells, 'cell')} ({gaps.to_numpy().mean():.1%}) in "
+            f"{counted(columns, 'column')} {'is' if cells == 1 else 'are'} missing: the median of "
+            "the training rows stands in for a number; a missing name is none of the names."
         )
     constant = [c for c in X.columns if X[c].nunique() <= 1]
     if constant:

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from .._words import counted
 from ..io.cells import is_number, number
 from ..io.columns import check_magnitude
-from ..io.problem import DataError, counted, listed
+from ..io.problem import DataError, listed
 from .encoder import _is_number
 
 NUMBER, NAME = "number", "name"

@@ -11,13 +11,15 @@ from ..formulas.linalg import eigh
 from .crossval import Data
 from .methods import METHODS
 from .refit import flattened
-from .statistics import corrected_interval
+from .statistics import corrected_interval, error_interval
 
 MOST_HARD = 10
 MOST_POINTS = 1500
 SPECTRUM_OBJECTS = 2000
 GRID = 60
 BINS = 8
+# Bins of probabilities that differ by less would hide each other.
+NARROWEST = 0.01
 
 
 def leaderboard(outcome):
@@ -50,8 +52,8 @@ def leaderboard(outcome):
                 "name": name,
                 "title": METHODS[name].title,
                 "ours": METHODS[name].ours,
-                "error": corrected_interval(values[name]["error"], share),
-                "balanced": corrected_interval(values[name]["balanced_error"], share),
+                "error": error_interval(values[name]["error"], share),
+                "balanced": error_interval(values[name]["balanced_error"], share),
                 "difference": difference,
                 "tied": bool(name == order[0] or difference[1] <= 0),
                 "fit_seconds": float(np.mean([c.fit_seconds for c in cells])),
@@ -152,22 +154,25 @@ def _confusion(truth, predicted, n):
 
 
 def _calibration(truth, proba):
-    """Bins of equal counts of the probability of the predicted class."""
+    """Bins of equal counts of the probability of the predicted class; equal ones are one bin."""
     top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
     order = np.argsort(top, kind="stable")
     bins = []
     for part in np.array_split(order, min(BINS, max(1, len(order) // 10))):
-        if len(part):
-            bins.append(
-                {
-                    "predicted": float(top[part].mean()),
-                    "right": float(right[part].mean()),
-                    "count": len(part),
-                }
-            )
+        if bins and top[part].mean() - top[bins[-1]].mean() < NARROWEST:
+            bins[-1] = np.append(bins[-1], part)  # one place, however many objects are there
+        else:
+            bins.append(part)
     own = np.maximum(proba[np.arange(len(truth)), truth], 1e-12)
     return {
-        "bins": bins,
+        "bins": [
+            {
+                "predicted": float(top[part].mean()),
+                "right": float(right[part].mean()),
+                "count": len(part),
+            }
+            for part in bins
+        ],
         "log_loss": float(-np.log(own).mean()),
         "brier": float(((proba - np.eye(proba.shape[1])[truth]) ** 2).sum(axis=1).mean()),
     }
@@ -247,8 +252,10 @@ def _space(refitted, codes, classes, truth, predicted, X):
     points = refitted.d2[mine][:, [a, b]]
     low, high = np.quantile(points, 0.0, axis=0), np.quantile(points, 0.995, axis=0)
     margin = 0.06 * np.where(high > low, high - low, 1.0)
-    low, high = low - margin, high + margin
-    inside = ((points >= low) & (points <= high)).all(axis=1)
+    inside = ((points >= low - margin) & (points <= high + margin)).all(axis=1)
+    low, high = points[inside].min(axis=0), points[inside].max(axis=0)
+    margin = 0.05 * np.where(high > low, high - low, 1.0)
+    low, high = low - margin, high + margin  # no mark lies over the edge
     last = flattened(refitted.model.distances)[-1]
     rule = pair_rule(last, [a, b]) or _log_odds_rule(refitted, X, [a, b])
     regions = None

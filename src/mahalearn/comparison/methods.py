@@ -244,7 +244,10 @@ def select_methods(wanted, kind, proximity, n_objects):
     """Methods by name (all that fit if None), and sentences on what was left out."""
     kind = "vectors" if kind == "vectors" else "proximity"
     chosen, notes = [], []
-    for name in wanted or METHODS:
+    twice = next((name for name in wanted or () if wanted.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"The method {twice!r} is named twice.")
+    for name in METHODS if wanted is None else wanted:
         method = METHODS.get(name)
         if method is None:
             raise DataError(f"There is no method {name!r}; choose from {listed(METHODS, 20)}.")

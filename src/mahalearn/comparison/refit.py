@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from ..classifiers._distances import reg_for_part
 from ..classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
 from ..model_selection._scores import fit_temperature
-from .crossval import Data, plain_params, setting_for
+from .crossval import Data, chosen_params, setting_for
 from .methods import DISTANCE_METHOD, METHODS
 from .model import MeasureRows, TrainedModel, class_distances
 
@@ -99,7 +99,9 @@ def held_out_distances(problem, pipeline, plan):
             sizes = (np.unique(y, return_counts=True)[1] for y in (problem.y, problem.y[train]))
             given = [getattr(model[-1], name) for name in ("reg", "reg_on", "variant")]
             model[-1].set_params(reg=reg_for_part(*given, *sizes))
-        d2[test] = class_distances(model.fit(X_train, problem.y[train]), X_test)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there was to say was said of the whole
+            d2[test] = class_distances(model.fit(X_train, problem.y[train]), X_test)
     return d2
 
 
@@ -110,7 +112,7 @@ def _fit(problem, pipeline):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of hopeless candidates, as in the comparison
         pipeline.fit(problem.X, problem.y)
-    params = plain_params(getattr(pipeline[-1], "best_params_", {}))
+    params = chosen_params(pipeline[-1])
     if isinstance(pipeline[-1], GridSearchCV):
         # scikit-learn's searches hold scorers, which are functions; the choice is all we need.
         pipeline = Pipeline([*pipeline.steps[:-1], ("classify", pipeline[-1].best_estimator_)])

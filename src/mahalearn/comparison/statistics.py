@@ -39,3 +39,16 @@ def corrected_interval(values, test_share, level=LEVEL):
         return mean, mean, mean
     half = t.ppf((1 + level) / 2, J - 1) * np.sqrt(values.var(ddof=1) * (1 / J + test_share))
     return mean, float(mean - half), float(mean + half)
+
+
+def error_interval(values, test_share):
+    """As corrected_interval, of error rates: no bound is below 0 or above 1.
+
+    Examples
+    --------
+    >>> from mahalearn.comparison.statistics import error_interval
+    >>> [round(v, 3) for v in error_interval([0.0, 0.1, 0.2, 0.1], 0.25)]
+    [0.1, 0.0, 0.284]
+    """
+    mean, low, high = corrected_interval(values, test_share)
+    return mean, max(0.0, low), min(1.0, high)

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from .._validation import SYMMETRY_RTOL, looks_like_dissimilarity
+from .._words import counted
 from .cells import NO_CLASS, number, tidy_classes
 from .columns import LARGEST
-from .problem import DataError, Problem, as_labels, counted, listed
+from .problem import DataError, Problem, as_labels, listed
 from .tables import load_npz
 from .text import cells_of, lines_of
 

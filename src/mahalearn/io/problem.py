@@ -119,8 +119,3 @@ def listed(items, most=8):
     if len(items) > most:
         return ", ".join(items[:most]) + f" and {len(items) - most} more"
     return ", ".join(items)
-
-
-def counted(n, one, many=None):
-    """A number and its noun: 1 cell, 2 cells."""
-    return f"{n} {one if n == 1 else many or one + 's'}"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from .._words import counted
 from .cells import COMMA_NUMBER, MISSING, as_written, number, tidy, tidy_classes
 from .columns import PANDAS_INDEX, counts_rows, select_features
-from .problem import DataError, Problem, as_labels, counted, listed
+from .problem import DataError, Problem, as_labels, listed
 from .text import cells_of
 
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")

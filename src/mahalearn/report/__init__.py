@@ -9,9 +9,9 @@ A document is ``{"title", "lead", "sections": [{"id", "title", "blocks": [block,
 is a dict with a ``kind``:
 
 - ``text``: ``text``; ``list``: ``items``.
-- ``table``: ``caption``, ``corner``, ``columns``, ``rows`` of ``{"label", "cells"}``; a cell is a
-  text or ``{"text", "detail", "state", "hint"}`` with the state agree, differ, apart or "". With
-  ``prose`` its cells are text rather than numbers.
+- ``table``: ``caption``, ``corner``, ``columns`` (a text or ``{"text", "state"}``), ``rows`` of
+  ``{"label", "cells"}``; a cell is a text or ``{"text", "detail", "state", "hint"}`` with the state
+  agree, differ, apart or "". With ``prose`` its cells are text rather than numbers.
 - ``statements``: ``items`` of ``{"text", "verdict": True, False or None, "detail"}``.
 - ``key``: ``states``, pairs of a state and what it means.
 - ``curves``: ``title``, ``xlabel``, ``ylabel``, ``x``, ``series`` of ``{"name", "y"}``.

@@ -118,6 +118,11 @@ def number(value, digits=1):
     return f"{value:.{digits}f}".replace("-", "−")
 
 
+def percent(value, digits=1):
+    """A share in percent."""
+    return f"{number(100 * value, digits)} %"
+
+
 def table_block(table, found):
     """The block of a comparison: each cell ours over published, coloured by agreement."""
     digits = table.get("digits", {})

@@ -4,7 +4,9 @@ What :func:`mahalearn.comparison.findings.findings` returns is all that is neede
 it can be rendered again without data and models.
 """
 
-from .compare import number
+from .._words import counted
+from .compare import number, percent
+from .lead import lead
 
 MOST_CLASSES = 30
 
@@ -32,41 +34,11 @@ def document(found):
     ]
     return {
         "title": f"Which classifier for {found['problem']['name']}?",
-        "lead": _lead(found),
+        "lead": lead(found),
         "sections": sections,
         "footer": f"mahalearn {found['about'].get('versions', {}).get('mahalearn', '')}. "
         "This page needs no network and holds no scripts.",
     }
-
-
-def percent(value, digits=1):
-    """A share in percent."""
-    return f"{number(100 * value, digits)} %"
-
-
-def _lead(found):
-    p, plan, winner = found["problem"], found["plan"], found["winner"]
-    what = {
-        "vectors": f"{p['n']} rows with {p['d']} features",
-        "proximity": f"a matrix of {p['n']} × {p['n']} {str(p['proximity'])[:-1]}ies",
-        "objects": f"{p['n']} objects, compared by {p['measure']},",
-    }[p["kind"]]
-    by = "error" if plan["by"] == "plain" else "balanced error"
-    mean, low, high = winner["error" if plan["by"] == "plain" else "balanced"]
-    tied = [row["title"] for row in found["leaderboard"][1:] if row["tied"]]
-    first = (
-        f"{len(found['leaderboard'])} classifiers were compared on {what} of "
-        f"{len(p['counts'])} classes, each tuned within the training part of {found['n_folds']} "
-        f"train/test splits ({plan['folds']} stratified folds, drawn {plan['repeats']} "
-        f"time{'s' * (plan['repeats'] > 1)})."
-    )
-    second = (
-        f"The smallest {by}, {percent(mean)} (95 % interval {percent(max(0, low))} to "
-        f"{percent(high)}), has {winner['title']}, which was fitted on all objects and saved"
-    )
-    if tied:
-        second += f"; {len(tied)} other{'s' * (len(tied) > 1)} cannot be told from it by these data"
-    return [f"{first} {second}.", *found["notes"]]
 
 
 def _leaderboard(found):
@@ -75,16 +47,20 @@ def _leaderboard(found):
     rows = []
     for i, row in enumerate(board):
         mean, low, high = row["error"]
-        words = f"{percent(mean)}, interval {percent(max(0, low))} to {percent(high)}"
+        words = f"{percent(mean)}, interval {percent(low)} to {percent(high)}"
         d, d_low, d_high = row["difference"]
         gap = "–" if not i else f"{number(100 * d)}"
         bar = {"mean": mean, "low": low, "high": high, "most": most, "words": words}
         rows.append(
             {
-                "label": f"{i + 1}. {row['title']}",
+                "label": f"{i + 1}.\N{NO-BREAK SPACE}{row['title']}",
                 "cells": [
-                    {"text": percent(mean), "bar": {**bar, "ours": row["ours"]}, "hint": words},
-                    percent(row["balanced"][0]),
+                    {
+                        "text": percent(mean),
+                        "detail": f"{number(100 * low)} to {number(100 * high)}",
+                        "bar": {**bar, "ours": row["ours"]},
+                        "hint": words,
+                    },
                     {
                         "text": gap,
                         "detail": ""
@@ -92,6 +68,7 @@ def _leaderboard(found):
                         else f"{number(100 * d_low)} to {number(100 * d_high)}",
                         "state": "" if not row["tied"] else "agree",
                     },
+                    percent(row["balanced"][0]),
                     f"{row['fit_seconds']:.2f}",
                     f"{row['predict_ms']:.0f}",
                     {"text": row["params"], "state": "words"},
@@ -111,11 +88,11 @@ def _leaderboard(found):
                 "corner": "classifier",
                 "columns": [
                     "error, with its 95 % interval",
-                    "balanced error",
                     "points behind the first",
+                    "balanced error",
                     "fit, s",
                     "predict 1000, ms",
-                    "usual choice",
+                    {"text": "usual choice", "state": "words"},
                 ],
                 "rows": rows,
             },
@@ -125,9 +102,9 @@ def _leaderboard(found):
                 "text": "Blue: mahalearn; grey: references from scikit-learn. The balanced error "
                 "is the mean of the classes' error rates. Intervals are those of the corrected "
                 "resampled t-test (Nadeau and Bengio): folds share training objects, so the spread "
-                "of their errors alone would promise too much. The third column is the paired "
-                f"difference of the {by}. The first place is chosen with the same folds, "
-                "so its own error is a little optimistic.",
+                "of their errors alone would promise too much. Points behind the first are the "
+                f"paired difference of the {by}, with its 95 % interval. The first place is chosen "
+                "with the same folds, so its own error is a little optimistic.",
             },
         ],
     }
@@ -192,11 +169,22 @@ def _distances(found):
     space = found["space"]
     a, b = space["classes"]
     who = found["distance_title"]
-    note = f" {space['left_out']} far points are outside." if space["left_out"] else ""
+    left = space["left_out"]
+    note = f" {counted(left, 'far point')} {'is' if left == 1 else 'are'} outside." if left else ""
+    winner = found["winner"]
+    text = f"Distances of {who}, each object measured by a model that had not seen it."
+    whose = ""
+    if found["about"].get("distances") != winner["name"]:
+        text = (
+            f"{winner['title']} has no distances to the classes that could be shown. Here, among "
+            f"the hardest objects and for the outliers of predict they are those of “{who}”, "
+            "fitted to the same objects; each object was measured by a model that had not seen it."
+        )
+        whose = f" by “{who}”, not by the winner"
     regions = (
-        "The colour behind them is the decision between the two."
+        f"The colour behind them is the decision between the two{whose}."
         if space["regions"] is not None
-        else "The decision does not depend on these two distances alone."
+        else f"The decision{whose} does not depend on these two distances alone."
     )
     figures = [
         {
@@ -224,11 +212,7 @@ def _distances(found):
         "id": "distances",
         "title": "How far classes are apart",
         "blocks": [
-            {
-                "kind": "text",
-                "text": f"Distances of {who}, each object measured by a model that had not seen "
-                "it.",
-            },
+            {"kind": "text", "text": text},
             {"kind": "figures", "items": figures},
         ],
     }
@@ -258,7 +242,8 @@ def _hardest(found):
         blocks = [
             {
                 "kind": "text",
-                "text": f"{hardest['wrong_objects']} of {found['problem']['n']} objects were "
+                "text": f"{hardest['wrong_objects']} of {found['problem']['n']} objects "
+                f"{'was' if hardest['wrong_objects'] == 1 else 'were'} "
                 "misclassified at least once; these most often and most surely. They are worth a "
                 "look: wrong labels and rare kinds end up here. The last column is the share of "
                 "the other objects of its class that are at least as far from the class, each "

@@ -43,7 +43,7 @@ def _list(block):
 
 
 def _table(block):
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in block["columns"])
+    heads = "".join(_head(column) for column in block["columns"])
     rows = "".join(_row(row) for row in block["rows"])
     kind = ' class="prose"' if block.get("prose") else ""
     return (
@@ -51,6 +51,13 @@ def _table(block):
         f"<thead><tr><th>{escape(block.get('corner', ''))}</th>{heads}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
+
+
+def _head(column):
+    if isinstance(column, str):
+        column = {"text": column}
+    state = f' class="{column["state"]}"' if column.get("state") else ""
+    return f'<th scope="col"{state}>{escape(column["text"])}</th>'
 
 
 def _row(row):

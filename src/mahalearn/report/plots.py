@@ -14,9 +14,10 @@ WIDTH, HEIGHT = 460, 330
 class _Axes:
     """Linear axes with ticks; `parts` collects what is drawn."""
 
-    def __init__(self, block, x, y, width=WIDTH, height=HEIGHT):
+    def __init__(self, block, x, y, width=WIDTH, height=HEIGHT, above=0):
         self.width, self.height = width, height
         left, right, top, bottom = MARGINS
+        top += above
         self.box = (left, width - right, top, height - bottom)
         self.x_ticks, self.y_ticks = ticks(*x), ticks(*y)
         self.x, self.y = x, y
@@ -60,6 +61,14 @@ class _Axes:
             self.parts.append(_mark(kind, self.box[1] - 8, y, colour, 4))
             self.parts.append(_text(self.box[1] - 18, y + 4, cut(name), "end", "halo"))
 
+    def legend_above(self, entries):
+        """Coloured marks with names side by side between title and axes, where no point lies."""
+        wide = (self.box[1] - self.box[0]) / len(entries)
+        for i, (name, colour, kind) in enumerate(entries):
+            x, y = self.box[0] + 5 + wide * i, self.box[2] - 11
+            self.parts.append(_mark(kind, x, y, colour, 4))
+            self.parts.append(_text(x + 10, y + 4, cut(name), "start"))
+
     def svg(self):
         """The figure."""
         return _svg(self.width, self.height, self.parts, self.title)
@@ -84,7 +93,7 @@ def space(block):
     x0, x1, y0, y1 = block["extent"]
     a, b = block["classes"]
     names = {"xlabel": f"d² to {cut(a)}", "ylabel": f"d² to {cut(b)}"}
-    axes = _Axes({**block, **names}, (x0, x1), (y0, y1), WIDTH, 400)
+    axes = _Axes({**block, **names}, (x0, x1), (y0, y1), WIDTH, 400, above=18)
     left, right, top, bottom = axes.box
     if block["regions"] is not None:
         n = block["resolution"]
@@ -100,7 +109,7 @@ def space(block):
         x, y = axes.at(p, q)
         kind, colour = ("square", "#a84300") if second else ("circle", "#00527d")
         axes.parts.append(_mark(kind, x, y, colour, 3))
-    axes.legend([(a, "#00527d", "circle"), (b, "#a84300", "square")])
+    axes.legend_above([(a, "#00527d", "circle"), (b, "#a84300", "square")])
     return axes.svg()
 
 
@@ -111,7 +120,7 @@ def histograms(block, height_of_row=78):
     """
     rows = block["rows"]
     values = sorted(v for row in rows for v in (*row["own"], *row["other"]))
-    low, high = values[0], values[max(0, math.ceil(0.99 * len(values)) - 1)]
+    low, high = min(0.0, values[0]), values[max(0, math.ceil(0.99 * len(values)) - 1)]
     high = high if high > low else low + 1
     bins, width = 36, WIDTH
     left, right, top = 14, 14, 46
@@ -194,7 +203,7 @@ def reliability(block):
 
 def bars(block):
     """Horizontal bars on a logarithmic scale, with names and texts: rows of name, value, text."""
-    rows, width, left, row_height = block["rows"], WIDTH, 196, 22
+    rows, width, left, row_height = block["rows"], WIDTH, 204, 22
     height = 26 + row_height * len(rows)
     low = math.log10(min(r["value"] for r in rows)) - 0.3
     high = math.log10(max(r["value"] for r in rows)) + 0.05
@@ -203,7 +212,7 @@ def bars(block):
         y = 26 + i * row_height
         wide = (math.log10(row["value"]) - low) / ((high - low) or 1) * (width - left - 62)
         colour = PALETTE[0] if row.get("ours") else PALETTE[6]
-        parts.append(_text(left - 6, y + 14, cut(row["name"], 30), "end"))
+        parts.append(_text(left - 6, y + 14, cut(row["name"], 34), "end"))
         parts.append(
             f'<rect x="{left}" y="{y + 4}" width="{max(1, wide):.1f}" height="{row_height - 8}" '
             f'rx="2" fill="{colour}"/>'

@@ -1,0 +1,27 @@
+"""Words that follow numbers."""
+
+
+def counted(n, noun, many=None):
+    """A number and what it counts, in the singular or the plural.
+
+    Parameters
+    ----------
+    n : int
+        The number.
+    noun : str
+        What one of them is called.
+    many : str, default=None
+        What several are called, where it is not the noun with an s.
+
+    Returns
+    -------
+    words : str
+        The number and the noun.
+
+    Examples
+    --------
+    >>> from mahalearn._words import counted
+    >>> counted(1, "column"), counted(0, "column"), counted(2, "class", "classes")
+    ('1 column', '0 columns', '2 classes')
+    """
+    return f"{n} {noun if n == 1 else many or noun + 's'}"
