@@ -31,6 +31,7 @@ from mahalearn import (
     KernelQuadraticDiscriminantCV,
     MeasureKernel,
     PrecomputedKernel,
+    _validation,
 )
 from mahalearn.formulas.kriging import centre_on_class, kriging_class
 
@@ -579,3 +580,9 @@ def test_score_is_what_was_maximised(data):
     rows = np.r_[0 : len(y) : 3, 1:20]
     expected = balanced_accuracy_score(y[rows], search.predict(X[rows]))
     assert search.score(X[rows], y[rows]) == pytest.approx(expected)
+
+
+def test_a_search_that_cannot_fit_into_memory_is_refused(monkeypatch, data):
+    monkeypatch.setattr(_validation, "available_memory", lambda: 10_000)
+    with pytest.raises(MemoryError, match="The search on the kernel matrix of 83 objects needs"):
+        KernelQuadraticDiscriminantCV(cv=3).fit(*data)

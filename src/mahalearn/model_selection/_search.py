@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 from .._objects import check_objects, take
 from .._progress import progress
 from .._training import TrainingKernel
-from .._validation import check_choice, check_classes, refuse_fit_params
+from .._validation import check_choice, check_classes, check_memory, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
 from ..kernels import is_precomputed, takes_vectors
 from ._best_estimator import BestEstimatorMixin
@@ -213,6 +213,9 @@ class PathSearchCV(BestEstimatorMixin, BaseEstimator):
     def _search(self, objects, folds, order):
         """All candidates (dicts of parameters) and their held-out scores (m, c), fold by fold."""
         settings = kernel_settings(self.kernel, self.gammas, self.degrees, self.kernels)
+        n = len(objects.codes)
+        # The distances that the kernels share, a kernel matrix and its factors.
+        check_memory(3 * n**2, f"The search on the kernel matrix of {n} objects")
         shared = shared_sq_distances(objects, settings, self.kernel)
         variants = self._variants()
         run = Parallel(n_jobs=self.n_jobs, return_as="generator")
