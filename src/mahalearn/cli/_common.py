@@ -263,7 +263,7 @@ def csv_text(rows):
 
 def _harmless(cell):
     """The cell, behind a ' if it is a text that a spreadsheet would compute; -1 is a number."""
-    from ..io.tables import number
+    from ..io.cells import number
 
     if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and number(cell) is None:
         return f"'{cell}"

@@ -176,7 +176,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """
         start = time.monotonic()
         refuse_fit_params(self, refused)
-        check_choice(self.spectrum, "spectrum", SPECTRA)
+        spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
         names = self._families()
@@ -193,7 +193,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         self.classes_, codes = check_classes(y)
         splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state)
         self.n_splits_ = len(splits)
-        given = self._comparison(checked, y, codes, splits)
+        given = self._comparison(checked, y, codes, splits, spectrum)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
@@ -225,9 +225,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             isinstance(self.kernel, str) and self._takes_vectors() and not self._is("precomputed")
         )
 
-    def _comparison(self, X, y, codes, splits):
+    def _comparison(self, X, y, codes, splits, spectrum):
         """What the searches get, the kernel matrix computed once where it serves every fold."""
-        spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
         common = (spectrum, self.scoring, self.n_jobs)
         if self._scales():
             kernel = "rbf" if self._is("auto") else self._kernel
