@@ -11,7 +11,7 @@ import sklearn
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from mahalearn import GaussianClassifier
-from mahalearn.experiments.noise_curves import (
+from mahalearn.papers.noise_curves import (
     PUBLISHED_WEIGHTS,
     noise_curves,
     plot_noise_curves,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from scipy.spatial.distance import directed_hausdorff
 
-from mahalearn.proximity import EditDistance, pairwise
+from mahalearn.measures import EditDistance, pairwise
 
 from .timing import compare, print_machine, print_ratios
 

@@ -12,11 +12,11 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from mahalearn import KernelQuadraticDiscriminant
-from mahalearn.comparison.crossval import Plan
-from mahalearn.comparison.encoder import TableEncoder
-from mahalearn.comparison.model import TrainedModel
-from mahalearn.comparison.refit import held_out_distances
-from mahalearn.io.problem import Problem
+from mahalearn.app.comparing.crossval import Plan
+from mahalearn.app.comparing.encoder import TableEncoder
+from mahalearn.app.comparing.model import TrainedModel
+from mahalearn.app.comparing.refit import held_out_distances
+from mahalearn.app.reading.problem import Problem
 
 LEVEL = 0.1
 MODELS = (

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from mahalearn import MahalanobisKernel, MahalanobisSVC
-from mahalearn.model_selection.rbf_reference import (
+from mahalearn.papers.rbf_reference import (
     choose_mahalanobis,
     choose_rbf,
     rbf_reference,

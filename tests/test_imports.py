@@ -13,7 +13,7 @@ MODULES = sorted(
     ".".join(("mahalearn", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
     for path in ROOT.rglob("*.py")
     # The command line is an extra of its own.
-    if path.stem != "__main__" and "cli" not in path.relative_to(ROOT).parts
+    if path.stem not in ("__main__", "command") and "cli" not in path.relative_to(ROOT).parts
 )
 EXTRAS = ("matplotlib", "numba", "pandas", "polars", "rapidfuzz", "rich")
 

@@ -1,6 +1,6 @@
 """Mahalanobis-distance classification in input, kernel and Kreĭn spaces."""
 
-from importlib import import_module
+from ._lazy import lazy
 
 __version__ = "0.1.0"
 
@@ -22,27 +22,18 @@ _HOME = {
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
     "KernelQuadraticDiscriminantCV": "model_selection.distance_search",
     "MahalanobisClassifierCV": "model_selection.chooser",
-    "MahalanobisKernel": "kernels",
+    "MahalanobisKernel": "kernels.mahalanobis",
     "MahalanobisSVC": "classifiers.svm",
     "MahalanobisSVCCV": "model_selection.line_search",
-    "MeasureKernel": "kernels",
+    "MeasureKernel": "kernels.protocol",
     "OneVsAllSVC": "classifiers.one_vs_all_svm",
-    "PrecomputedKernel": "kernels",
-    "ProximityKernel": "proximity.transform",
+    "PrecomputedKernel": "kernels.precomputed",
+    "ProximityKernel": "kernels.proximity",
     "PseudoEuclideanEmbedding": "proximity.embedding",
     "load_model": "persistence",
     "model_about": "persistence",
     "save_model": "persistence",
 }
 
-__all__ = ["__version__", *_HOME]
-
-
-def __getattr__(name):
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted([*globals(), *_HOME])
+__getattr__, __dir__, _names = lazy(__name__, _HOME)
+__all__ = ["__version__", *_names]

@@ -6,7 +6,7 @@ import sys
 def main():
     """Run the command line."""
     try:
-        from .cli.app import app
+        from .app.cli.app import app
     except ImportError as error:
         if error.name not in ("typer", "rich"):
             raise

@@ -11,12 +11,12 @@ from sklearn.utils.validation import (
 )
 
 from ._objects import check_objects, take
-from ._training import TrainingKernel, row_chunks, with_policy
 from ._validation import check_choice, check_classes, check_memory
 from .formulas.gram import negative_fraction, signature
 from .formulas.linalg import eigh
 from .formulas.spectrum import SPECTRA
-from .kernels import fit_kernel, is_precomputed, takes_vectors
+from .kernels.protocol import fit_kernel, is_precomputed, takes_vectors
+from .kernels.training import TrainingKernel, row_chunks, with_policy
 
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
 

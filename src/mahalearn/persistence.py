@@ -9,73 +9,83 @@ import io
 import json
 import warnings
 import zipfile
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 
 from .results import versions, write_bytes
 
+PACKAGE = __name__.partition(".")[0]
 ABOUT = "mahalearn.json"
 SUFFIX = ".skops"
-# Every type of ours that a fitted model may hold. A test saves every estimator of the library.
-TRUSTED = (
-    "mahalearn._mahalanobis_kernel.MahalanobisKernel",
-    "mahalearn._training.CorrectedKernel",
-    "mahalearn._training.TrainingKernel",
-    "mahalearn.classifiers._distances.DistanceModel",
-    "mahalearn.classifiers._gaussian_fit.FittedGaussians",
-    "mahalearn.classifiers._gaussian_model.GaussianModel",
-    "mahalearn.classifiers.dissimilarity_space.DissimilaritySpaceDiscriminant",
-    "mahalearn.classifiers.dissimilarity_space.GaussianHead",
-    "mahalearn.classifiers.gaussian.GaussianClassifier",
-    "mahalearn.classifiers.kernel_fisher.KernelFisherDiscriminant",
-    "mahalearn.classifiers.kernel_mahalanobis.KernelMahalanobisTransformer",
-    "mahalearn.classifiers.kernel_neighbors.KernelKNeighborsClassifier",
-    "mahalearn.classifiers.kernel_pca.KernelPCAQuadraticDiscriminant",
-    "mahalearn.classifiers.kernel_quadratic.KernelQuadraticDiscriminant",
-    "mahalearn.classifiers.one_vs_all_svm.OneVsAllSVC",
-    "mahalearn.classifiers.svm.MahalanobisSVC",
-    "mahalearn.classifiers.svm._Machine",
-    "mahalearn.comparison.encoder.TableEncoder",
-    "mahalearn.comparison.model.MeasureRows",
-    "mahalearn.comparison.model.TrainedModel",
-    "mahalearn.formulas.class_gaussians.ClassGaussians",
-    "mahalearn.formulas.feature_weights.DifferenceWeights",
-    "mahalearn.formulas.feature_weights.Weighting",
-    "mahalearn.formulas.full_kernel.FullKernelClass",
-    "mahalearn.formulas.full_kernel.FullKernelModel",
-    "mahalearn.formulas.gram.Centering",
-    "mahalearn.formulas.kernel_fisher.FisherModel",
-    "mahalearn.formulas.kernel_mahalanobis.CholeskyModel",
-    "mahalearn.formulas.kernel_mahalanobis.MeanModel",
-    "mahalearn.formulas.kernel_mahalanobis.SpectralModel",
-    "mahalearn.formulas.kernel_pca.Embedding",
-    "mahalearn.formulas.kernel_pca.GaussianClass",
-    "mahalearn.formulas.moments.Moments",
-    "mahalearn.formulas.spectrum.SpectrumCorrection",
-    "mahalearn.formulas.whitening.Whitening",
-    "mahalearn.kernels.MeasureKernel",
-    "mahalearn.kernels.NamedKernel",
-    "mahalearn.kernels.PrecomputedKernel",
-    "mahalearn.measures.compression.Compression",
-    "mahalearn.measures.correlation.Correlation",
-    "mahalearn.measures.edit.EditDistance",
-    "mahalearn.measures.gower.Gower",
-    "mahalearn.measures.hausdorff.Hausdorff",
-    "mahalearn.model_selection.chooser.MahalanobisClassifierCV",
-    "mahalearn.model_selection.distance_search.DissimilaritySpaceDiscriminantCV",
-    "mahalearn.model_selection.distance_search.KernelQuadraticDiscriminantCV",
-    "mahalearn.model_selection.kernel_search.KernelFisherDiscriminantCV",
-    "mahalearn.model_selection.kernel_search.KernelKNeighborsClassifierCV",
-    "mahalearn.model_selection.kernel_search.KernelPCAQuadraticDiscriminantCV",
-    "mahalearn.model_selection.line_search.MahalanobisSVCCV",
-    "mahalearn.proximity.embedding.PseudoEuclideanEmbedding",
-    "mahalearn.proximity.transform.ProximityKernel",
+# Every type of ours that a fitted model may hold, and the module that defines it now. Files name
+# types by their class alone, as in ``mahalearn.KernelQuadraticDiscriminant``, so that moving a
+# module breaks no file; class names are therefore unique (tested). A test saves every estimator.
+HOMES = {
+    "TableEncoder": "app.comparing.encoder",
+    "MeasureRows": "app.comparing.model",
+    "TrainedModel": "app.comparing.model",
+    "DistanceModel": "classifiers._distances",
+    "FittedGaussians": "classifiers._gaussian_fit",
+    "GaussianModel": "classifiers._gaussian_model",
+    "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
+    "GaussianHead": "classifiers.dissimilarity_space",
+    "GaussianClassifier": "classifiers.gaussian",
+    "KernelFisherDiscriminant": "classifiers.kernel_fisher",
+    "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
+    "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
+    "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
+    "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
+    "OneVsAllSVC": "classifiers.one_vs_all_svm",
+    "MahalanobisSVC": "classifiers.svm",
+    "_Machine": "classifiers.svm",
+    "ClassGaussians": "formulas.class_gaussians",
+    "DifferenceWeights": "formulas.feature_weights",
+    "Weighting": "formulas.feature_weights",
+    "FullKernelClass": "formulas.full_kernel",
+    "FullKernelModel": "formulas.full_kernel",
+    "Centering": "formulas.gram",
+    "FisherModel": "formulas.kernel_fisher",
+    "CholeskyModel": "formulas.kernel_mahalanobis",
+    "MeanModel": "formulas.kernel_mahalanobis",
+    "SpectralModel": "formulas.kernel_mahalanobis",
+    "Embedding": "formulas.kernel_pca",
+    "GaussianClass": "formulas.kernel_pca",
+    "Moments": "formulas.moments",
+    "SpectrumCorrection": "formulas.spectrum",
+    "Whitening": "formulas.whitening",
+    "MahalanobisKernel": "kernels.mahalanobis",
+    "PrecomputedKernel": "kernels.precomputed",
+    "MeasureKernel": "kernels.protocol",
+    "NamedKernel": "kernels.protocol",
+    "ProximityKernel": "kernels.proximity",
+    "CorrectedKernel": "kernels.training",
+    "TrainingKernel": "kernels.training",
+    "Compression": "measures.compression",
+    "Correlation": "measures.correlation",
+    "EditDistance": "measures.edit",
+    "Gower": "measures.gower",
+    "Hausdorff": "measures.hausdorff",
+    "MahalanobisClassifierCV": "model_selection.chooser",
+    "DissimilaritySpaceDiscriminantCV": "model_selection.distance_search",
+    "KernelQuadraticDiscriminantCV": "model_selection.distance_search",
+    "KernelFisherDiscriminantCV": "model_selection.kernel_search",
+    "KernelKNeighborsClassifierCV": "model_selection.kernel_search",
+    "KernelPCAQuadraticDiscriminantCV": "model_selection.kernel_search",
+    "MahalanobisSVCCV": "model_selection.line_search",
+    "PseudoEuclideanEmbedding": "proximity.embedding",
+}
+# Names that types had in older files.
+RENAMED = {}
+# Types of other packages that a fitted model may hold.
+FOREIGN = (
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
     # Splitters of scikit-learn before 1.8 carry these; they hold names and flags only.
     "sklearn.utils._metadata_requests.MetadataRequest",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
+SCHEMA = "schema.json"
 
 
 class UntrustedModelError(ValueError):
@@ -138,10 +148,8 @@ def save_model(model, path, *, about=None, trusted=(), overwrite=False):
             "are yours, name them in trusted=, when saving and when loading."
         )
     about = {**(about or {}), "versions": versions(), "saved": datetime.now(UTC).isoformat("T")}
-    buffer = io.BytesIO(data)
-    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(ABOUT, json.dumps(about, ensure_ascii=False, indent=1, default=_plain))
-    write_bytes(path, buffer.getvalue())
+    about = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
+    write_bytes(path, _with_types(data, lambda module, name: PACKAGE, {ABOUT: about}))
     return path
 
 
@@ -163,22 +171,26 @@ def load_model(path, *, trusted=()):
     """
     sio = _skops()
     path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    about = model_about(path)
     try:
-        found = sio.get_untrusted_types(file=path)
+        data = _with_types(path.read_bytes(), _home)
+        found = sio.get_untrusted_types(data=data)
     except Exception:
-        raise UntrustedModelError(
-            f"{str(path)!r} is not a model file of mahalearn; mahalearn train makes one."
-        ) from None
+        raise _not_a_model(path) from None
     unknown = _unknown(found, trusted)
     if unknown:
         raise UntrustedModelError(
             f"{str(path)!r} holds types that are not known to be safe, and was not loaded: "
             f"{', '.join(unknown)}."
         )
-    _compare_versions(model_about(path).get("versions", {}))
-    return sio.load(path, trusted=list(found))
+    _compare_versions(about.get("versions", {}))
+    try:
+        return sio.loads(data, trusted=list(found))
+    except Exception as error:
+        raise UntrustedModelError(
+            f"{str(path)!r} cannot be loaded: the file is damaged, or was saved by a version that "
+            f"this one does not know ({type(error).__name__}: {str(error)[:200]})."
+        ) from None
 
 
 def model_about(path):
@@ -197,15 +209,59 @@ def model_about(path):
     try:
         with zipfile.ZipFile(path) as archive:
             about = json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else {}
-        if not isinstance(about, dict) or not isinstance(about.get("versions", {}), dict):
-            raise ValueError(f"{ABOUT} holds something else")
-        return about
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {str(path)!r}.") from None
-    except (OSError, ValueError, zipfile.BadZipFile):
-        raise UntrustedModelError(
-            f"{str(path)!r} is not a model file of mahalearn; mahalearn train makes one."
-        ) from None
+    except (OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, EOFError):
+        raise _not_a_model(path) from None
+    if not isinstance(about, dict) or not isinstance(about.get("versions", {}), dict):
+        raise _not_a_model(path)
+    return about
+
+
+def _not_a_model(path):
+    return UntrustedModelError(
+        f"{str(path)!r} is not a model file of mahalearn; mahalearn train makes one."
+    )
+
+
+def _home(module, name):
+    """The module that defines a type of ours now."""
+    return f"{PACKAGE}.{HOMES[name]}" if name in HOMES else module
+
+
+def _with_types(data, module_of, more=None):
+    """The archive with the modules of our own types replaced, and files added.
+
+    module_of(module, name) gives the module to write for a type of this package.
+    """
+
+    def walk(node):
+        if isinstance(node, dict):
+            module = node.get("__module__")
+            if isinstance(module, str) and module.partition(".")[0] == PACKAGE:
+                name = RENAMED.get(node.get("__class__"), node.get("__class__"))
+                node["__class__"], node["__module__"] = name, module_of(module, name)
+            for value in node.values():
+                walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                walk(value)
+
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for info in old.infolist():
+            if info.filename == SCHEMA:
+                schema = json.loads(old.read(SCHEMA))
+                walk(schema)
+                new.writestr(SCHEMA, json.dumps(schema))
+            else:
+                new.writestr(info.filename, old.read(info))
+        for name, text in (more or {}).items():
+            new.writestr(name, text)
+    return buffer.getvalue()
 
 
 def _skops():
@@ -217,7 +273,8 @@ def _skops():
 
 
 def _unknown(found, trusted):
-    return sorted(set(found) - set(TRUSTED) - set(trusted))
+    ours = {f"{PACKAGE}.{module}.{name}" for name, module in HOMES.items()}
+    return sorted(set(found) - ours - set(FOREIGN) - set(trusted))
 
 
 def _cannot_save(kind, error):

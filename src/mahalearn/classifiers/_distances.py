@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._training import TrainingKernel, row_chunks, take
 from .._validation import check_choice, check_finite_distances, check_memory, check_reg
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
 from ..formulas.gram import Centering, center_gram, centering
@@ -17,6 +16,7 @@ from ..formulas.kernel_mahalanobis import (
 )
 from ..formulas.kriging import rc_plus_leave_one_out
 from ..formulas.linalg import is_psd
+from ..kernels.training import TrainingKernel, row_chunks, take
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")

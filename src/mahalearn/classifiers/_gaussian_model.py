@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._training import row_chunks
 from ..formulas.class_gaussians import ClassGaussians, zca_cor_whiteners
 from ..formulas.feature_weights import Weighting, rank_weights
 from ..formulas.mahalanobis import clip_to_finite, feature_sq_distances, sq_distances
 from ..formulas.workspace import Workspace
+from ..kernels.training import row_chunks
 
 # Doubles of a chunk: small enough for a processor's cache, large enough to outweigh the calls.
 _CACHE_DOUBLES = 2**18

@@ -9,11 +9,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin
-from .._training import take
 from .._validation import check_count, refuse_fit_params
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
-from ..kernels import is_precomputed
+from ..kernels.protocol import is_precomputed
+from ..kernels.training import take
 from .kernel_mahalanobis import KernelMahalanobisEstimator, KernelMahalanobisTransformer
 
 DISCRIMINANTS = ("fisher", "quadratic")

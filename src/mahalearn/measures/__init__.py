@@ -1,1 +1,18 @@
-"""Measures of two objects, and the matrices of all pairs. Users import from mahalearn.proximity."""
+"""Measures of two objects: dissimilarities and similarities, and matrices of all pairs."""
+
+from .._lazy import lazy
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "Compression": "measures.compression",
+        "Correlation": "measures.correlation",
+        "EditDistance": "measures.edit",
+        "FunctionMeasure": "measures.base",
+        "Gower": "measures.gower",
+        "Hausdorff": "measures.hausdorff",
+        "MEASURES": "measures.table",
+        "Measure": "measures.base",
+        "pairwise": "measures.pairs",
+    },
+)

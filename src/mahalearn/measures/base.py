@@ -151,7 +151,7 @@ class FunctionMeasure(Measure):
 
     Examples
     --------
-    >>> from mahalearn.proximity import FunctionMeasure
+    >>> from mahalearn.measures import FunctionMeasure
     >>> length = FunctionMeasure(lambda a, b: abs(len(a) - len(b)), symmetric=True)
     >>> length.between(["a", "bb", "dddd"]).tolist()
     [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]

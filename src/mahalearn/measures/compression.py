@@ -62,7 +62,7 @@ class Compression(Measure):
 
     Examples
     --------
-    >>> from mahalearn.proximity import Compression
+    >>> from mahalearn.measures import Compression
     >>> ncd = Compression("zlib")
     >>> sheep, digits = "baa, baa, black sheep; " * 3, "3.14159265358979" * 4
     >>> ncd(sheep, sheep) < 0.2 < 0.6 < ncd(sheep, digits)

@@ -21,7 +21,7 @@ class Correlation(Measure):
 
     Examples
     --------
-    >>> from mahalearn.proximity import Correlation
+    >>> from mahalearn.measures import Correlation
     >>> Correlation()([1, 1, 0, 0], [1, 0, 1, 1])
     0.33333333333333337
     """

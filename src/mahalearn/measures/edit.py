@@ -53,7 +53,7 @@ class EditDistance(Measure):
 
     Examples
     --------
-    >>> from mahalearn.proximity import EditDistance
+    >>> from mahalearn.measures import EditDistance
     >>> EditDistance()("kitten", "sitting")
     3.0
     >>> EditDistance("angular", insertion=45, deletion=45, period=360)([10, 350], [20, 10])

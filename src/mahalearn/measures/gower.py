@@ -54,7 +54,7 @@ class Gower(Measure):
 
     Examples
     --------
-    >>> from mahalearn.proximity import Gower
+    >>> from mahalearn.measures import Gower
     >>> rows = [[1.0, "red"], [3.0, "red"], [5.0, "blue"], [None, "blue"]]
     >>> Gower().fit(rows).between(rows).round(2).tolist()[0]
     [0.0, 0.5, 1.0, 1.0]

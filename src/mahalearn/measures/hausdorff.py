@@ -28,7 +28,7 @@ class Hausdorff(Measure):
 
     Examples
     --------
-    >>> from mahalearn.proximity import Hausdorff
+    >>> from mahalearn.measures import Hausdorff
     >>> square = [[0, 0], [0, 1], [1, 1], [1, 0]]
     >>> kite = [[0, 0], [0, 1], [3, 1]]
     >>> Hausdorff()(square, kite), Hausdorff(modified=True)(square, kite)

@@ -54,7 +54,7 @@ def pairwise(
 
     Examples
     --------
-    >>> from mahalearn.proximity import pairwise
+    >>> from mahalearn.measures import pairwise
     >>> pairwise(["kitten", "sitting", "mitten"], "edit").tolist()
     [[0.0, 3.0, 1.0], [3.0, 0.0, 3.0], [1.0, 3.0, 0.0]]
     """

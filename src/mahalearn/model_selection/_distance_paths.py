@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._training import row_chunks
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, full_kernel_path
 from ..formulas.gram import center_cross, center_gram, center_self, centering
 from ..formulas.kernel_mahalanobis import class_model, self_weight, spectral_weights
 from ..formulas.kriging import centre_on_class, kriging_class
 from ..formulas.linalg import is_psd, row_sq_norms
+from ..kernels.training import row_chunks
 
 
 class KernelProblem(NamedTuple):

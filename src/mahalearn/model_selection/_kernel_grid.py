@@ -6,9 +6,15 @@ import numpy as np
 from sklearn.metrics import euclidean_distances
 
 from .._objects import take
-from .._training import TrainingKernel, with_policy
 from ..formulas.spectrum import CORRECTIONS
-from ..kernels import NamedKernel, check_kernel_name, fit_kernel, is_precomputed, is_stateless
+from ..kernels.protocol import (
+    NamedKernel,
+    check_kernel_name,
+    fit_kernel,
+    is_precomputed,
+    is_stateless,
+)
+from ..kernels.training import TrainingKernel, with_policy
 from ._distance_paths import KernelProblem
 
 # Paper A: eight widths of the RBF kernel, polynomials (1 + xᵀx')^p of four degrees.

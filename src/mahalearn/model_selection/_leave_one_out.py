@@ -9,7 +9,6 @@ each value.
 import numpy as np
 from sklearn.utils import compute_class_weight
 
-from .._training import row_chunks
 from ..classifiers._distances import alphas_of
 from ..formulas.gram import centering
 from ..formulas.kernel_mahalanobis import rc_rounding
@@ -27,6 +26,7 @@ from ..formulas.offsets import (
     pair_difference,
     set_difference,
 )
+from ..kernels.training import row_chunks
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19

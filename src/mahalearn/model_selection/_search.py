@@ -14,10 +14,10 @@ from sklearn.utils.validation import (
 
 from .._objects import check_objects, take
 from .._progress import progress
-from .._training import TrainingKernel
 from .._validation import check_choice, check_classes, check_memory, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
-from ..kernels import is_precomputed, takes_vectors
+from ..kernels.protocol import is_precomputed, takes_vectors
+from ..kernels.training import TrainingKernel
 from ._best_estimator import BestEstimatorMixin
 from ._kernel_grid import Objects, kernel_settings, problems, shared_sq_distances
 from ._scores import fit_temperature, fold_metrics, refuse_nan

@@ -18,10 +18,10 @@ from sklearn.utils.validation import (
 
 from .._objects import check_objects
 from .._progress import progress
-from .._training import TrainingKernel
 from .._validation import check_choice, check_classes, check_positive, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
-from ..kernels import KERNEL_NAMES, MeasureKernel, fit_kernel, is_stateless, takes_vectors
+from ..kernels.protocol import KERNEL_NAMES, MeasureKernel, fit_kernel, is_stateless, takes_vectors
+from ..kernels.training import TrainingKernel
 from ..measures.base import Measure
 from ..measures.table import MEASURES
 from ._best_estimator import BestEstimatorMixin

@@ -1,32 +1,51 @@
-"""Dissimilarities and similarities of objects: measures, kernels, diagnosis and embedding."""
+"""Matrices of dissimilarities or similarities: diagnosis and embedding.
 
-from importlib import import_module
+Measures of two objects are public in :mod:`mahalearn.measures`, kernels in
+:mod:`mahalearn.kernels`; their names here are deprecated.
+"""
 
-# Where each public name lives, from the package's root; resolved on first use.
-_HOME = {
-    "Compression": "measures.compression",
-    "Correlation": "measures.correlation",
-    "EditDistance": "measures.edit",
-    "FunctionMeasure": "measures.base",
-    "Gower": "measures.gower",
-    "Hausdorff": "measures.hausdorff",
-    "MEASURES": "measures.table",
-    "Measure": "measures.base",
-    "ProximityDiagnosis": "proximity.diagnosis",
-    "ProximityKernel": "proximity.transform",
-    "PseudoEuclideanEmbedding": "proximity.embedding",
-    "diagnose": "proximity.diagnosis",
-    "pairwise": "measures.pairs",
+import warnings
+
+from .._lazy import lazy
+
+_get, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "ProximityDiagnosis": "proximity.diagnosis",
+        "PseudoEuclideanEmbedding": "proximity.embedding",
+        "diagnose": "proximity.diagnosis",
+    },
+)
+# Names that version 0.1 had here: the package that has them now.
+_MOVED = {
+    **dict.fromkeys(
+        (
+            "Compression",
+            "Correlation",
+            "EditDistance",
+            "FunctionMeasure",
+            "Gower",
+            "Hausdorff",
+            "MEASURES",
+            "Measure",
+            "pairwise",
+        ),
+        "measures",
+    ),
+    "ProximityKernel": "kernels",
 }
-
-__all__ = [*_HOME]
 
 
 def __getattr__(name):
-    if name in _HOME:
-        return getattr(import_module(f"{__package__.rpartition('.')[0]}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _MOVED:
+        from importlib import import_module
 
-
-def __dir__():
-    return sorted([*globals(), *_HOME])
+        package = f"{__name__.partition('.')[0]}.{_MOVED[name]}"
+        warnings.warn(
+            f"mahalearn.proximity.{name} is deprecated since version 0.2 and will be removed in "
+            f"0.4; import it from {package}.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return getattr(import_module(package), name)
+    return _get(name)

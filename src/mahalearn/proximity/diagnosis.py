@@ -23,7 +23,7 @@ from ..formulas.proximity import (
     nearest_neighbor_errors,
     triangle_violations,
 )
-from .transform import suspicions
+from ..kernels.proximity import suspicions
 
 KINDS = ("dissimilarity", "similarity")
 # Below this share of the spectrum the negative part is noise to most methods (C calls its data

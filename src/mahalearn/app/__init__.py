@@ -1,0 +1,1 @@
+"""The application: reading people's files, comparing classifiers, the report, the command line."""

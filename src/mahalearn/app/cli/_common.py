@@ -1,0 +1,293 @@
+"""What the commands on people's own data share: reading, refusing, printing."""
+
+import functools
+import os
+import shlex
+import tempfile
+from pathlib import Path
+
+import typer
+
+from ..reading.problem import DataError
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What data each option is for; elsewhere it would be ignored without a word.
+SERVES = {
+    "--target": ("a table",),
+    "--header": ("a table",),
+    "--mixed": ("a table", "the set"),
+    "--labels": ("--proximity", "--objects"),
+    "--measure": ("--objects",),
+    "--kind": ("--proximity",),
+    "--symmetrize": ("--proximity",),
+}
+OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
+
+
+def speaking(command):
+    """Turn what people can mend into one sentence and exit code 2."""
+
+    @functools.wraps(command)
+    def wrapped(*args, **kwargs):
+        from ...persistence import UntrustedModelError
+
+        try:
+            return command(*args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("Stopped; nothing was written.", err=True)
+            raise typer.Exit(130) from None
+        except (DataError, UntrustedModelError) as error:
+            sentence = str(error)
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):  # whoever read the output has gone
+                raise
+            sentence = _os_sentence(error)
+        except MemoryError as error:
+            sentence = str(error) or "There is not enough memory; use fewer rows."
+        except ImportError as error:
+            if "mahalearn[" not in str(error) and error.name not in ("pandas", "skops", "pyarrow"):
+                raise
+            sentence = str(error)
+            if "mahalearn[" not in sentence:
+                sentence = f'This command needs {error.name}: pip install "mahalearn[cli]".'
+        typer.echo(f"Error: {' '.join(sentence.split())}", err=True)
+        raise typer.Exit(2)
+
+    return wrapped
+
+
+def _os_sentence(error):
+    """What the system refused, without its number."""
+    if error.errno is None:  # raised by ourselves, in a sentence
+        return str(error)
+    place = repr(str(error.filename)) if error.filename is not None else "A file"
+    if isinstance(error, IsADirectoryError):
+        return f"{place} is a folder; a file is needed."
+    return f"{place} cannot be read or written: {str(error.strerror).lower()}."
+
+
+def read_problem(
+    data,
+    *,
+    target,
+    proximity,
+    labels,
+    objects,
+    measure,
+    kind,
+    symmetrize,
+    mixed,
+    header,
+    only_look=False,
+):
+    """The problem that the options of a command describe."""
+    given = [
+        name
+        for name, v in (("DATA", data), ("--proximity", proximity), ("--objects", objects))
+        if v
+    ]
+    if len(given) != 1:
+        raise DataError(
+            "Give one of DATA (a table or the name of a set), --proximity MATRIX or --objects FILE"
+            + (f"; got {' and '.join(given)}." if given else ".")
+        )
+    source = {"DATA": "a table", "--proximity": "--proximity", "--objects": "--objects"}[given[0]]
+    if data and _builtin(data):
+        source = f"the set {data}"
+    options = {"--target": target, "--labels": labels, "--measure": measure, "--kind": kind}
+    options |= {"--symmetrize": symmetrize, "--mixed": mixed, "--header": header}
+    for name, value in options.items():
+        if value not in (None, "onehot") and not source.startswith(SERVES[name]):
+            raise DataError(
+                f"{name} does nothing for {source}; it serves {' and '.join(SERVES[name])}."
+            )
+    if kind not in (None, "dissimilarity", "similarity"):
+        raise DataError(f"--kind must be dissimilarity or similarity; got {kind!r}.")
+    if mixed not in ("onehot", "gower"):
+        raise DataError(f"--mixed must be onehot or gower; got {mixed!r}.")
+    for name, path in (("--proximity", proximity), ("--objects", objects), ("--labels", labels)):
+        if path and path.is_dir():
+            raise DataError(f"{name} must name a file; {str(path)!r} is a folder.")
+    if proximity:
+        from ..reading.matrices import proximity_problem
+
+        problem = proximity_problem(
+            proximity, labels, kind=kind, symmetrize=symmetrize, only_look=only_look
+        )
+        _check_kind(problem)
+        return problem
+    if objects:
+        from ..reading.objects import objects_problem
+
+        problem = objects_problem(objects, measure, labels)
+        _check_measure(problem)
+        return problem
+    problem = _table(data, target, header)
+    if problem.kind == "vectors":
+        from ..comparing.encoder import describe_table
+
+        if mixed == "gower":
+            return as_gower(problem)
+        problem.notes += describe_table(problem.X)
+    return problem
+
+
+def _check_kind(problem):
+    """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
+    from ..._validation import looks_like_dissimilarity
+    from ...kernels.proximity import suspicions
+
+    if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
+        raise DataError(
+            "--kind similarity expects values that are large for similar objects, but each object "
+            "has 0 with itself and no pair has less, as in a matrix of dissimilarities; say "
+            "--kind dissimilarity."
+        )
+    problem.notes += suspicions(problem.X, problem.proximity)
+
+
+def _check_measure(problem):
+    """Refuse objects that the measure cannot compare, before anything is computed."""
+    from ...measures.table import as_measure
+
+    try:
+        as_measure(problem.measure).fit(problem.X).prepare(problem.X)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"--measure {problem.measure} cannot compare these objects: {error}"
+        ) from None
+
+
+def _table(data, target, header):
+    from ..reading.builtin import builtin_problem
+    from ..reading.tables import find_target, read_table, table_problem
+
+    if _builtin(data):
+        problem = builtin_problem(data)
+        problem.target = None  # its classes come from no column
+        return problem
+    if not Path(data).exists() and not Path(data).suffix:
+        raise DataError(
+            f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
+            "the sets."
+        )
+    find = functools.partial(find_target, target=target)
+    frame, notes = read_table(data, header=header, find=find)
+    problem = table_problem(frame, target, Path(data).stem, notes)
+    if target is None:
+        problem.notes.insert(
+            0, f"Column {problem.target!r} was taken for the classes (--target names another)."
+        )
+    return problem
+
+
+def _builtin(data):
+    from ..reading.builtin import is_builtin
+
+    return not Path(data).exists() and is_builtin(data)
+
+
+def as_gower(problem):
+    """A table whose rows are compared by Gower's distance."""
+    problem.notes.append(
+        "Rows are compared by Gower's distance: numbers by their difference over the range, names "
+        "by equality, missing cells left out."
+    )
+    problem.columns = list(problem.X.columns)
+    problem.X = rows_of(problem.X)
+    problem.kind, problem.measure, problem.proximity = "objects", "gower", "dissimilarity"
+    return problem
+
+
+def rows_of(X):
+    """Rows of a table as lists, None where a cell is missing."""
+    return X.astype(object).where(X.notna(), None).to_numpy().tolist()
+
+
+def check_out(out, force, names=()):
+    """Refuse a place that cannot be written, or holds something, before any work is done.
+
+    Parameters
+    ----------
+    out : Path
+        A file; a folder, if there are `names`.
+    force : bool
+        Whether earlier files may be overwritten.
+    names : sequence of str
+        Files in the folder.
+    """
+    folder, files = (out, [out / name for name in names]) if names else (out.parent, [out])
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        more = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
+        raise DataError(f"{str(there)!r} is a file{more}; --out must name another place.")
+    for file in files:
+        if file.is_dir():
+            raise DataError(f"{str(file)!r} is a folder; --out must name a file.")
+        if file.exists() and not file.is_file():
+            raise DataError(f"{str(file)!r} is not a plain file; --out must name another place.")
+        if file.exists() and not force:
+            raise FileExistsError(f"{file} exists already; --force overwrites it.")
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise DataError(
+            f"Nothing can be written in {str(there)!r} ({str(error.strerror).lower()}); --out must "
+            "name another place."
+        ) from None
+
+
+def progress_bar(console):
+    """A bar for tasks with a description and a field `at`, which says what was done last."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich.progress import TimeRemainingColumn as Left
+
+    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
+    columns += (TextColumn("elapsed"), Elapsed(), TextColumn("left"), Left())
+    return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
+
+
+def csv_text(rows):
+    """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
+    import csv
+    import io
+
+    rows = list(rows)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(_harmless, rows[0]))
+    writer.writerows(map(_harmless, row.values()) for row in rows)
+    return out.getvalue()
+
+
+def _harmless(cell):
+    """The cell, behind a ' if it is a text that a spreadsheet would compute; -1 is a number."""
+    from ..reading.cells import number
+
+    if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and number(cell) is None:
+        return f"'{cell}"
+    return cell
+
+
+def command_line(context, **values):
+    """The command that does the same again: what differs from the defaults, and `values`."""
+    parts = ["mahalearn", context.info_name]
+    for parameter in context.command.params:
+        value = values.get(parameter.name, context.params.get(parameter.name))
+        if value is None or parameter.name in ("jobs", "force"):  # they do not change results
+            continue
+        if parameter.param_type_name == "argument":
+            parts.append(shlex.quote(str(value)))
+        elif isinstance(value, bool):
+            parts.append(parameter.opts[0] if value else parameter.secondary_opts[0])
+        elif value != parameter.default or parameter.name in ("out", "seed"):
+            parts += [parameter.opts[0], shlex.quote(str(value))]
+    return " ".join(parts)
+
+
+def cpu_count():
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

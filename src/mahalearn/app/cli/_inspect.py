@@ -1,0 +1,165 @@
+"""What `inspect` and `datasets` print: data before any model is chosen, a model file, the sets."""
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..words import counted
+
+console = Console()
+
+
+def inspect_problem(problem):
+    """The proximity diagnosis, or for vectors rank, conditioning and overlap of the classes."""
+    for note in problem.notes:
+        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    if problem.kind == "vectors":
+        _vectors(problem)
+        return
+    from ...proximity.diagnosis import diagnose
+
+    matrix = problem.X
+    if problem.kind == "objects":
+        from ..comparing.crossval import Data
+
+        everyone = np.arange(len(problem))
+        matrix = Data(problem).fold(everyone, everyone)[0]
+    if problem.y is None:
+        console.print(
+            "[yellow]•[/] Classes were not given: --labels tells how well they are separated.",
+            highlight=False,
+        )
+    else:
+        problem.check_classes(least=1)
+    console.print(
+        str(diagnose(matrix, problem.y, problem.proximity)), markup=False, highlight=False
+    )
+
+
+def _vectors(problem):
+    from ..comparing.encoder import TableEncoder
+
+    problem.check_classes(least=1)
+    Z = TableEncoder().fit_transform(problem.X)
+    console.print(
+        f"{counted(len(problem), 'row')}, {counted(problem.X.shape[1], 'column')}, "
+        f"{counted(Z.shape[1], 'feature')} after encoding, "
+        f"{counted(len(problem.counts), 'class', 'classes')}",
+        highlight=False,
+    )
+    table = Table("class", "rows", "rank", "condition", "nearest class", "overlap", box=None)
+    for row in class_facts(Z, problem.y):
+        table.add_row(*(escape(str(cell)) for cell in row))
+    console.print(table)
+    console.print(
+        "[dim]rank and condition number of the class's covariance (standardised features); "
+        "overlap: Bhattacharyya's bound on the error between the class and its "
+        "nearest one, by shrunk Gaussians[/]"
+    )
+
+
+def class_facts(Z, y):
+    """For each class: name, rows, rank, condition number, nearest class and the bound with it."""
+    from sklearn.covariance import ledoit_wolf
+
+    from ...formulas.linalg import eigh
+
+    classes = np.unique(y)
+    parts = [Z[y == c] for c in classes]
+    means = [part.mean(axis=0) for part in parts]
+    shrunk = [
+        ledoit_wolf(part)[0] + 1e-9 * np.eye(Z.shape[1]) if len(part) > 1 else np.eye(Z.shape[1])
+        for part in parts
+    ]
+    priors = [len(part) / len(Z) for part in parts]
+    bound = np.array(
+        [
+            [
+                np.sqrt(priors[i] * priors[j])
+                / (priors[i] + priors[j])
+                * np.exp(-_bhattacharyya(means[i], shrunk[i], means[j], shrunk[j]))
+                for j in range(len(classes))
+            ]
+            for i in range(len(classes))
+        ]
+    )
+    np.fill_diagonal(bound, -1)
+    for i, label in enumerate(classes):
+        centred = parts[i] - means[i]
+        values = eigh(centred.T @ centred / len(parts[i]), vectors=False).values
+        positive = values[values > 0]
+        condition = f"{positive.max() / positive.min():.1e}" if len(positive) else "–"
+        if len(positive) < Z.shape[1]:
+            condition += " (singular)"
+        j = int(bound[i].argmax())
+        rank = f"{len(positive)} of {Z.shape[1]}"
+        yield label, len(parts[i]), rank, condition, classes[j], f"{bound[i, j]:.1%}"
+
+
+def _bhattacharyya(m1, C1, m2, C2):
+    """Bhattacharyya's distance of two Gaussians."""
+    C = (C1 + C2) / 2
+    gap = m1 - m2
+    logs = [np.linalg.slogdet(A)[1] for A in (C, C1, C2)]
+    return gap @ np.linalg.solve(C, gap) / 8 + (logs[0] - (logs[1] + logs[2]) / 2) / 2
+
+
+def inspect_model(about):
+    """What a model file says about itself."""
+    table = Table("", "", box=None, show_header=False)
+    training = about.get("training", {})
+    rows = {
+        "classifier": about.get("title"),
+        "data": f"{about.get('data')} ({about.get('kind')})",
+        "column of classes": about.get("target") if about.get("features") else None,
+        "classes": ", ".join(f"{k} ({n})" for k, n in training.get("counts", {}).items()),
+        "features": ", ".join(f["name"] for f in about.get("features", [])) or None,
+        "cross-validated error": _interval(training.get("error")),
+        "balanced error": _interval(training.get("balanced_error")),
+        "parameters": ", ".join(f"{k} = {v}" for k, v in training.get("parameters", {}).items()),
+        "made by": about.get("command"),
+        "saved": about.get("saved"),
+        "versions": ", ".join(f"{k} {v}" for k, v in about.get("versions", {}).items()),
+    }
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, escape(str(value)))
+    console.print(table)
+
+
+def _interval(values):
+    if not values:
+        return None
+    mean, low, high = values
+    return f"{mean:.1%} ({low:.1%} to {high:.1%})"
+
+
+def show_datasets():
+    """The sets that can be named instead of a file."""
+    from ...datasets.registry import ENTRIES
+    from ..reading.builtin import BUNDLED
+
+    table = Table("name", "objects", "features", "classes", "what", box=None)
+    facts = {"iris": (150, 4, 3), "wine": (178, 13, 3), "breast-cancer": (569, 30, 2)}
+    facts["digits"] = (1797, 64, 10)
+    for name in BUNDLED:
+        table.add_row(name, *map(str, facts[name]), "comes with scikit-learn: no download")
+    for entry in ENTRIES.values():
+        if entry.name in BUNDLED:
+            continue
+        features = str(entry.n_features) if entry.paper != "C" else "matrix"
+        what = (
+            entry.description
+            if entry.status == "original"
+            else f"[{entry.status}] {entry.description}"
+        )
+        table.add_row(
+            entry.name, str(entry.n_objects), features, str(len(entry.counts)), escape(what)
+        )
+    console.print(table)
+    console.print(
+        "Sets that do not come with scikit-learn are read from the folder that MAHALEARN_DATA "
+        "names, or from OpenML.",
+        highlight=False,
+    )

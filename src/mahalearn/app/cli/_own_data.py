@@ -1,0 +1,298 @@
+"""The commands on people's own data. What is heavy is imported inside them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_Data = Annotated[
+    str | None,
+    typer.Argument(help="CSV, TSV, Parquet, NPZ or ARFF file, or a set (mahalearn datasets)."),
+]
+_Target = Annotated[
+    str | None,
+    typer.Option(help="Column of the classes: its name, or its number from 1 (-1: the last)."),
+]
+_Proximity = Annotated[
+    Path | None, typer.Option(help="Square matrix (CSV, NPY, NPZ), with or without names.")
+]
+_Labels = Annotated[
+    Path | None, typer.Option(help="Classes: one a line, or name and class to match by name.")
+]
+_Objects = Annotated[
+    Path | None, typer.Option(help="A text a line (or class, tab, text), or JSON lines.")
+]
+_Measure = Annotated[
+    str | None,
+    typer.Option(
+        help="Of objects: edit, compression, hausdorff, modified_hausdorff, correlation, gower."
+    ),
+]
+_Kind = Annotated[
+    str | None, typer.Option(help="What the matrix holds: dissimilarity or similarity.")
+]
+_Symmetrize = Annotated[
+    str | None, typer.Option(help="For a matrix that is not symmetric: mean, min or max.")
+]
+_Mixed = Annotated[
+    str,
+    typer.Option(help="Columns of names: onehot, or gower to compare rows by Gower's distance."),
+]
+_Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether names stand in line 1; found out."),
+]
+_Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; all processors by default.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Of all random choices.")]
+_Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
+_By = Annotated[str, typer.Option(help="Which error decides: plain or balanced.")]
+
+
+def register(app):
+    """Put the commands into the application."""
+    app.command()(compare)
+    app.command()(train)
+    app.command()(predict)
+    app.command()(inspect)
+    app.command()(datasets)
+
+
+# What of a command's parameters says where the data come from.
+_SOURCE = ("data", "target", "proximity", "labels", "objects", "measure", "kind", "symmetrize")
+_SOURCE += ("mixed", "header")
+
+
+def _problem(context, **options):
+    from ._common import read_problem
+
+    return read_problem(**{name: context.params[name] for name in _SOURCE}, **options)
+
+
+def _guard(function):
+    from ._common import speaking
+
+    return speaking(function)()
+
+
+def _plan(folds, repeats, seed, by):
+    from ..comparing.crossval import Plan
+    from ..reading.problem import DataError
+
+    if by not in ("plain", "balanced"):
+        raise DataError(f"--by must be plain or balanced; got {by!r}.")
+    return Plan(folds, repeats, seed=seed, by=by)
+
+
+def compare(
+    context: typer.Context,
+    data: _Data = None,
+    target: _Target = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the results; NAME-comparison by default.")
+    ] = None,
+    proximity: _Proximity = None,
+    labels: _Labels = None,
+    objects: _Objects = None,
+    measure: _Measure = None,
+    kind: _Kind = None,
+    symmetrize: _Symmetrize = None,
+    mixed: _Mixed = "onehot",
+    header: _Header = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Comma-separated; all by default (--methods list says them).")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Outer folds.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="How often they are drawn anew.")] = 2,
+    by: _By = "plain",
+    time_budget: Annotated[
+        float | None, typer.Option(min=1, help="Seconds; folds finished by then count.")
+    ] = None,
+    jobs: _Jobs = None,
+    seed: _Seed = 0,
+    force: _Force = False,
+):
+    """Compare classifiers on your data, save the best one and write a page about it.
+
+    \b
+    mahalearn compare wine
+    mahalearn compare flowers.csv --target species --out flowers
+    mahalearn compare --proximity distances.csv --labels classes.csv --kind dissimilarity
+    mahalearn compare --objects words.txt --measure edit --labels classes.txt --time-budget 120
+    """
+
+    def work():
+        from . import _compare
+        from ._common import command_line, cpu_count
+
+        if methods == "list":
+            _list_methods()
+            return
+        plan = _plan(folds, repeats, seed, by)
+        problem = _problem(context)
+        folder = out or Path(f"{problem.name}-comparison")
+        command = command_line(context, out=folder)
+        _compare.compare(
+            problem,
+            folder,
+            methods=None if methods is None else [m.strip() for m in methods.split(",")],
+            plan=plan,
+            jobs=jobs or cpu_count(),
+            time_budget=time_budget,
+            force=force,
+            command=command,
+        )
+
+    _guard(work)
+
+
+def _list_methods():
+    from ..comparing.methods import METHODS
+
+    for method in METHODS.values():
+        typer.echo(f"{method.name:16} {method.title}")
+
+
+def train(
+    context: typer.Context,
+    data: _Data = None,
+    target: _Target = None,
+    out: Annotated[Path, typer.Option(help="File of the model, .skops.")] = Path("model.skops"),
+    method: Annotated[str, typer.Option(help="As in compare --methods list.")] = "chooser",
+    proximity: _Proximity = None,
+    labels: _Labels = None,
+    objects: _Objects = None,
+    measure: _Measure = None,
+    kind: _Kind = None,
+    symmetrize: _Symmetrize = None,
+    mixed: _Mixed = "onehot",
+    header: _Header = None,
+    by: _By = "plain",
+    jobs: _Jobs = None,
+    seed: _Seed = 0,
+    force: _Force = False,
+):
+    """Train one classifier (the chooser, if none is named) on all your data, and save it.
+
+    \b
+    mahalearn train flowers.csv --target species --out flowers.skops
+    """
+
+    def work():
+        from . import _compare
+        from ._common import command_line, cpu_count
+
+        problem = _problem(context)
+        command = command_line(context)
+        _compare.train(
+            problem,
+            out,
+            method=method,
+            plan=_plan(5, 1, seed, by),
+            jobs=jobs or cpu_count(),
+            force=force,
+            command=command,
+        )
+
+    _guard(work)
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="File of train or compare (.skops).")],
+    data: Annotated[
+        Path, typer.Argument(help="New rows, objects, or proximities to the training objects.")
+    ],
+    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("predictions.csv"),
+    outlier_level: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of regular objects that may be flagged."),
+    ] = 0.05,
+    header: _Header = None,
+    force: _Force = False,
+):
+    """Predict labels, probabilities, squared distances to the classes, and outliers.
+
+    An object is an outlier if it is farther from every class than all but a share OUTLIER_LEVEL of
+    that class's training objects were, each measured by a model that had not seen it (of a class
+    with fewer than 1/OUTLIER_LEVEL objects: farther than all of them).
+
+    \b
+    mahalearn predict flowers.skops new.csv --out predictions.csv
+    """
+
+    def work():
+        from . import _predict
+
+        _predict.predict(model, data, out, level=outlier_level, force=force, header=header)
+
+    _guard(work)
+
+
+def inspect(
+    context: typer.Context,
+    data: _Data = None,
+    target: _Target = None,
+    proximity: _Proximity = None,
+    labels: _Labels = None,
+    objects: _Objects = None,
+    measure: _Measure = None,
+    kind: _Kind = None,
+    symmetrize: _Symmetrize = None,
+    mixed: _Mixed = "onehot",
+    header: _Header = None,
+):
+    """Look at data before choosing a method, or at what a model file says about itself.
+
+    \b
+    mahalearn inspect flowers.csv --target species
+    mahalearn inspect --proximity distances.csv
+    mahalearn inspect --proximity distances.csv --labels classes.csv
+    mahalearn inspect flowers.skops
+    """
+
+    def work():
+        from . import _inspect
+
+        if data and data.endswith(".skops"):
+            from ...persistence import model_about
+
+            _inspect.inspect_model(model_about(data))
+            return
+        _inspect.inspect_problem(_problem(context, only_look=True))
+
+    _guard(work)
+
+
+def datasets():
+    """List the data sets that can be named instead of a file."""
+
+    def work():
+        from . import _inspect
+
+        _inspect.show_datasets()
+
+    _guard(work)
+
+
+def write_comparison_page(folder):
+    """Write the page of a comparison again."""
+
+    def work():
+        import json
+
+        from ...results import write_text
+        from ..reading.problem import DataError
+        from ..report import html
+        from ..report.comparison import document
+
+        path = folder / "comparison.json"
+        try:
+            page = html.render(document(json.loads(path.read_text(encoding="utf-8"))))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            raise DataError(
+                f"{str(path)!r} is not what this version of mahalearn compare writes; run compare "
+                "again."
+            ) from None
+        write_text(folder / "report.html", page)
+        typer.echo(f"page: {folder / 'report.html'}")
+
+    _guard(work)

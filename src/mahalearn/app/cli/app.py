@@ -1,0 +1,70 @@
+"""The commands. What is heavy is imported inside them, so that --help is there at once."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._own_data import register
+
+app = typer.Typer(
+    name="mahalearn",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+register(app)
+# Floors above this one bring commands of their own: modules with `register(app)`, `RECOGNISED`
+# (the file that marks a folder of theirs) and `write_page(folder, docs, command)`. They are found
+# by name, because they import this floor.
+EXTENSIONS = [import_module(f"{__name__.partition('.')[0]}.papers.command")]
+for extension in EXTENSIONS:
+    extension.register(app)
+
+
+@app.callback()
+def main():
+    """Mahalanobis-distance classification in input, kernel and Kreĭn spaces.
+
+    \b
+    mahalearn compare wine
+    mahalearn compare table.csv --target species --out result
+    mahalearn compare --proximity distances.csv --labels classes.csv
+    mahalearn compare --objects words.txt --measure edit --labels classes.txt
+    mahalearn train table.csv --target species --out species.skops
+    mahalearn predict species.skops new.csv --out predictions.csv
+    """
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of reproduce or compare.")],
+    docs: Annotated[
+        Path | None, typer.Option(help="Write this Markdown file too, its figures beside it.")
+    ] = None,
+    command: Annotated[
+        str, typer.Option(help="The command that made the rows, for the page.")
+    ] = "",
+):
+    """Write the page of a run again, from its rows alone."""
+    if (folder / "comparison.json").exists():
+        from ._own_data import write_comparison_page
+
+        given = [name for name, value in (("--docs", docs), ("--command", command)) if value]
+        if given:
+            raise typer.BadParameter(
+                f"{given[0]} is for the rows of mahalearn reproduce; {folder} holds a comparison."
+            )
+        write_comparison_page(folder)
+        return
+    for extension in EXTENSIONS:
+        if (folder / extension.RECOGNISED).exists():
+            extension.write_page(folder, docs, command)
+            return
+    marks = " or ".join(["comparison.json", *(extension.RECOGNISED for extension in EXTENSIONS)])
+    raise typer.BadParameter(
+        f"{folder} holds no {marks}; mahalearn compare or mahalearn reproduce with --out {folder} "
+        "makes them."
+    )

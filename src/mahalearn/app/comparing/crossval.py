@@ -1,0 +1,364 @@
+"""Nested, stratified, repeated cross-validation: every method on the same outer folds.
+
+A cell is one method on one outer fold; what it chooses it chooses by folds of its training part. A
+cell depends on its fold, method and seed alone, so that results are the same for any number of
+processes.
+"""
+
+import multiprocessing
+import re
+import time
+import warnings
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+
+from ..._objects import take
+from ...measures.base import Measure
+from ...measures.table import as_measure
+from ...results import error_rates
+from ..reading.problem import DataError, listed
+from .methods import CLASSWISE, METHODS, WHOLE, Setting
+from .model import class_scores, square_matrix
+
+FOLDS, REPEATS, INNER_FOLDS = 5, 2, 5
+# Fewer outer folds say next to nothing of a method's error.
+FEWEST = 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a comparison is made.
+
+    Attributes
+    ----------
+    folds, repeats, inner_folds : int
+        Outer folds, how often they are drawn anew, and the folds within a training part.
+    seed : int
+        Of all folds and of methods that draw.
+    by : {"plain", "balanced"}
+        Which error decides, in the choice of parameters and of the winner.
+    """
+
+    folds: int = FOLDS
+    repeats: int = REPEATS
+    inner_folds: int = INNER_FOLDS
+    seed: int = 0
+    by: str = "plain"
+
+    @property
+    def scoring(self):
+        """scikit-learn's name of what a search maximises."""
+        return "accuracy" if self.by == "plain" else "balanced_accuracy"
+
+
+@dataclass
+class Cell:
+    """One method on one outer fold."""
+
+    method: str
+    fold: int
+    predicted: np.ndarray
+    scores: np.ndarray
+    probabilities: bool
+    error: float
+    balanced_error: float
+    fit_seconds: float
+    predict_seconds: float
+    params: dict = field(default_factory=dict)
+
+
+@dataclass
+class Outcome:
+    """All cells of a comparison, those of unfinished folds left out."""
+
+    plan: Plan
+    splits: list
+    cells: dict  # (method, fold) -> Cell
+    methods: list
+    failed: dict = field(default_factory=dict)  # method -> reason
+    notes: list = field(default_factory=list)
+    seconds: float = 0.0
+
+    def of(self, method):
+        """The cells of a method, in the order of the folds."""
+        return [self.cells[method, f] for f in range(len(self.splits))]
+
+
+def fit_plan(problem, plan):
+    """The plan with no more folds than the smallest class has objects."""
+    smallest = min(problem.counts.values())
+    folds = min(plan.folds, smallest)
+    rest = smallest - -(-smallest // folds)  # of the smallest class, in a training part
+    return Plan(folds, plan.repeats, max(2, min(plan.inner_folds, rest)), plan.seed, plan.by)
+
+
+def setting_for(problem, plan, time_budget=None):
+    """What the methods are told."""
+    if problem.kind == "vectors":
+        from .encoder import TableEncoder
+
+        try:
+            n_features = TableEncoder().fit(problem.X).get_feature_names_out().size
+        except ValueError as error:
+            raise DataError(str(error)) from None
+    else:
+        n_features = len(problem)
+    folds = StratifiedKFold(plan.inner_folds, shuffle=True, random_state=plan.seed)
+    kind = "vectors" if problem.kind == "vectors" else "proximity"
+    return Setting(
+        kind,
+        problem.proximity,
+        len(problem),
+        n_features,
+        folds,
+        plan.scoring,
+        plan.seed,
+        time_budget,
+        WHOLE if _self_similarities_differ(problem) else CLASSWISE,
+    )
+
+
+def _self_similarities_differ(problem):
+    if problem.kind != "proximity" or problem.proximity != "similarity":
+        return False
+    own = problem.X.diagonal()
+    return bool(np.ptp(own) > 1e-10 * np.abs(own).max())
+
+
+class Data:
+    """The problem as methods see it, fold by fold; proximities of objects are computed here."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.matrix = problem.X if problem.kind == "proximity" else None
+        if problem.kind == "objects":
+            measure = as_measure(problem.measure)
+            if type(measure).fit is Measure.fit:  # it learns nothing: one matrix for all folds
+                self.matrix = square_matrix(measure, problem.X)
+
+    def fold(self, train, test):
+        """(X_train, X_test)."""
+        X = self.problem.X
+        if self.problem.kind == "vectors":
+            return X.iloc[train], X.iloc[test]
+        if self.matrix is not None:
+            return self.matrix[np.ix_(train, train)], self.matrix[np.ix_(test, train)]
+        seen = take(X, train)
+        measure = as_measure(self.problem.measure).fit(seen)
+        return (
+            square_matrix(measure, seen),
+            measure.between(take(X, test), seen, symmetrize="mean"),
+        )
+
+
+def run_cell(data, setting, name, fold, split):
+    """Fit one method on one fold and predict the rest."""
+    train, test = split
+    y = data.problem.y
+    X_train, X_test = data.fold(train, test)
+    model = METHODS[name].pipeline(setting)
+    with warnings.catch_warnings():
+        # Searches try hopeless candidates too; their warnings are of no use to anyone here.
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        model.fit(X_train, y[train])
+        fitted = time.perf_counter()
+        predicted = model.predict(X_test)
+        done = time.perf_counter()
+        scores, logs = class_scores(model, X_test)
+    if not np.isfinite(scores).all():
+        raise ValueError("it gave scores that are not finite")
+    errors = error_rates(y[test], predicted)
+    params = chosen_params(model[-1])
+    seconds = (fitted - start, done - fitted)
+    return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
+
+
+def chosen_params(search):
+    """What a search has chosen: the family, if it had several, and the numbers and names."""
+    params = dict(getattr(search, "best_params_", {}))
+    if hasattr(search, "best_family_"):
+        params = {"family": search.best_family_.replace("_", " "), **params}
+    return {
+        k: round(v, 10) if isinstance(v, float) else v
+        for k, v in params.items()
+        if isinstance(v, bool | int | float | str)
+    }
+
+
+_WORKER = {}
+
+
+def _start_worker(problem, setting, splits):
+    from threadpoolctl import threadpool_limits
+
+    _WORKER["limits"] = threadpool_limits(1)
+    _WORKER["data"], _WORKER["setting"], _WORKER["splits"] = Data(problem), setting, splits
+
+
+def _work(name, fold):
+    try:
+        return run_cell(_WORKER["data"], _WORKER["setting"], name, fold, _WORKER["splits"][fold])
+    except Exception as error:
+        return name, fold, _reason(error)
+
+
+def _reason(error):
+    text = str(error)
+    if "fits failed" in text:
+        # scikit-learn's searches put their advice and whole tracebacks before what went wrong.
+        causes = re.findall(r"^([A-Za-z_][\w.]*): (.*\S)", text, flags=re.MULTILINE)
+        if causes:
+            kind, text = causes[-1]
+            text = text if kind == "ValueError" else f"{kind}: {text}"
+    text = " ".join(text.split())[:300].rstrip(".")
+    if text and isinstance(error, ValueError | MemoryError):
+        return text
+    # What nobody foresaw is hard to place without its kind: "'params'" of a KeyError.
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=None):
+    """Run every method on every outer fold.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify.
+    methods : list of Method
+        Classifiers.
+    plan : Plan
+        Folds and seed.
+    jobs : int, default=1
+        Processes.
+    time_budget : float or None
+        Seconds after which no more folds are waited for; folds that all methods finished count.
+    tell : callable, default=None
+        Called with (finished, total, method) when the work begins ("" for the method) and after
+        each cell; cells of a method that failed count as finished.
+
+    Returns
+    -------
+    outcome : Outcome
+        Cells of the folds that are complete.
+    """
+    start = time.monotonic()
+    splitter = RepeatedStratifiedKFold(
+        n_splits=plan.folds, n_repeats=plan.repeats, random_state=plan.seed
+    )
+    splits = list(splitter.split(np.zeros(len(problem)), problem.y))
+    share = None
+    if time_budget:
+        share = max(0.5, 0.5 * time_budget * jobs / (len(splits) * max(1, len(methods))))
+    setting = setting_for(problem, plan, share)
+    tasks = [(method.name, fold) for fold in range(len(splits)) for method in methods]
+    found, failed = {}, {}
+
+    def told(name=""):
+        if tell:
+            finished = sum(task in found or task[0] in failed for task in tasks)
+            tell(finished, len(tasks), name)
+
+    run = _in_processes if jobs > 1 or time_budget else _here
+    deadline = None if time_budget is None else start + time_budget
+    told()
+    run(problem, setting, splits, tasks, found, failed, jobs, deadline, told)
+    methods = [m for m in methods if m.name not in failed]
+    complete = [f for f in range(len(splits)) if all((m.name, f) in found for m in methods)]
+    outcome = Outcome(plan, [splits[f] for f in complete], {}, methods, failed)
+    if not methods:
+        reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
+        raise DataError(f"No method could be fitted ({reasons}).")
+    if len(complete) < FEWEST:
+        raise DataError(_too_slow(problem, time_budget, found, methods, len(splits), jobs))
+    for new, old in enumerate(complete):
+        for method in methods:
+            outcome.cells[method.name, new] = found[method.name, old]
+    if len(complete) < len(splits):
+        outcome.notes.append(
+            f"The time budget of {time_budget:g} s allowed {len(complete)} of {len(splits)} folds; "
+            "intervals are wider for it."
+        )
+    for name, why in failed.items():
+        outcome.notes.append(f"{METHODS[name].title} failed and was left out: {why}.")
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
+    """That the budget was too small, and what would do, as far as finished fits tell."""
+    seconds = {}
+    for (name, _), cell in found.items():
+        seconds.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
+    fold = sum(float(np.mean(values)) for values in seconds.values()) / jobs
+    # Starting processes takes time too, and so do fits that were cut off.
+    start = max(0.0, time_budget - sum(map(sum, seconds.values())) / jobs)
+    unknown = [m.title for m in methods if m.name not in seconds]
+    if unknown:
+        more = (
+            f"No fit of {listed(unknown, 3)} was finished, so that the time that would do cannot "
+            "be estimated; give a larger --time-budget"
+        )
+    else:
+        more = (
+            f"{FEWEST} folds would take about {start + FEWEST * fold:.0f} s, all {n_folds} about "
+            f"{start + n_folds * fold:.0f} s; give such a --time-budget"
+        )
+    return (
+        f"In {time_budget:g} s only {len(found)} of {n_folds * len(methods)} fits were done for "
+        f"{len(problem)} objects. {more}, or fewer --methods or rows."
+    )
+
+
+def _here(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
+    data = Data(problem)
+    for name, fold in tasks:
+        if name in failed:
+            continue
+        try:
+            found[name, fold] = run_cell(data, setting, name, fold, splits[fold])
+        except Exception as error:  # whatever it is, the other methods go on
+            failed[name] = _reason(error)
+        told(name)
+
+
+def _in_processes(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
+    """As _here, in processes that are ended when the time is up."""
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        jobs,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(problem, setting, splits),
+    )
+    try:
+        pending = {pool.submit(_work, name, fold) for name, fold in tasks}
+        while pending:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
+            for future in done:
+                cell = future.result()
+                if isinstance(cell, tuple):
+                    name, _, failed[name] = cell
+                else:
+                    name = cell.method
+                    found[name, cell.fold] = cell
+                told(name)
+        if pending:
+            _end(pool, before)
+    except BaseException:
+        _end(pool, before)
+        raise
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end(pool, before):
+    """Stop the workers now, also in the middle of a fit."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    for child in set(multiprocessing.active_children()) - before:
+        child.terminate()

@@ -1,0 +1,267 @@
+"""The classifiers of a comparison: the library's, the chooser, and the usual references.
+
+Each is a pipeline that takes the problem as it is (a table, or a matrix of proximities) and chooses
+its parameters by its own cross-validation, on the training part alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..reading.problem import DataError, listed
+
+# Widths of RBF kernels on standardised features, for one feature: γ = value/number of features.
+WIDTHS = (0.05, 0.15, 0.4, 1.0, 2.5, 6.0, 15.0)
+MACHINE_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+MAHALANOBIS_CS = (1.0, 10.0, 100.0, 1000.0)
+MAHALANOBIS_DELTAS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+NEIGHBOURS = (1, 3, 5, 7, 9, 11, 15)
+# libsvm's iterations: indefinite kernels and large C would run on without end.
+ITERATIONS = 200_000
+# A Gaussian process costs n³ for every class and step of its own search.
+PROCESS_OBJECTS = 400
+
+
+# Distances to compare. Those of the whole kernel space do not ask for a new object's similarity
+# with itself, which rows of a matrix of similarities do not hold.
+CLASSWISE, WHOLE = ("RC+", "IC-"), ("FK+", "FK-")
+
+
+class Setting(NamedTuple):
+    """What a method is told of the problem."""
+
+    kind: str  # "vectors" or "proximity"
+    proximity: str | None
+    n_objects: int
+    n_features: int
+    folds: object
+    scoring: str
+    seed: int
+    time_budget: float | None = None
+    variants: tuple = CLASSWISE
+
+    @property
+    def gammas(self):
+        """Widths of RBF kernels."""
+        return [width / self.n_features for width in WIDTHS]
+
+    def kernel(self):
+        """What a search of the library is told of kernels."""
+        if self.kind == "vectors":
+            return {"kernel": "rbf", "gammas": self.gammas}
+        return {"kernel": "precomputed"}
+
+    def search(self):
+        """How a search compares candidates."""
+        return {"cv": self.folds, "scoring": self.scoring}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A classifier by name.
+
+    Attributes
+    ----------
+    name, title : str
+        For the command line, and for the report.
+    ours : bool
+        Whether it is of this library.
+    build : callable
+        Setting -> classifier on vectors, on kernel matrices, or on rows of proximities (`rows`).
+    kinds : tuple of str
+        Problems it takes.
+    rows : bool
+        Whether it takes proximities as they are instead of a kernel.
+    most : int or None
+        Objects it is worth waiting for.
+    """
+
+    name: str
+    title: str
+    ours: bool
+    build: Callable
+    kinds: tuple = ("vectors", "proximity")
+    rows: bool = False
+    most: int | None = None
+
+    def pipeline(self, setting):
+        """The whole way from the problem's data to labels."""
+        from sklearn.pipeline import Pipeline
+
+        steps = [("classify", self.build(setting))]
+        if setting.kind == "vectors":
+            from .encoder import TableEncoder
+
+            steps.insert(0, ("encode", TableEncoder()))
+        elif not self.rows:
+            from ...kernels.proximity import ProximityKernel
+
+            kind = "similarity" if setting.proximity == "similarity" else "neg_squared"
+            steps.insert(0, ("kernel", ProximityKernel(kind)))
+        return Pipeline(steps)
+
+
+def _chooser(s):
+    from ...model_selection.chooser import MahalanobisClassifierCV
+
+    return MahalanobisClassifierCV(
+        kernel="auto" if s.kind == "vectors" else "precomputed",
+        scoring=s.scoring,
+        cv=s.folds,
+        time_budget=s.time_budget,
+        random_state=s.seed,
+    )
+
+
+def _quadratic(s):
+    from ...model_selection.distance_search import KernelQuadraticDiscriminantCV
+
+    return KernelQuadraticDiscriminantCV(s.variants, **s.kernel(), **s.search())
+
+
+def _space(head):
+    def build(s):
+        from ...model_selection.distance_search import DissimilaritySpaceDiscriminantCV
+
+        return DissimilaritySpaceDiscriminantCV(head, s.variants, **s.kernel(), **s.search())
+
+    return build
+
+
+def _fisher(s):
+    from ...model_selection.kernel_search import KernelFisherDiscriminantCV
+
+    return KernelFisherDiscriminantCV(**s.kernel(), **s.search())
+
+
+def _pca(s):
+    from ...model_selection.kernel_search import KernelPCAQuadraticDiscriminantCV
+
+    return KernelPCAQuadraticDiscriminantCV(**s.kernel(), **s.search())
+
+
+def _kernel_neighbours(s):
+    from ...model_selection.kernel_search import KernelKNeighborsClassifierCV
+
+    return KernelKNeighborsClassifierCV(**s.kernel(), **s.search())
+
+
+def _gaussian(s):
+    from ...classifiers.gaussian import GaussianClassifier
+
+    return GaussianClassifier(shrinkage="auto")
+
+
+def _mahalanobis_machine(s):
+    from ...model_selection.line_search import MahalanobisSVCCV
+
+    return MahalanobisSVCCV(MAHALANOBIS_CS, MAHALANOBIS_DELTAS, **s.search())
+
+
+def _grid(estimator, grid, s):
+    from sklearn.model_selection import GridSearchCV
+
+    return GridSearchCV(estimator, grid, **s.search())
+
+
+def _machine(s):
+    from sklearn.svm import SVC
+
+    grid = {"C": list(MACHINE_CS)}
+    if s.kind == "vectors":
+        grid["gamma"] = s.gammas
+        return _grid(SVC(max_iter=ITERATIONS), grid, s)
+    return _grid(SVC(kernel="precomputed", max_iter=ITERATIONS), grid, s)
+
+
+def _qda(s):
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+    # reg_param 0 fails on collinear features; a thousandth hardly differs from it.
+    return _grid(QuadraticDiscriminantAnalysis(), {"reg_param": [0.001, 0.01, 0.1, 0.3, 0.6]}, s)
+
+
+def _lda(s):
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+
+
+def _neighbours(s):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    # The smallest class decides how many objects are left in a fold of a fold.
+    most = [k for k in NEIGHBOURS if k <= max(1, s.n_objects // 4)]
+    metric = "minkowski" if s.kind == "vectors" else "precomputed"
+    return _grid(KNeighborsClassifier(metric=metric), {"n_neighbors": most}, s)
+
+
+def _forest(s):
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(300, random_state=s.seed)
+
+
+def _process(s):
+    from sklearn.gaussian_process import GaussianProcessClassifier
+    from sklearn.gaussian_process.kernels import RBF
+
+    return GaussianProcessClassifier(1.0 * RBF(s.n_features**0.5), random_state=s.seed)
+
+
+_VECTORS = ("vectors",)
+DISTANCE_METHOD = "kqd"  # the method whose distances are shown where the winner has none
+METHODS = {
+    method.name: method
+    for method in (
+        Method("chooser", "Mahalanobis chooser", True, _chooser),
+        Method("kqd", "Kernel quadratic discriminant", True, _quadratic),
+        Method("fd", "Fisher in dissimilarity space", True, _space("fisher")),
+        Method("qd", "Quadratic in dissimilarity space", True, _space("quadratic")),
+        Method("kfd", "Kernel Fisher discriminant", True, _fisher),
+        Method("kpca-qda", "Kernel PCA + QDA", True, _pca),
+        Method("kernel-knn", "Kernel nearest neighbours", True, _kernel_neighbours),
+        Method("gaussian", "Gaussian, Ledoit–Wolf", True, _gaussian, _VECTORS),
+        Method("mahalanobis-svm", "Mahalanobis-kernel SVM", True, _mahalanobis_machine, _VECTORS),
+        Method("svm", "SVM (reference)", False, _machine),
+        Method("qda", "QDA (reference)", False, _qda, _VECTORS),
+        Method("lda", "LDA (reference)", False, _lda, rows=True),
+        Method("knn", "Nearest neighbours (reference)", False, _neighbours, rows=True),
+        Method("forest", "Random forest (reference)", False, _forest, rows=True),
+        Method(
+            "gp",
+            "Gaussian process (reference)",
+            False,
+            _process,
+            _VECTORS,
+            most=PROCESS_OBJECTS,
+        ),
+    )
+}
+
+
+def select_methods(wanted, kind, proximity, n_objects):
+    """Methods by name (all that fit if None), and sentences on what was left out."""
+    kind = "vectors" if kind == "vectors" else "proximity"
+    chosen, notes = [], []
+    twice = next((name for name in wanted or () if wanted.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"The method {twice!r} is named twice.")
+    for name in METHODS if wanted is None else wanted:
+        method = METHODS.get(name)
+        if method is None:
+            raise DataError(f"There is no method {name!r}; choose from {listed(METHODS, 20)}.")
+        reason = None
+        if kind not in method.kinds:
+            reason = f"it takes {' or '.join(method.kinds)}"
+        elif name == "knn" and proximity == "similarity":
+            reason = "it takes dissimilarities; kernel-knn serves similarities"
+        elif method.most and n_objects > method.most and not wanted:
+            reason = f"with more than {method.most} objects it takes too long"
+        if reason is None:
+            chosen.append(method)
+        elif wanted:
+            raise DataError(f"The method {name!r} does not fit here: {reason}.")
+        elif kind in method.kinds and method.most:
+            notes.append(f"{method.title} was left out: {reason}.")
+    return chosen, notes

@@ -1,0 +1,130 @@
+"""The winner, fitted on all objects, with distances to the classes and how far objects were."""
+
+import warnings
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+from ...classifiers._distances import reg_for_part
+from ...classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
+from ...model_selection._scores import fit_temperature
+from .crossval import Data, chosen_params, setting_for
+from .methods import DISTANCE_METHOD, METHODS
+from .model import MeasureRows, TrainedModel, class_distances
+
+
+class Refitted(NamedTuple):
+    """A trained model and what the report shows of it."""
+
+    model: TrainedModel
+    distance_method: str | None
+    d2: (
+        np.ndarray | None
+    )  # (n, c) squared distances of each object, by a model that had not seen it
+    params: dict
+
+
+def refit(problem, outcome, name):
+    """Fit the method of a name on all objects, and its distances.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify.
+    outcome : Outcome
+        The comparison that the method was part of.
+    name : str
+        The method.
+
+    Returns
+    -------
+    refitted : Refitted
+        The model to save. Held-out distances are of one more cross-validation with the parameters
+        that were chosen on all objects, and on the scale of its distances.
+    """
+    setting = setting_for(problem, outcome.plan)
+    classifier, params = _fit(problem, METHODS[name].pipeline(setting))
+    measured, distance_method, d2 = classifier, name, None
+    if hasattr(classifier[-1], "mahalanobis"):
+        # A chosen model may need what rows of a matrix do not hold: self-similarities.
+        with suppress(ValueError):
+            d2 = held_out_distances(problem, measured, outcome.plan)
+    if d2 is None:
+        distance_method = DISTANCE_METHOD
+        measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
+        d2 = held_out_distances(problem, measured, outcome.plan)
+    classes = classifier.classes_
+    held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(classes)]
+    model = TrainedModel(classifier, measured, held_out, _temperature(problem, outcome, name))
+    return Refitted(model, distance_method, d2, params)
+
+
+def fixed(pipeline):
+    """The pipeline with what its search has chosen in the place of the search, unfitted."""
+    last = getattr(pipeline[-1], "best_estimator_", pipeline[-1])
+    chosen = last.steps if isinstance(last, Pipeline) else [("classify", last)]
+    steps = [*pipeline.steps[:-1], *((f"chosen {name}", step) for name, step in chosen)]
+    return Pipeline([(name, clone(step)) for name, step in steps])
+
+
+def flattened(estimator):
+    """The fitted steps of pipelines and searches within each other, one after the other."""
+    if isinstance(estimator, Pipeline):
+        return [inner for _, step in estimator.steps for inner in flattened(step)]
+    if "best_estimator_" in vars(estimator):
+        return flattened(estimator.best_estimator_)
+    return [estimator]
+
+
+def held_out_distances(problem, pipeline, plan):
+    """Squared distances of each object to the classes, by models that had not seen it.
+
+    They stand beside distances of new objects to the pipeline, which was fitted on all objects: the
+    models of the folds regularise so much less as their classes have fewer objects.
+    """
+    pipeline = fixed(pipeline)
+    if pipeline.steps[0][0] == "measure":
+        pipeline = Pipeline(pipeline.steps[1:])
+    data = Data(problem)
+    d2 = np.empty((len(problem), len(np.unique(problem.y))))
+    folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
+    for train, test in folds.split(np.zeros(len(problem)), problem.y):
+        X_train, X_test = data.fold(train, test)
+        model = clone(pipeline)
+        if isinstance(model[-1], KernelMahalanobisEstimator):
+            sizes = (np.unique(y, return_counts=True)[1] for y in (problem.y, problem.y[train]))
+            given = [getattr(model[-1], name) for name in ("reg", "reg_on", "variant")]
+            model[-1].set_params(reg=reg_for_part(*given, *sizes))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there was to say was said of the whole
+            d2[test] = class_distances(model.fit(X_train, problem.y[train]), X_test)
+    return d2
+
+
+def _fit(problem, pipeline):
+    """The pipeline fitted on all objects, and the parameters it chose."""
+    if problem.kind == "objects":
+        pipeline = Pipeline([("measure", MeasureRows(problem.measure)), *pipeline.steps])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of hopeless candidates, as in the comparison
+        pipeline.fit(problem.X, problem.y)
+    params = chosen_params(pipeline[-1])
+    if isinstance(pipeline[-1], GridSearchCV):
+        # scikit-learn's searches hold scorers, which are functions; the choice is all we need.
+        pipeline = Pipeline([*pipeline.steps[:-1], ("classify", pipeline[-1].best_estimator_)])
+    return pipeline, params
+
+
+def _temperature(problem, outcome, name):
+    """For scores that are no probabilities: from the scores of the outer folds."""
+    cells = outcome.of(name)
+    if cells[0].probabilities:
+        return 1.0
+    classes = np.unique(problem.y)
+    truth = np.concatenate([problem.y[test] for _, test in outcome.splits])
+    codes = np.searchsorted(classes, truth)
+    return float(fit_temperature(np.vstack([cell.scores for cell in cells]), codes))

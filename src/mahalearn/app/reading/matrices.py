@@ -1,0 +1,309 @@
+"""Square matrices of proximities, and classes of their objects by name or in order."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
+from ..words import counted
+from .cells import NO_CLASS, number, tidy_classes
+from .columns import LARGEST
+from .problem import DataError, Problem, as_labels, listed
+from .tables import load_npz
+from .text import cells_of, lines_of
+
+SYMMETRIZE = {
+    "mean": lambda M: (M + M.T) / 2,
+    "min": lambda M: np.minimum(M, M.T),
+    "max": lambda M: np.maximum(M, M.T),
+}
+
+
+def read_matrix(path):
+    """A matrix of numbers with the names of its rows and columns.
+
+    Parameters
+    ----------
+    path : str or path
+        Delimited text with or without names of rows and columns, .npy, or .npz with a matrix.
+
+    Returns
+    -------
+    M : ndarray of shape (n, m)
+    rows, columns : list of str or None
+        Names.
+    labels : ndarray or None
+        Classes, where an NPZ file holds them too.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}.")
+    match path.suffix.lower():
+        case ".npy":
+            return _numeric(_load_npy(path), path), None, None, None
+        case ".npz":
+            return _from_npz(path)
+    cells, delimiter = cells_of(path, "matrices are read from CSV, NPY and NPZ files")
+    comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
+    values = [[number(cell, comma) for cell in row] for row in cells]
+    widths = {len(row) for row in cells}
+    if len(widths) > 2 or (len(widths) == 2 and len(cells[0]) != max(widths) - 1):
+        raise DataError(f"The rows of {str(path)!r} differ in length: {sorted(widths)} cells.")
+    top = len(widths) == 2 or _names_on_top(cells, values)
+    side = any(row[0] is None for row in values[top:])
+    body = len(values) - top
+    width = max(widths)
+    if not top and not side:  # numbers may be names too, where the matrix is square without them
+        top = body == width + 1
+    elif top and not side:
+        side = cells[0][0] == "" or width == body + 1
+    columns = None
+    if top:
+        columns = cells[0][-(width - side) :]
+    rows = [row[0] for row in cells[top:]] if side else None
+    M = [row[side:] for row in values[top:]]
+    for i, row in enumerate(M):
+        for j, value in enumerate(row):
+            if value is None:
+                raise DataError(
+                    f"The cell {cells[top + i][side + j]!r} in row {i + 1}, column {j + 1} of "
+                    f"{str(path)!r} is not a number."
+                )
+    return _numeric(np.array(M), path), rows, columns, None
+
+
+def _names_on_top(cells, values):
+    """Whether line 1 holds names of columns, be they numbers, rather than the first row."""
+    first, width = values[0], len(values[0])
+    if cells[0][0] == "" or any(v is None for v in first[1:]):
+        return True
+    if first[0] is not None:
+        return False
+    if any(row[0] is not None for row in values):  # a word above names that are numbers
+        return True
+    # A word in line 1, as in all lines: that line's name, unless the others alone make a square, or
+    # it goes on with names that are numbers (1, 2, 3 ...).
+    if len(values) == width - 1:
+        return False
+    numbers = set(first[1:])
+    return len(values) == width or (
+        len(numbers) == width - 1 and all(float(v).is_integer() for v in numbers)
+    )
+
+
+def _load_npy(path):
+    try:
+        return np.load(path, allow_pickle=False)
+    except Exception:
+        raise DataError(f"{str(path)!r} is not an NPY file of plain numbers or texts.") from None
+
+
+def _from_npz(path):
+    arrays = load_npz(path)
+    M = next(
+        (a for k, a in arrays.items() if k in ("D", "K", "S", "matrix", "d", "distances")),
+        next((a for a in arrays.values() if a.ndim == 2 and a.shape[0] == a.shape[1]), None),
+    )
+    if M is None:
+        raise DataError(f"{str(path)!r} holds no square matrix; it has {listed(arrays)}.")
+    y = next((arrays[k] for k in ("y", "labels", "target") if k in arrays), None)
+    names = next((arrays[k].tolist() for k in ("names", "ids") if k in arrays), None)
+    names = None if names is None else [str(name) for name in names]
+    return _numeric(M, path), names, names, y
+
+
+def _numeric(M, path):
+    if M.ndim != 2 or M.dtype.kind not in "iufb":
+        raise DataError(f"{str(path)!r} holds no matrix of numbers, but {M.dtype} of {M.shape}.")
+    M = M.astype(float)
+    if not np.isfinite(M).all():
+        i, j = np.argwhere(~np.isfinite(M))[0]
+        raise DataError(
+            f"{counted((~np.isfinite(M)).sum(), 'missing or infinite cell')} in {str(path)!r}, "
+            f"first in row {i + 1}, column {j + 1}; a proximity of every pair is needed."
+        )
+    if np.abs(M).max(initial=0) > LARGEST:
+        i, j = np.argwhere(np.abs(M) > LARGEST)[0]
+        raise DataError(
+            f"{str(path)!r} holds {M[i, j]:g} in row {i + 1}, column {j + 1}, too large to be "
+            "squared; correct the cell, or divide all of them by a number."
+        )
+    return M
+
+
+def read_labels(path, n, names=None):
+    """Classes of n objects: a line each, or a name and a class; in the order of `names` if given.
+
+    Only the matrix's own names tell a name before a class from a class of two words: without them
+    the whole line is the class.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+    notes : list of str
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file of labels {str(path)!r}.")
+    if path.suffix.lower() == ".npy":
+        rows = lines = [[str(v)] for v in _load_npy(path).ravel().tolist()]
+    else:
+        rows, _ = cells_of(path, "labels stand in a text file, a line each")
+        # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
+        lines = rows if {len(row) for row in rows} == {1} else [[x] for x in lines_of(path)]
+    pairs = _name_and_class(path, rows, n, names)
+    rows = rows if pairs else lines
+    below = ""
+    if _has_header(rows, n, names if pairs else None):
+        below, rows = f" below {rows[0][-1]!r}", rows[1:]
+    cells, notes = [row[-1].strip() for row in rows], []
+    if pairs:
+        given = [row[0] for row in rows]
+        _check_names(path, given, names)
+        if given != names:
+            notes.append("Labels were matched to the objects by name; their order differed.")
+        label_of = dict(zip(given, cells))
+        cells = [label_of[name] for name in names]
+    if len(cells) != n:
+        raise DataError(
+            f"{str(path)!r} has {counted(len(cells), 'label')}{below}, but there are "
+            f"{counted(n, 'object')}; one for each is needed."
+        )
+    if any(not cell for cell in cells):
+        first = cells.index("")
+        raise DataError(
+            f"{counted(cells.count(''), 'empty label')} in {str(path)!r}, first that of "
+            f"{repr(names[first]) if names else f'object {first + 1}'}; each object needs one."
+        )
+    return _typed(cells), notes
+
+
+def _has_header(rows, n, names):
+    """Whether line 1 is a header: not an object's (by name or by number), nor a class met again."""
+    if len(rows) == n if names is None else rows[0][0] in names:
+        return False
+    return rows[0][-1] not in {row[-1] for row in rows[1:]}
+
+
+def _check_names(path, given, names):
+    """Refuse labels whose names are not those of the matrix, each once."""
+    for what, those in ((f"{str(path)!r}", given), ("the matrix", names)):
+        twice = [name for name, times in Counter(those).items() if times > 1]
+        if twice:
+            raise DataError(
+                f"{listed(map(repr, twice))} {'occurs' if len(twice) == 1 else 'occur'} more than "
+                f"once in {what}; names of objects must differ to be matched."
+            )
+    absent = [name for name in names if name not in set(given)]
+    spare = [name for name in given if name not in set(names)]
+    if absent:
+        more = f"; it has {listed(map(repr, spare))} instead" if spare else ""
+        raise DataError(
+            f"{str(path)!r} has no label for {listed(map(repr, absent))}, which the matrix "
+            f"has{more}."
+        )
+    if spare:
+        raise DataError(
+            f"{str(path)!r} has labels for {listed(map(repr, spare))}, which the matrix does not "
+            "have; remove such lines."
+        )
+
+
+def _name_and_class(path, rows, n, names):
+    """Whether lines hold a name and a class, by the names that are known."""
+    firsts, widths = {row[0] for row in rows}, {len(row) for row in rows}
+    known = len(firsts & set(names or ()))
+    # A different word first in each line: no line would be a class of more than one object.
+    different = n > 1 and widths == {2} and len(firsts) == len(rows)
+    if widths == {1} or not (known > len(firsts) / 2 or different):
+        return False
+    if widths != {2}:
+        raise DataError(
+            f"{str(path)!r} must have a class, or a name and a class, in each line; got lines of "
+            f"{listed(sorted(widths))} cells."
+        )
+    if not names:
+        raise DataError(
+            f"{str(path)!r} seems to have a name and a class in each line, but there are no names "
+            "to match; give the classes alone, in the order of the objects."
+        )
+    return True
+
+
+def _typed(cells):
+    if any(cell.lower() in NO_CLASS for cell in cells):  # here a word like any other
+        return np.array(cells)
+    return as_labels(tidy_classes(cells).tolist(), "labels")
+
+
+def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=None, only_look=False):
+    """The problem of a square matrix with classes.
+
+    To `only_look` at it, it may be without classes and need not be symmetric.
+    """
+    M, rows, columns, inside = read_matrix(path)
+    name = name or Path(path).stem
+    n = len(M)
+    if M.shape[0] != M.shape[1]:
+        raise DataError(
+            f"{str(path)!r} holds a matrix of {M.shape[0]} × {M.shape[1]}; proximities of all "
+            "objects with all objects make a square one."
+        )
+    names, notes = rows or columns, []
+    if rows and columns and rows != columns:
+        if sorted(rows) != sorted(columns):
+            raise DataError(
+                f"Rows and columns of {str(path)!r} have different names, for example "
+                f"{next(a for a, b in zip(rows, columns) if a != b)!r}."
+            )
+        M = M[:, [columns.index(row) for row in rows]]
+        notes.append("The columns were put into the order of the rows, by name.")
+    if labels is not None:
+        y, more = read_labels(labels, n, names)
+        notes += more
+    elif inside is not None and len(inside) == n:
+        y = as_labels(inside.tolist(), "labels")
+    elif only_look:
+        y = None
+    else:
+        raise DataError("A matrix needs the classes of its objects: name a file with --labels.")
+    if not only_look or symmetrize is not None:
+        M = _symmetric(M, symmetrize, path, notes)
+    kind = _kind(M, kind, notes)
+    return Problem("proximity", M, y, name, names=names, proximity=kind, notes=notes)
+
+
+def _symmetric(M, symmetrize, path, notes):
+    gap, largest = np.abs(M - M.T).max(), np.abs(M).max() or 1.0
+    if symmetrize is not None:
+        if symmetrize not in SYMMETRIZE:
+            raise DataError(f"--symmetrize must be one of {listed(SYMMETRIZE)}.")
+        if gap > SYMMETRY_RTOL * largest:
+            notes.append(
+                f"The matrix is not symmetric; the {symmetrize} of both directions counts."
+            )
+        return SYMMETRIZE[symmetrize](M)
+    if gap > SYMMETRY_RTOL * largest:
+        raise DataError(
+            f"The matrix in {str(path)!r} is not symmetric (largest difference "
+            f"{gap / largest:.1%} of the largest value); --symmetrize mean takes the mean of both "
+            "directions."
+        )
+    return (M + M.T) / 2
+
+
+def _kind(M, kind, notes):
+    if kind is not None:
+        return kind
+    kind = "dissimilarity" if looks_like_dissimilarity(M) else "similarity"
+    if kind == "dissimilarity":
+        why = "its diagonal is 0 and nothing is negative"
+    elif M.diagonal().any():
+        why = "its diagonal is not 0"
+    else:
+        why = "it has negative values" if M.any() else "it is 0 throughout"
+    notes.append(
+        f"The matrix was taken for one of {kind[:-1]}ies, because {why} (--kind overrules this)."
+    )
+    return kind

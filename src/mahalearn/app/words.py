@@ -1,0 +1,37 @@
+"""Numbers and counts in words."""
+
+
+def counted(n, noun, many=None):
+    """A number and what it counts, in the singular or the plural.
+
+    Parameters
+    ----------
+    n : int
+        The number.
+    noun : str
+        What one of them is called.
+    many : str, default=None
+        What several are called, where it is not the noun with an s.
+
+    Returns
+    -------
+    words : str
+        The number and the noun.
+
+    Examples
+    --------
+    >>> from mahalearn.app.words import counted
+    >>> counted(1, "column"), counted(0, "column"), counted(2, "class", "classes")
+    ('1 column', '0 columns', '2 classes')
+    """
+    return f"{n} {noun if n == 1 else many or noun + 's'}"
+
+
+def number(value, digits=1):
+    """A number with a proper minus sign."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def percent(value, digits=1):
+    """A share in percent."""
+    return f"{number(100 * value, digits)} %"

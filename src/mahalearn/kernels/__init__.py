@@ -1,0 +1,13 @@
+"""Kernels: what one is, those of the library, and kernel values of training objects."""
+
+from .._lazy import lazy
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "MahalanobisKernel": "kernels.mahalanobis",
+        "MeasureKernel": "kernels.protocol",
+        "PrecomputedKernel": "kernels.precomputed",
+        "ProximityKernel": "kernels.proximity",
+    },
+)

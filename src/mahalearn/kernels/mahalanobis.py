@@ -1,0 +1,141 @@
+"""The Mahalanobis kernel of paper B; public as :class:`mahalearn.kernels.MahalanobisKernel`."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import check_choice, check_positive
+from ..formulas.whitening import whitening
+
+COVARIANCES = ("diag", "full")
+
+
+class MahalanobisKernel(BaseEstimator):
+    """The kernel exp(−(δ/m)(x − x')ᵀQ⁻¹(x − x')), Q the covariance of the data it is fitted to.
+
+    It does not depend on the units of the features, nor with ``covariance="full"`` on any
+    invertible linear map of them, and m normalises the squared distance, so that δ = 1 suits most
+    data.
+
+    Parameters
+    ----------
+    covariance : {"diag", "full"}, default="diag"
+        Whether Q holds the variances of the features only, or their covariances too. Its mean is
+        that of all data together, its divisor their number.
+    delta : float, default=1.0
+        Scaling factor δ, positive.
+    shrinkage : float from 0 to 1, "auto" or None, default=None
+        Shrinks a full covariance towards its own diagonal, (1 − s)Q + s·diag(Q); "auto" takes the
+        Ledoit–Wolf intensity of the standardised features. A diagonal one stays as it is.
+
+    Attributes
+    ----------
+    mean_sq_ : float
+        m, the mean of the squared Mahalanobis distance between the data and their mean: the number
+        of features, or the rank where some are constant or collinear.
+    rank_ : int
+        Number of directions in which the data vary. Constant features, and directions in which the
+        data do not vary, do not count in distances.
+    gamma_ : float
+        δ/m: on whitened data this is the RBF kernel with that parameter.
+    shrinkage_ : float
+        The shrinkage s that was applied.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    Notes
+    -----
+    The kernel is defined from `fit` on; every kernel estimator of this library fits a clone of it
+    to its training data. For scikit-learn's SVC use :class:`mahalearn.MahalanobisSVC`, which is the
+    same and faster.
+
+    References
+    ----------
+    S. Abe, Training of support vector machines with Mahalanobis kernels, ICANN 2005, equation (8).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from mahalearn import KernelQuadraticDiscriminant, MahalanobisKernel
+    >>> X, y = load_wine(return_X_y=True)
+    >>> MahalanobisKernel().fit(X)(X, X[:3]).shape
+    (178, 3)
+    >>> model = KernelQuadraticDiscriminant(kernel=MahalanobisKernel(delta=0.5), reg=0.1)
+    >>> print(f"{model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]):.2f}")
+    0.98
+    """
+
+    requires_vector_input = True
+    positive_definite = True
+
+    def __init__(self, covariance="diag", delta=1.0, shrinkage=None):
+        self.covariance = covariance
+        self.delta = delta
+        self.shrinkage = shrinkage
+
+    def fit(self, X, y=None):
+        """Learn the covariance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : ignored
+            Not used; the classes have one covariance together.
+
+        Returns
+        -------
+        self : MahalanobisKernel
+            The fitted kernel.
+        """
+        full = check_choice(self.covariance, "covariance", COVARIANCES) == "full"
+        delta = check_positive(self.delta, "delta")
+        X = validate_data(self, X, dtype=np.float64)
+        self.shrinkage_ = _resolve_shrinkage(self.shrinkage, X) if full else 0.0
+        self._whitening = whitening(X, full=full, shrinkage=self.shrinkage_)
+        self.mean_sq_ = self._whitening.mean_sq
+        self.rank_ = self._whitening.rank
+        self.gamma_ = delta / self.mean_sq_
+        return self
+
+    def whiten(self, X):
+        """Map the rows of X so that their Mahalanobis distances become Euclidean ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_directions)
+            Whitened data.
+        """
+        check_is_fitted(self)
+        return self._whitening.apply(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def __call__(self, X, Y=None):
+        """The matrix of kernel values."""
+        Z = self.whiten(X)
+        return rbf_kernel(Z, None if Y is None or Y is X else self.whiten(Y), gamma=self.gamma_)
+
+    def diag(self, X):
+        """Self-similarities, all 1."""
+        return np.ones(len(X))
+
+
+def _resolve_shrinkage(shrinkage, X):
+    if shrinkage is None:
+        return 0.0
+    if isinstance(shrinkage, str) and shrinkage == "auto":
+        return float(ledoit_wolf_shrinkage(whitening(X).apply(X), assume_centered=True))
+    number = isinstance(shrinkage, numbers.Real) and not isinstance(shrinkage, bool)
+    if not number or not 0 <= shrinkage <= 1:
+        raise ValueError(
+            f"shrinkage must be a number from 0 to 1, 'auto' or None; got {shrinkage!r}."
+        )
+    return float(shrinkage)

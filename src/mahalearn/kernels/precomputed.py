@@ -1,0 +1,92 @@
+"""A kernel that looks its values up in one matrix."""
+
+import numpy as np
+
+from .._validation import check_square, check_symmetric
+
+
+class PrecomputedKernel:
+    """A kernel on row numbers into one full kernel matrix.
+
+    With X = row numbers (a list, a vector or a column) every scikit-learn wrapper works on
+    proximity data, also those that forget which estimators need both axes sliced (calibration,
+    stacking, nested searches). Copies, clones included, share the matrix.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric kernel (similarity) matrix of all objects, training and test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahalearn import KernelQuadraticDiscriminant, PrecomputedKernel
+    >>> x = np.array([0.0, 0.2, 0.4, 3.0, 4.0, 5.0])
+    >>> K = PrecomputedKernel(-np.subtract.outer(x, x) ** 2)
+    >>> model = KernelQuadraticDiscriminant(kernel=K).fit([0, 1, 3, 4], ["a", "a", "b", "b"])
+    >>> model.predict([2, 5]).tolist()
+    ['a', 'b']
+    """
+
+    requires_vector_input = False
+    stateless = True
+
+    def __init__(self, K):
+        self.K = K
+
+    def get_params(self, deep=True):
+        """Parameters, in scikit-learn's manner."""
+        return {"K": self.K}
+
+    def set_params(self, **params):
+        """Set the matrix."""
+        if unknown := set(params) - {"K"}:
+            raise ValueError(f"PrecomputedKernel has the parameter K only; got {sorted(unknown)}.")
+        self.K = params.get("K", self.K)
+        return self
+
+    def __sklearn_clone__(self):
+        return type(self)(self.K)
+
+    def __copy__(self):
+        return type(self)(self.K)
+
+    def __deepcopy__(self, memo):
+        return type(self)(self.K)
+
+    def __repr__(self):
+        return f"PrecomputedKernel(<matrix of shape {np.shape(self.K)}>)"
+
+    def fit(self, X, y=None):
+        """Check the matrix; nothing is learned."""
+        self.K = np.asarray(self.K)
+        check_square(self.K, "PrecomputedKernel's matrix")
+        if not np.isfinite(self.K.sum()):
+            raise ValueError("PrecomputedKernel's matrix contains NaN or infinite values.")
+        self.K = check_symmetric(self.K, "PrecomputedKernel's matrix")
+        return self
+
+    def _rows(self, X):
+        X = np.asarray(X)
+        with np.errstate(invalid="ignore"):  # NaN is no whole number, which the next test sees
+            rows = X.reshape(-1).astype(np.intp, copy=False) if X.dtype.kind in "iuf" else None
+        n = len(self.K)
+        if rows is None or X.size != len(X) or (rows != X.reshape(-1)).any():
+            raise ValueError(
+                "PrecomputedKernel takes row numbers into its matrix, a whole number for each "
+                f"object; got {X.dtype} of shape {X.shape}."
+            )
+        if len(rows) and not 0 <= rows.min() <= rows.max() < n:
+            raise ValueError(
+                f"Row numbers must be from 0 to {n - 1} for a {n}×{n} matrix; got "
+                f"{rows.min()} to {rows.max()}."
+            )
+        return rows
+
+    def __call__(self, X, Y):
+        """The block of the matrix."""
+        return np.asarray(self.K)[np.ix_(self._rows(X), self._rows(Y))]
+
+    def diag(self, X):
+        """Self-similarities."""
+        return np.asarray(self.K).diagonal()[self._rows(X)]

@@ -1,0 +1,148 @@
+"""From a matrix of dissimilarities or similarities to a kernel, the scaling learned in fit."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import (
+    check_choice,
+    check_positive,
+    check_square,
+    check_symmetric,
+    looks_like_dissimilarity,
+)
+from .protocol import PROXIMITY_KINDS, proximity_to_kernel
+
+
+class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A kernel matrix from proximities, as the first step of a pipeline.
+
+    Proximities are divided by their scale in the training data, so that the same range of
+    regularisation suits every measure, and become −d², −d, exp(−gamma·d²) or s. Cross-validation
+    slices the square matrix on both axes, and the scale is learned on each training part alone.
+
+    Parameters
+    ----------
+    kind : {"neg_squared", "neg", "similarity", "rbf"}, default="neg_squared"
+        What the matrix holds and which kernel it becomes: dissimilarities d as −d², −d or
+        exp(−gamma·d²), or similarities as they are.
+    scale : "mean", float or None, default="mean"
+        What the proximities are divided by: the mean dissimilarity between different training
+        objects, or for similarities the mean similarity of the training objects with themselves; a
+        positive number; nothing.
+    gamma : float, default=1.0
+        For ``kind="rbf"``, on scaled dissimilarities.
+
+    Attributes
+    ----------
+    scale_ : float
+        What the proximities are divided by.
+    n_features_in_ : int
+        Number of training objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from mahalearn import KernelFisherDiscriminant
+    >>> from mahalearn.kernels import ProximityKernel
+    >>> x = np.concatenate([np.linspace(0, 1, 20), np.linspace(3, 5, 20)])
+    >>> D = np.abs(np.subtract.outer(x, x))
+    >>> model = make_pipeline(ProximityKernel(), KernelFisherDiscriminant(kernel="precomputed"))
+    >>> print(f"{cross_val_score(model, D, x > 2).mean():.2f}")
+    1.00
+    """
+
+    def __init__(self, kind="neg_squared", scale="mean", gamma=1.0):
+        self.kind = kind
+        self.scale = scale
+        self.gamma = gamma
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+    def fit(self, X, y=None):
+        """Learn the scale.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_samples)
+            Square matrix of proximities between all training objects.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : ProximityKernel
+            The fitted transformer.
+        """
+        kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
+        X = validate_data(self, X, dtype=np.float64)
+        check_square(X, "The matrix of proximities")
+        X = check_symmetric(X, "The matrix of proximities")
+        for sentence in suspicions(X, "similarity" if kind == "similarity" else "dissimilarity"):
+            warnings.warn(sentence, UserWarning, stacklevel=2)
+        if self.scale is None:
+            self.scale_ = 1.0
+        elif isinstance(self.scale, str) and self.scale == "mean":
+            self.scale_ = mean_proximity(X, kind)
+        else:
+            self.scale_ = check_positive(self.scale, "scale, unless it is 'mean' or None,")
+        return self
+
+    def transform(self, X):
+        """Kernel values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_training_samples)
+            Proximities of objects to the training objects.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_training_samples)
+            Kernel values.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
+        return proximity_to_kernel(X / self.scale_, kind, self.gamma)
+
+
+def mean_proximity(matrix, kind):
+    """Mean dissimilarity between different objects, or mean self-similarity; 1 if that is 0."""
+    n = len(matrix)
+    if kind == "similarity":
+        mean = abs(np.trace(matrix)) / n
+    else:
+        mean = abs(matrix.sum() - np.trace(matrix)) / max(1, n * (n - 1))
+    return float(mean) if mean > 0 else 1.0
+
+
+def suspicions(matrix, kind):
+    """What a square symmetric matrix of proximities says against being of its kind, in words."""
+    diagonal = matrix.diagonal()
+    off = matrix[~np.eye(len(matrix), dtype=bool)]
+    if kind == "similarity":
+        if looks_like_dissimilarity(matrix):
+            yield (
+                "The similarities look like dissimilarities: every object has similarity 0 with "
+                "itself and none is less similar. Pass them as a dissimilarity."
+            )
+        return
+    if (matrix < 0).any():
+        yield (
+            f"{int((matrix < 0).sum())} dissimilarities are negative. A dissimilarity is 0 for "
+            "equal objects and grows with the difference; perhaps these are similarities, or "
+            "already a kernel."
+        )
+    elif len(off) and diagonal.mean() > np.median(off) and diagonal.mean() > 0:
+        yield (
+            "The dissimilarities look like similarities: objects differ more from themselves than "
+            "from others. Pass them as a similarity."
+        )

@@ -1,0 +1,338 @@
+"""Paper C: kernel quadratic discriminants, definite and indefinite. Tables 4 to 7, figures 1, 2."""
+
+import warnings
+from functools import lru_cache, partial
+
+import numpy as np
+
+from .figures import decision_map
+from .methods import distance_method, kfd, knn, kpca_qd, log_grid, svm
+from .protocol import Experiment, Measurement, Outcome, Problem, Published
+from .publications import errors, table
+
+TOY_WIDTHS = ("0.5", "1", "5", "10", "50", "100", "500")
+BOARD_WIDTHS = ("0.05", "0.1", "0.5", "1", "5", "10", "50")
+OVERALL = "s chosen"
+N_TRAIN, N_TEST = (50, 50), (500, 500)
+# Names in the paper's tables -> names of the sets; those without one are lost.
+NAMES = {
+    "Mucosa": "mucosa",
+    "Heart": "heart-gower",
+    "Nist38-EU": "nist38-eu",
+    "Nist38-MH": "nist38-mh",
+    "Poly-H": "poly-h",
+    "Poly-MH": "poly-mh",
+    "Cat-cortex": "cat-cortex",
+    "Protein": "protein",
+    "News-COR": "news-cor",
+    "ProDom": "prodom",
+    "Chicken15": "chicken15",
+    "Chicken29": "chicken29",
+    "Files": "files",
+    "Pen-ANG": "pen-ang",
+    "Pen-DIS": "pen-dis",
+    "Zongker": "zongker",
+    "Chromo-DIF": "chromo-dif",
+    "Chromo-ABS": "chromo-abs",
+}
+# Spellings of table 7 that differ from table 6.
+SPELLINGS = {"Prodom": "ProDom", "Pen-DIST": "Pen-DIS"}
+
+
+def methods(plus, minus, sigma2, beta, C, neighbours, pca, prefix=""):
+    """Rows of the paper's tables; the indefinite ones have the prefix I."""
+    distances = (("IC+", plus), ("IC-", minus), ("RC+", sigma2), ("RC-", sigma2))
+    distances += (("FK+", plus), ("FK-", minus))
+    return (
+        *(distance_method(f"{prefix}KQD-{variant}", variant, grid) for variant, grid in distances),
+        kfd(f"{prefix}KFD", beta),
+        svm(f"{prefix}SVM", C),
+        knn(f"{prefix}KNN", neighbours),
+        kpca_qd(f"{prefix}KPCA-QD", pca),
+    )
+
+
+def toy_methods(prefix):
+    """Ranges of section V-A."""
+    alpha = log_grid(1e-10, 1e-3, 8)
+    return methods(
+        alpha,
+        alpha,
+        log_grid(1e-3, 1e4, 8),
+        log_grid(1e-6, 1e1, 8),
+        log_grid(1e-1, 1e6, 8),
+        8,
+        log_grid(1e-7, 1, 8),
+        prefix,
+    )
+
+
+TOY_METHODS, BOARD_METHODS = toy_methods(""), toy_methods("I")
+REAL_METHODS = methods(
+    log_grid(1e-6, 0.5, 12),
+    log_grid(1e-8, 0.5, 12),
+    log_grid(1e-6, 2, 12),
+    log_grid(1e-6, 0.5, 12),
+    log_grid(1e-1, 1e8, 12),
+    45,
+    log_grid(1e-8, 0.5, 12),
+    "I",
+)
+
+
+def _widths(dataset, widths):
+    return [float(s) for s in (widths if dataset == OVERALL else [dataset.removeprefix("s=")])]
+
+
+def _drawn(generator, seed):
+    rng = np.random.RandomState(seed)
+    return *generator(N_TRAIN, random_state=rng), *generator(N_TEST, random_state=rng)
+
+
+def toy(draw):
+    """Bent normals, k = exp(−‖x − x'‖²/s²)."""
+    from ..datasets.synthetic import bent_normals
+
+    gammas = sorted(s**-2 for s in _widths(draw.dataset, TOY_WIDTHS))
+    return Problem(*_drawn(bent_normals, draw.seed), kernel={"kernel": "rbf", "gammas": gammas})
+
+
+def board(draw):
+    """Checkerboard with the reflection-invariant kernel."""
+    from ..datasets.synthetic import checkerboard, checkerboard_kernel
+
+    widths = _widths(draw.dataset, BOARD_WIDTHS)
+    # From the widest: of equally good kernels the first is taken.
+    kernels = [partial(checkerboard_kernel, s=s) for s in sorted(widths, reverse=True)]
+    return Problem(*_drawn(checkerboard, draw.seed), kernel={"kernels": kernels})
+
+
+@lru_cache(maxsize=1)
+def _loaded(dataset):
+    from ..datasets.files import load
+
+    return load(NAMES[dataset])
+
+
+def _known(dataset):
+    """Whether the set can be had; the matrices are computed only when they are needed."""
+    from ..datasets.files import find_file
+    from ..datasets.registry import find
+
+    entry = find(NAMES[dataset])
+    if entry.openml is not None:
+        _loaded(dataset)
+    elif entry.file is not None:
+        find_file(entry, None)
+
+
+def real(draw):
+    """A stratified hold-out of a proximity set: −d², d in units of its mean over training pairs."""
+    from sklearn.model_selection import train_test_split
+
+    from ..kernels.proximity import ProximityKernel
+
+    data = _loaded(draw.dataset)
+    train, test = train_test_split(
+        np.arange(len(data.target)),
+        train_size=data.train_fraction,
+        stratify=data.target,
+        random_state=draw.seed,
+    )
+    kernel = ProximityKernel("neg_squared" if data.kind == "dissimilarity" else "similarity")
+    with warnings.catch_warnings():
+        # The measure of News-COR is negative for documents that are nearly equal.
+        warnings.filterwarnings("ignore", message=".*dissimilarities are negative")
+        K = kernel.fit_transform(data.matrix[np.ix_(train, train)])
+    K_test = kernel.transform(data.matrix[np.ix_(test, train)])
+    y, y_test = data.target[train], data.target[test]
+    return Problem(K, y, K_test, y_test, {"kernel": "precomputed"}, data.status)
+
+
+def board_spectrum(problem, seed, earlier):
+    """Spectrum of the raw training kernel and the distance of the class means (table 5)."""
+    from ..formulas.gram import mean_distance_sq
+    from ..formulas.linalg import eigh
+
+    (kernel,) = problem.kernel["kernels"]
+    K = kernel(problem.X)
+    groups = [np.flatnonzero(problem.y == label) for label in (0, 1)]
+    return _spectrum(eigh(K, vectors=False), mean_distance_sq=mean_distance_sq(K, *groups))
+
+
+def real_spectrum(problem, seed, earlier):
+    """Spectrum of the centred training kernel (table 6)."""
+    from ..formulas.gram import center_gram, centering
+    from ..formulas.linalg import eigh
+
+    return _spectrum(eigh(center_gram(problem.X, centering(problem.X)), vectors=False))
+
+
+def _spectrum(values, **more):
+    from ..formulas.gram import negative_fraction, signature
+
+    values = values[0] if isinstance(values, tuple) else values
+    p, q = signature(values)
+    return Outcome(values={"r_neg": negative_fraction(values), "p": p, "q": q, **more})
+
+
+def published_toy(name, overall, n=10):
+    """Tables 4 and 5, with the errors for a chosen s, which stand in the text."""
+    return {
+        **errors(name, n, lambda row: f"s={row['s']}"),
+        **errors(
+            "C_toy_and_checkerboard_overall",
+            n,
+            lambda row: OVERALL,
+            where=lambda row: row["experiment"] == overall,
+        ),
+    }
+
+
+def published_spectra(name, dataset, n, columns):
+    """Spectra of tables 5 and 6."""
+    return {
+        (dataset(row), column): Published(float(row[column]), n=n)
+        for row in table(name)
+        for column in columns
+    }
+
+
+# One point of the share, one eigenvalue.
+SPECTRUM_SLACK = {"r_neg": 0.01, "p": 1.0, "q": 1.0, "mean_distance_sq": 0.01}
+SPECTRUM_DIGITS = {"r_neg": 3, "mean_distance_sq": 3}
+_SPREAD = (
+    "The paper does not print the generator's parameters. They were calibrated on the KNN row of "
+    "table 4 alone and then left.",
+    "Where cells differ, the likely cause is the bend, which the KNN row cannot tell. With ours an "
+    "almost linear rule (KFD, SVM at s = 500) errs by 12 to 14 %, with the paper's by 19 to 24 %. "
+    "Checked, not adopted: thrice the bend at the same KNN error gives KFD 20, SVM 23 and RC+ 19 % "
+    "at s = 500 and IC+ 7.6 % at s = 5, near the published numbers; but KPCA-QD and FK+ at large s "
+    "move away from them, so that the paper's shape is yet another.",
+)
+_SHIFTED = (
+    "The paper says that the ranges are slightly shifted against the toy data and does not say to "
+    "where; those of the toy data are used.",
+)
+_HEAVY = frozenset({"Chromo-DIF", "Chromo-ABS", "Nist38-MH", "Pen-ANG", "Pen-DIS"})
+EXPERIMENTS = (
+    Experiment(
+        id="C4",
+        paper="C",
+        title="Bent normals: errors by kernel width (C, table 4 and section V-A)",
+        source=toy,
+        methods=TOY_METHODS,
+        datasets=(*(f"s={s}" for s in TOY_WIDTHS), OVERALL),
+        repetitions=10,
+        draws=lambda _: "toy",
+        published=lambda: published_toy("C_table4_toy_errors", "toy"),
+        notes=_SPREAD,
+    ),
+    Experiment(
+        id="C5",
+        paper="C",
+        title="Checkerboard with an invariant, indefinite kernel: errors (C, table 5)",
+        source=board,
+        methods=BOARD_METHODS,
+        datasets=(*(f"s={s}" for s in BOARD_WIDTHS), OVERALL),
+        repetitions=10,
+        draws=lambda _: "board",
+        published=lambda: published_toy("C_table5_checkerboard_errors", "checkerboard"),
+        notes=_SHIFTED,
+    ),
+    Experiment(
+        id="C5s",
+        paper="C",
+        title="Checkerboard: spectra of the training kernel (C, table 5)",
+        source=board,
+        methods=(Measurement("spectrum", board_spectrum),),
+        datasets=tuple(f"s={s}" for s in BOARD_WIDTHS),
+        repetitions=10,
+        quick_repetitions=10,
+        draws=lambda _: "board",
+        measure="values",
+        published=lambda: published_spectra(
+            "C_table5_checkerboard_indefiniteness",
+            lambda row: f"s={row['s']}",
+            10,
+            ("r_neg", "p", "q", "mean_distance_sq"),
+        ),
+        slack=SPECTRUM_SLACK,
+        digits=SPECTRUM_DIGITS,
+    ),
+    Experiment(
+        id="C6",
+        paper="C",
+        title="Proximity data: spectra of the centred training kernel (C, table 6)",
+        source=real,
+        methods=(Measurement("spectrum", real_spectrum),),
+        datasets=tuple(NAMES),
+        repetitions=25,
+        quick_repetitions=3,
+        quick_without=_HEAVY,
+        measure="values",
+        published=lambda: published_spectra(
+            "C_table6_proximity_data", lambda row: row["dataset"], 25, ("r_neg", "p", "q")
+        ),
+        notes=(
+            "r_neg comes out on all rebuilt and original sets; p and q hang on what counts as zero "
+            "and on the exact training size. A centred matrix of n objects has at most n − 1 "
+            "eigenvalues that are not 0; the paper's p + q is n for Heart (242) and Poly-H (200), "
+            "and 53 for the 52 training objects of Cat-cortex, so that it seems to count the zero "
+            "of the centring. For Protein p + q is 167 of 170 (equal proteins, the copy is rounded "
+            "to two decimals) and 170. News-COR has other documents.",
+        ),
+        slack=SPECTRUM_SLACK,
+        digits=SPECTRUM_DIGITS,
+        availability=_known,
+    ),
+    Experiment(
+        id="C7",
+        paper="C",
+        title="Proximity data: balanced errors (C, table 7)",
+        source=real,
+        methods=REAL_METHODS,
+        datasets=tuple(NAMES),
+        repetitions=25,
+        quick_without=_HEAVY,
+        measure="balanced_error",
+        published=lambda: errors(
+            "C_table7_proximity_errors",
+            25,
+            lambda row: SPELLINGS.get(row["dataset"], row["dataset"]),
+        ),
+        availability=_known,
+        notes=(
+            "The published errors are means of the per-class error rates. Twelve values of each "
+            "parameter are tried (the paper: 11 to 13), chosen by plain accuracy; hold-outs are "
+            "stratified. ISVM is libsvm, one-vs-all, stopped after 100 000 iterations.",
+            "On the original sets, Cat-cortex and Protein, all cells agree but those of ISVM (see "
+            "the slips). Where whole columns differ, the data do: the 600 documents of News-COR "
+            "and the polygons are rebuilt and not the paper's. On News-COR and Poly-MH every "
+            "method errs more than published, nearest neighbours too (but for ISVM on Poly-MH); "
+            "the order of the methods is much the same (rank correlations 0.76 and 0.87). Heart's "
+            "50.0 (0.0) for IC and FK− says that one class was never predicted; that does not "
+            "happen here for any α from 1e-8 to 0.5 (errors of 14 to 49 in three hold-outs).",
+        ),
+    ),
+    Experiment(
+        id="Cfigs",
+        paper="C",
+        title="Decision regions on bent normals and checkerboard (C, figures 1 and 2)",
+        source=lambda draw: (toy if draw.dataset == "figure 1" else board)(
+            draw._replace(dataset=OVERALL)
+        ),
+        methods=(
+            Measurement(
+                "regions",
+                lambda data, seed, _: decision_map(
+                    TOY_METHODS if "gammas" in data.kernel else BOARD_METHODS, data, seed
+                ),
+            ),
+        ),
+        datasets=("figure 1", "figure 2"),
+        repetitions=1,
+        draws=lambda dataset: "toy" if dataset == "figure 1" else "board",
+        figure="maps",
+    ),
+)

@@ -1,0 +1,498 @@
+"""compare, train, predict, inspect as a new user meets them, with all that can go wrong."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.outliers import unusual_shares
+from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
+
+from mahalearn.app.cli._common import csv_text
+from mahalearn.app.comparing import crossval
+from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan
+from mahalearn.app.comparing.features import match_columns
+from mahalearn.app.comparing.findings import leaderboard, others_as_far
+from mahalearn.app.comparing.methods import METHODS, select_methods
+from mahalearn.app.comparing.model import TrainedModel
+from mahalearn.app.comparing.statistics import corrected_interval
+from mahalearn.app.reading.builtin import builtin_problem
+from mahalearn.app.report.comparison import document
+
+FAST = ("--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1)
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with a table of flowers and the results of its comparison."""
+    folder = tmp_path_factory.mktemp("flowers")
+    write_csv(folder / "flowers.csv", *flowers())
+    works("compare", folder / "flowers.csv", "--target", "species", "--out", folder / "out", *FAST)
+    return folder
+
+
+def test_compare_leaves_model_table_and_page(trained):
+    out = trained / "out"
+    assert sorted(p.name for p in out.iterdir()) == [
+        "comparison.json",
+        "model.skops",
+        "report.html",
+        "results.csv",
+    ]
+    rows = rows_of(out / "results.csv")
+    assert {row["method"] for row in rows} == {"gaussian", "lda"}
+    assert float(rows[0]["error"]) <= float(rows[1]["error"])
+    assert rows[0]["difference_to_best"] == "0.0"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert NASTY not in page and "&lt;script&gt;alert(1)" in page and "<script" not in page
+    assert "one-hot" in page
+    found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert found["about"]["command"] == (
+        f"mahalearn compare {trained / 'flowers.csv'} --target species --out {out} "
+        "--methods gaussian,lda --repeats 1 --seed 0"
+    )
+    found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert len(found["confusion"]) == 3 and sum(map(sum, found["confusion"])) == 45
+
+
+def test_the_page_can_be_written_again_from_plain_values(trained):
+    page = trained / "out" / "report.html"
+    before = page.read_text(encoding="utf-8")
+    page.unlink()
+    works("report", trained / "out")
+    assert page.read_text(encoding="utf-8") == before
+
+
+def test_predict_gives_labels_probabilities_distances_and_outliers(trained, tmp_path):
+    header, rows = flowers(n=300, seed=5)
+    far = ["alien", "900", "-900", "red", "rose"]
+    new = write_csv(tmp_path / "new.csv", [*header, "more"], [[*r, "1"] for r in [*rows, far]])
+    done = works("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert "does not know were ignored" in " ".join(done.output.split())
+    table = rows_of(tmp_path / "p.csv")
+    assert [row["object"] for row in table][-1] == "alien"
+    for row in table:
+        p = {name[2:]: float(v) for name, v in row.items() if name.startswith("p ")}
+        assert set(p) == {"rose", "tulip", NASTY}
+        assert sum(p.values()) == pytest.approx(1, abs=1e-4)
+        assert max(p, key=p.get) == row["prediction"]
+        assert float(row["d2 rose"]) >= 0
+    # Classes of 15: a regular object is beyond all of its class with probability 1/16. That varies
+    # with the 15 by √(1/16·15/16/17) = 0.06 a class, 0.034 over three: four of these are allowed.
+    flags = [int(row["outlier"]) for row in table]
+    assert flags[-1] == 1
+    assert np.mean(flags[:-1]) < 1 / 16 + 4 * 0.034
+
+
+def test_no_cell_is_a_formula():
+    text = csv_text(
+        [
+            {"object": "=1+1", "prediction": "-1", "@p": "-0.5"},
+            {"object": "-a", "prediction": "+2e3", "@p": -0.25},
+            {"object": "@x, y", "prediction": "\tz", "@p": "-inf"},
+            {"object": "+a", "prediction": "a=b", "@p": "-"},
+        ]
+    )
+    assert list(csv.reader(text.splitlines())) == [
+        ["object", "prediction", "'@p"],
+        ["'=1+1", "-1", "-0.5"],
+        ["'-a", "+2e3", "-0.25"],
+        ["'@x, y", "'\tz", "-inf"],
+        ["'+a", "a=b", "-"],
+    ]
+
+
+def test_names_of_objects_are_no_formulas(trained, tmp_path):
+    header, rows = flowers(n=3)
+    new = write_csv(tmp_path / "n.csv", header, [["=HYPERLINK(0)" + r[0], *r[1:]] for r in rows])
+    works("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert [row["object"] for row in rows_of(tmp_path / "p.csv")] == [
+        f"'=HYPERLINK(0)plant{i}" for i in range(3)
+    ]
+
+
+def test_predict_says_which_columns_differ(trained, tmp_path):
+    header, rows = flowers(n=6)
+    model = trained / "out" / "model.skops"
+    cut = write_csv(tmp_path / "cut.csv", header[:2] + header[3:], [r[:2] + r[3:] for r in rows])
+    assert "lacks the column 'width'" in refused("predict", model, cut, "--out", tmp_path / "p.csv")
+    text = write_csv(tmp_path / "text.csv", header, [[r[0], "tall", *r[2:]] for r in rows])
+    sentence = refused("predict", model, text, "--out", tmp_path / "p.csv")
+    assert "'height' held numbers" in sentence and "'tall'" in sentence
+    assert not (tmp_path / "p.csv").exists()
+    other = write_csv(tmp_path / "o.csv", header, [[*r[:3], "green", r[4]] for r in rows])
+    done = works("predict", model, other, "--out", tmp_path / "p.csv")
+    assert "not in training: green" in " ".join(done.output.split())
+
+
+def test_predict_names_the_cell_that_is_no_number(trained, tmp_path):
+    header, rows = flowers(n=6)
+    model, out = trained / "out" / "model.skops", tmp_path / "p.csv"
+    rows[2][1] = "oops"
+    new = write_csv(tmp_path / "n.csv", header, rows)
+    assert "now holds text: 'oops' in row 3" in refused("predict", model, new, "--out", out)
+    rows[2][1] = "1e200"
+    new = write_csv(tmp_path / "n.csv", header, rows)
+    assert "'height' holds 1e+200 in row 3" in refused("predict", model, new, "--out", out)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predict_refuses_numbers_where_names_were(trained, tmp_path, suffix):
+    header, rows = flowers(n=6)
+    new = write_csv(tmp_path / "n.csv", header, [[*r[:3], "5.1", r[4]] for r in rows])
+    if suffix == "parquet":
+        frame, new = pd.read_csv(new), tmp_path / "n.parquet"
+        frame.to_parquet(new)
+    sentence = refused("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert "'colour' held names such as 'blue' in training and now holds numbers" in sentence
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_names_that_look_like_numbers_are_matched_as_written():
+    about = {"target": "y", "kind": "vectors"}
+    about["features"] = [{"name": "zip", "type": "name", "levels": ["00501", "1234567", "x"]}]
+    frame = pd.DataFrame({"zip": ["00501", "1234567"]})
+    assert match_columns(frame, about)[1] == []
+    X, notes = match_columns(pd.DataFrame({"zip": [1234567.0, 501.0, 0.5]}), about)
+    assert X["zip"].tolist() == ["1234567", "501", "0.5"]
+    assert notes == ["Column 'zip' has names that were not in training: 0.5, 501."]
+    about["features"] = [{"name": "zip", "type": "number"}]
+    X, notes = match_columns(pd.DataFrame({"zip": ["007", None, "010"]}), about)
+    assert X["zip"].fillna(0).tolist() == [7, 0, 10]
+    assert "1 cell is missing, by column 'zip' (1)" in notes[0]
+
+
+def test_predict_says_what_stands_in_for_missing_cells(trained, tmp_path):
+    header, rows = flowers(n=6)
+    rows[2][1] = rows[4][1] = rows[3][3] = ""
+    new = write_csv(tmp_path / "n.csv", header, rows)
+    model = trained / "out" / "model.skops"
+    said = " ".join(works("predict", model, new, "--out", tmp_path / "p.csv").output.split())
+    assert "3 cells are missing, by column 'height' (2), 'colour' (1): the median" in said
+
+
+def test_predict_knows_the_column_that_names_the_rows(trained, tmp_path):
+    header, rows = flowers(n=3)  # three classes: the target has another text in each row too
+    new = write_csv(tmp_path / "n.csv", header[::-1], [r[::-1] for r in rows])
+    done = works("predict", trained / "out" / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert "ignored" not in done.output
+    assert [row["object"] for row in rows_of(tmp_path / "p.csv")] == ["plant0", "plant1", "plant2"]
+
+
+def test_nothing_is_overwritten_without_force(trained):
+    before = {p: p.read_bytes() for p in (trained / "out").iterdir()}
+    arguments = [
+        "compare",
+        trained / "flowers.csv",
+        "--target",
+        "species",
+        "--out",
+        trained / "out",
+    ]
+    assert "--force" in refused(*arguments, *FAST)
+    assert {p: p.read_bytes() for p in (trained / "out").iterdir()} == before
+    model = trained / "out" / "model.skops"
+    assert "--force" in refused("predict", model, trained / "flowers.csv", "--out", model)
+    assert "--force" in refused(
+        "train", trained / "flowers.csv", "--target", "species", "--out", model
+    )
+
+
+def test_train_and_inspect_a_model(trained, tmp_path):
+    out = tmp_path / "m.skops"
+    done = works(
+        "train", trained / "flowers.csv", "--target", "species", "--method", "gaussian",
+        "--jobs", 1, "--out", out,
+    )  # fmt: skip
+    assert "cross-validated error" in done.output
+    said = " ".join(works("inspect", out).output.split())
+    assert "Gaussian" in said and "height, width, colour" in said and NASTY in said
+
+
+def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):
+    names, D, y = distances()
+    write_matrix(tmp_path / "d.csv", D, names)
+    order = rng.permutation(len(y))
+    (tmp_path / "l.csv").write_text("".join(f"{names[i]},{y[i]}\n" for i in order))
+    options = ["--proximity", tmp_path / "d.csv", "--labels", tmp_path / "l.csv"]
+    out = tmp_path / "out"
+    works("compare", *options, "--methods", "kqd,knn", "--jobs", 1, "--repeats", 1, "--out", out)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Spectrum of the kernel" in page
+    # The training objects again, columns in another order: names decide.
+    shuffled = rng.permutation(len(y))
+    lines = ["," + ",".join(names[j] for j in shuffled)]
+    lines += [f"{names[i]}," + ",".join(f"{D[i, j]:.6f}" for j in shuffled) for i in range(len(y))]
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    works("predict", out / "model.skops", tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    predicted = [row["prediction"] for row in rows_of(tmp_path / "p.csv")]
+    assert np.mean(np.array(predicted) == y) > 0.8
+    write_matrix(tmp_path / "few.csv", D[:, :10])
+    sentence = refused(
+        "predict", out / "model.skops", tmp_path / "few.csv", "--out", tmp_path / "q"
+    )
+    assert "10 columns" in sentence and "30 objects" in sentence
+    assert "signature" in works("inspect", *options).output
+
+
+def test_inspect_looks_at_a_matrix_as_it_is(tmp_path):
+    names, D, y = distances(12)
+    D[0, 1] += 1
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    said = " ".join(works("inspect", "--proximity", matrix).output.split())
+    assert "Classes were not given" in said and "1-NN" not in said
+    assert "asymmetry" in said and "The matrix is not symmetric" in said
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    options = ["--proximity", matrix, "--labels", tmp_path / "l.txt"]
+    said = " ".join(works("inspect", *options).output.split())
+    assert "Classes were" not in said and "1-NN" in said and "is not symmetric" in said
+    said = " ".join(works("inspect", *options, "--symmetrize", "mean").output.split())
+    assert "the mean of both directions counts" in said
+    assert "not symmetric" in refused("compare", *options)
+
+
+def test_similarities_whose_diagonal_varies(tmp_path, rng):
+    y = np.array(["a", "b"])[np.arange(30) % 2]
+    X = rng.normal(size=(30, 3)) + 2 * (y == "a")[:, None]
+    write_matrix(tmp_path / "s.csv", X @ X.T)
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    works(
+        "compare", "--proximity", tmp_path / "s.csv", "--labels", tmp_path / "l.txt", "--methods",
+        "kqd,svm,kfd", "--jobs", 1, "--repeats", 1, "--out", tmp_path / "o",
+    )  # fmt: skip
+    works(
+        "predict", tmp_path / "o" / "model.skops", tmp_path / "s.csv", "--out", tmp_path / "p.csv"
+    )
+    predicted = np.array([row["prediction"] for row in rows_of(tmp_path / "p.csv")])
+    assert (predicted == y).mean() > 0.8
+
+
+@pytest.mark.parametrize("measure", ["edit", "compression"])
+def test_objects_by_a_measure(tmp_path, rng, measure):
+    words = ["".join(rng.choice(list("aab" if i % 2 else "bcd"), 40)) for i in range(26)]
+    lines = [f"{'xy'[i % 2]}\t{word}" for i, word in enumerate(words[:24])]
+    (tmp_path / "w.txt").write_text("\n".join(lines))
+    out = tmp_path / "out"
+    works(
+        "compare", "--objects", tmp_path / "w.txt", "--measure", measure, "--methods",
+        "kqd,svm", "--jobs", 1, "--repeats", 1, "--out", out,
+    )  # fmt: skip
+    (tmp_path / "new.txt").write_text("\n".join(words[24:]))
+    works("predict", out / "model.skops", tmp_path / "new.txt", "--out", tmp_path / "p.csv")
+    assert [row["prediction"] for row in rows_of(tmp_path / "p.csv")] == ["x", "y"]
+
+
+def test_gower_for_mixed_columns(trained, tmp_path):
+    options = ["--target", "species", "--mixed", "gower", "--methods", "kqd", "--jobs", 1]
+    out = tmp_path / "out"
+    done = works("compare", trained / "flowers.csv", *options, "--repeats", 1, "--out", out)
+    assert "Gower" in done.output
+    works("predict", out / "model.skops", trained / "flowers.csv", "--out", tmp_path / "p.csv")
+    assert len(rows_of(tmp_path / "p.csv")) == 45
+
+
+def test_awkward_tables_work(tmp_path, rng):
+    header, rows = flowers(n=60, seed=3)
+    for row in rows:
+        for i in (1, 2, 3):
+            if rng.random() < 0.1:
+                row[i] = ""
+    rows = [[*r[:4], "7", r[1], r[4]] for r in rows]  # a constant column, and one twice
+    path = write_csv(
+        tmp_path / "t.csv", [*header[:4], "same", "twin größe", header[4]], rows, ";", ","
+    )
+    done = works("compare", path, "--target", "species", "--out", tmp_path / "out", *FAST)
+    said = " ".join(done.output.split())
+    for words in ("decimal points", "missing: the median", "Constant columns", "count twice"):
+        assert words in said, words
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "words"),
+    [
+        ("a,b,c\n1,2,x\n3,4,y\n", ["--target", "price"], "no column 'price'"),
+        ("a,b,c\n1,2,x\n3,4,x\n5,6,x\n", ["--target", "c"], "one class"),
+        ("a,b,c\n1,2,x\n3,4,y\n5,6,x\n", ["--target", "c"], "fewer than 3 objects"),
+        ("a,c\n" + "1,x\n1,y\n" * 9, ["--target", "c"], "constant"),
+        ("a,c\n" + "1,x\n2,y\n" * 9, ["--target", "c", "--methods", "magic"], "no method 'magic'"),
+        ("a,c\n" + "1,x\n2,y\n" * 9, ["--target", "c", "--by", "luck"], "--by must be"),
+        ("", [], "is empty"),
+    ],
+)
+def test_bad_tables_are_refused_in_a_sentence(tmp_path, text, arguments, words):
+    (tmp_path / "t.csv").write_text(text)
+    sentence = refused(
+        "compare", tmp_path / "t.csv", *arguments, "--jobs", 1, "--out", tmp_path / "o"
+    )
+    assert words in sentence
+    assert sentence.count("Error:") == 1 and not (tmp_path / "o").exists()
+
+
+def test_bad_calls_are_refused_in_a_sentence(tmp_path):
+    assert "no data set of that name" in refused("compare", "vine")
+    assert "There is no file" in refused("compare", tmp_path / "absent.csv")
+    assert "Give one of DATA" in refused("compare")
+    names, D, y = distances(8)
+    D[0, 1] += 1
+    matrix = write_matrix(tmp_path / "d.csv", D, names)
+    (tmp_path / "l.txt").write_text("\n".join(y))
+    options = ["compare", "--proximity", matrix, "--labels", tmp_path / "l.txt"]
+    assert "--symmetrize mean" in refused(*options)
+    assert "--labels" in refused("compare", "--proximity", matrix)
+    (tmp_path / "m.skops").write_text("no model")
+    assert "not a model file" in refused("predict", tmp_path / "m.skops", matrix)
+    assert "not a model file" in refused("inspect", tmp_path / "m.skops")
+
+
+def test_too_large_for_the_time_budget(tmp_path, rng):
+    X = rng.normal(size=(3000, 20))
+    np.savez(tmp_path / "big.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    out = tmp_path / "out"
+    sentence = refused(
+        "compare", tmp_path / "big.npz", "--methods", "svm", "--time-budget", 2, "--jobs", 1,
+        "--out", out,
+    )  # fmt: skip
+    assert "--time-budget" in sentence and "fits were done" in sentence
+    assert not out.exists()
+
+
+def test_typicality_by_hand():
+    model = TrainedModel(None, None, [np.arange(1.0, 10.0), np.arange(1.0, 40.0)])
+    d2 = np.array([[0.5, 0.5], [9.0, 100.0], [9.5, 39.0], [9.5, 38.0], [9.5, 37.0]])
+    usual = model.typicality(d2)
+    np.testing.assert_allclose(usual[:, 0], [1.0, 0.2, 0.1, 0.1, 0.1])
+    np.testing.assert_allclose(usual[:, 1], [1.0, 1 / 40, 2 / 40, 3 / 40, 4 / 40])
+    # Nine objects cannot give less than 0.1; at 0.05 the second class allows the last two of 39.
+    assert model.outliers(d2, 0.05).tolist() == [False, False, True, False, False]
+
+
+def test_others_as_far_by_hand():
+    own = [3.0, 1.0, 2.0, 2.0, 9.0]
+    d2 = np.array([[v, 0.0] for v in own] + [[0.0, 5.0], [0.0, -1.0], [0.0, 4.0]])
+    shares = others_as_far(d2, np.repeat([0, 1], [5, 3]))
+    np.testing.assert_allclose(shares, [1 / 4, 1.0, 3 / 4, 3 / 4, 0.0, 0.0, 1.0, 1 / 2])
+    assert others_as_far(d2[:1], np.array([0])).tolist() == [1.0]
+
+
+def test_the_page_marks_the_farthest_of_a_small_class(trained):
+    """Fifteen objects a class: the farthest is farther than all the others."""
+    found = json.loads((trained / "out" / "comparison.json").read_text(encoding="utf-8"))
+    row = {
+        "name": "plant7", "class": "rose", "taken_for": "tulip", "wrong": 1, "times": 1,
+        "own_probability": 0.2, "others_as_far": 1 / 14,
+    }  # fmt: skip
+    found["hardest"] = {"rows": [row, row | {"others_as_far": 0.0}], "wrong_objects": 2}
+    section = next(s for s in document(found)["sections"] if s["id"] == "hardest")
+    assert "other objects of its class that are at least as far" in section["blocks"][0]["text"]
+    cells = [line["cells"][-1] for line in section["blocks"][1]["rows"]]
+    assert [(cell["text"], cell["state"]) for cell in cells] == [
+        ("7.1 %", ""),
+        ("0.0 %", "differ"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variant", "reg", "reg_on", "counts", "folds"),
+    [
+        ("RC+", 1.0, "kernel", (20, 20), 3),
+        ("RC+", 1.0, "kernel", (60, 90), 2),
+        ("RC-", 0.1, "kernel", (30, 90), 2),
+        ("FK+", 10.0, "kernel", (30, 90), 2),
+        ("FK-", 0.1, "kernel", (30, 90), 2),
+        ("IC+", 0.5, "kernel", (90, 90), 3),
+        ("IC-", 0.1, "kernel", (90, 90), 2),
+        ("RC+", 0.01, "relative", (30, 90), 2),
+    ],
+)
+def test_regular_objects_are_as_typical_as_they_should_be(variant, reg, reg_on, counts, folds):
+    """Of new objects about a tenth has a typicality of at most 0.1, whatever the folds' sizes."""
+    rng, draws = np.random.default_rng(0), 25
+    shares = [unusual_shares(variant, reg, reg_on, counts, folds, rng) for _ in range(draws)]
+    nominal = [np.floor(0.1 * (n + 1)) / (n + 1) for n in counts]
+    # A class's share varies by about √(p(1 − p)/(n + 2)). Fewer objects in a fold spread distances
+    # a little more there (too few are flagged), or leave out directions (IC: too many).
+    error = np.sqrt(np.mean([0.09 / (n + 2) for n in counts]) / np.size(shares))
+    assert abs(np.mean(shares) - np.mean(nominal)) < 0.03 + 3 * error
+
+
+def test_datasets_lists_names():
+    done = works("datasets")
+    assert "wine" in done.output and "cat-cortex" in done.output
+
+
+def test_results_do_not_depend_on_the_number_of_processes():
+    problem = builtin_problem("iris")
+    methods, _ = select_methods(["gaussian", "forest"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=3, repeats=1))
+    one, two = (cross_validate(problem, methods, plan, jobs=jobs) for jobs in (1, 2))
+    for key, cell in one.cells.items():
+        assert (cell.predicted == two.cells[key].predicted).all()
+    assert [r["name"] for r in leaderboard(one)] == [r["name"] for r in leaderboard(two)]
+
+
+def test_a_method_that_breaks_is_left_out(monkeypatch):
+    problem = builtin_problem("iris")
+    methods, _ = select_methods(["lda", "svm"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=2, repeats=1))
+    run_cell, failure = crossval.run_cell, TypeError("unforeseen")
+
+    def broken(data, setting, name, *where):
+        if name == "svm":
+            raise failure
+        return run_cell(data, setting, name, *where)
+
+    monkeypatch.setattr(crossval, "run_cell", broken)
+    outcome = cross_validate(problem, methods, plan, jobs=1)
+    assert [m.name for m in outcome.methods] == ["lda"]
+    assert outcome.failed == {"svm": "TypeError: unforeseen"}
+    assert "failed and was left out: TypeError: unforeseen." in " ".join(outcome.notes)
+    # The same in a process of its own.
+    worker = {"data": None, "setting": None, "splits": [None]}
+    monkeypatch.setattr(crossval, "_WORKER", worker)
+    assert crossval._work("svm", 0) == ("svm", 0, "TypeError: unforeseen")
+    failure = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(problem, methods, plan, jobs=1)
+
+
+def test_no_method_sees_labels_of_the_test_part():
+    problem = builtin_problem("iris")
+    problem.X, problem.y = problem.X.iloc[::3].reset_index(drop=True), problem.y[::3].copy()
+    methods, _ = select_methods(["kqd", "svm"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=3, repeats=1))
+    honest = cross_validate(problem, methods, plan)
+    test = honest.splits[0][1]
+    train_y = problem.y.copy()
+    problem.y[test] = np.roll(problem.y[test], 1)  # the classes' counts stay
+    from mahalearn.app.comparing.crossval import Data, run_cell, setting_for
+
+    setting = setting_for(problem, plan)
+    for name in ("kqd", "svm"):
+        cell = run_cell(Data(problem), setting, name, 0, honest.splits[0])
+        assert (cell.predicted == honest.cells[name, 0].predicted).all()
+    assert (train_y != problem.y).any()
+
+
+def test_corrected_interval_by_hand():
+    values = np.array([0.1, 0.3, 0.2, 0.4, 0.0])
+    mean, low, high = corrected_interval(values, 0.25)
+    s2 = sum((v - 0.2) ** 2 for v in values) / 4
+    half = 2.7764451051977987 * (s2 * (1 / 5 + 0.25)) ** 0.5  # t quantile 0.975, 4 degrees
+    assert (mean, low, high) == pytest.approx((0.2, 0.2 - half, 0.2 + half))
+    assert corrected_interval([0.3], 0.25) == (0.3, 0.3, 0.3)
+
+
+def test_every_method_runs_on_what_it_says(tmp_path):
+    problem = builtin_problem("iris")
+    problem.X, problem.y = problem.X.iloc[::4].reset_index(drop=True), problem.y[::4]
+    names = [n for n in METHODS if n not in ("chooser", "gp")]
+    methods, _ = select_methods(names, "vectors", None, len(problem))
+    outcome = cross_validate(problem, methods, fit_plan(problem, Plan(folds=2, repeats=1)))
+    assert not outcome.failed
+    assert all(cell.error < 0.5 for cell in outcome.cells.values())

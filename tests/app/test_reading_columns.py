@@ -1,0 +1,149 @@
+"""What a column is taken for: numbers, names, codes, names of rows; and what is refused."""
+
+import pandas as pd
+import pytest
+from test_reading import read
+
+from mahalearn.app.reading.columns import row_names
+from mahalearn.app.reading.problem import DataError
+
+
+def table(cells, delimiter=","):
+    """A table of a column x of these cells, a number and a class, as text."""
+    lines = [delimiter.join(("x", "a", "class"))]
+    for i, cell in enumerate(cells):
+        cell = f'"{cell}"' if delimiter in cell else cell
+        lines.append(delimiter.join((cell, str(i * i % 17), "uv"[i % 2])))
+    return "\n".join(lines) + "\n"
+
+
+def said(problem):
+    return " ".join(problem.notes)
+
+
+@pytest.mark.parametrize("odd", ["n.d.", "<0.5", "5.1 %", "1.2.3"])
+def test_one_text_makes_no_names_of_numbers(tmp_path, odd):
+    cells = [f"{i / 7:.3f}" for i in range(30)]
+    cells[17] = odd
+    with pytest.raises(DataError, match=rf"'x' is numeric but for '{odd}' in row 18: correct"):
+        read(tmp_path, table(cells))
+    cells[20] = cells[3] = odd
+    with pytest.raises(DataError, match=rf"but for '{odd}' in row 4 \(and 2 more\)"):
+        read(tmp_path, table(cells))
+    commas = [cell.replace(".", ",") if cell != odd else "n.d." for cell in cells]
+    with pytest.raises(DataError, match=r"is numeric but for 'n\.d\.' in row 4"):
+        read(tmp_path, table(commas, ";"))
+
+
+def test_rows_are_counted_as_in_the_file(tmp_path):
+    text = table([f"{i / 7:.3f}" if i != 17 else "n.d." for i in range(30)])
+    lines = text.splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","  # a row without a class
+    with pytest.raises(DataError, match="in row 18"):
+        read(tmp_path, "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (["5,100", "4,200", "800"] * 5, "a comma, such as '5,100' in row 1"),
+        (["5.1 %", "4 %", "8%"] * 5, "a per cent sign, such as '5.1 %' in row 1"),
+        (["7", "$5.10", "€ 4"] * 5, r"a currency sign, such as '\$5.10' in row 2"),
+        (["5 100", "4 200", "800"] * 5, "a thousands separator, such as '5 100' in row 1"),
+        (["5.100,25", "4.200,5", "800"] * 5, "a comma, such as '5.100,25' in row 1"),
+    ],
+)
+def test_decorated_numbers_are_no_names(tmp_path, cells, words):
+    with pytest.raises(DataError, match=rf"'x' holds numbers with {words}: write them"):
+        read(tmp_path, table(cells))
+
+
+def test_names_stay_names(tmp_path):
+    for cells in (["red", "blue"] * 10, ["2 doors", "4 doors"] * 10, ["1", "2", "x"] * 7):
+        assert read(tmp_path, table(cells)).X["x"].tolist() == cells
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%dT%H:%M:%S"])
+def test_dates_are_left_out(tmp_path, form):
+    days = pd.date_range("2020-01-01", periods=4).strftime(form)
+    problem = read(tmp_path, table(list(days) * 8))
+    assert list(problem.X.columns) == ["a"]
+    assert f"'x' holds dates such as {days[0]!r} and was left out" in said(problem)
+
+
+def test_dates_of_parquet_files_are_left_out_too(tmp_path):
+    days = list(pd.date_range("2020-01-01", periods=4)) * 3
+    frame = pd.DataFrame({"x": days, "a": range(2, 26, 2), "class": list("uv") * 6})
+    frame.to_parquet(tmp_path / "d.parquet")
+    problem = read(tmp_path, (tmp_path / "d.parquet").read_bytes(), name="t.parquet")
+    assert list(problem.X.columns) == ["a"] and "holds dates" in said(problem)
+
+
+def test_free_text_is_left_out(tmp_path):
+    problem = read(tmp_path, table([f"note {i // 2}" for i in range(60)]))
+    assert list(problem.X.columns) == ["a"]
+    assert "'x' has 30 different texts in 60 rows, too many" in said(problem)
+    cells = [f"kind {i % 20}" for i in range(40)]
+    assert read(tmp_path, table(cells)).X["x"].tolist() == cells
+
+
+def test_numbers_that_cannot_be_squared_are_refused(tmp_path):
+    cells = [str(i * i % 13) for i in range(30)]
+    cells[17] = "-1e300"
+    with pytest.raises(DataError, match=r"'x' holds -1e\+300 in row 18, too large"):
+        read(tmp_path, table(cells))
+    cells[17] = "1e149"
+    assert read(tmp_path, table(cells)).X["x"].max() == 1e149
+
+
+def test_numbers_behind_zeros_are_codes_if_all_have_one_length(tmp_path):
+    cells = ["00501", "90210", "", "02139"] * 5
+    problem = read(tmp_path, table(cells))
+    assert problem.X["x"].fillna("").tolist() == cells
+    assert "'x' holds numbers of one length, some behind zeros: codes" in said(problem)
+    for cells in (["01", "12"] * 10, ["007", "12"] * 10, ["00.5", "12.5"] * 10):
+        assert read(tmp_path, table(cells)).X["x"].tolist() == [float(cell) for cell in cells]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_column_that_counts_the_rows_names_them(tmp_path, order):
+    ids = [str(i) for i in range(1000, 1030)][::order]
+    text = table(ids)
+    problem = read(tmp_path, text)
+    assert list(problem.X.columns) == ["a"] and problem.names == ids
+    assert "'x' counts the rows; it names them and is not used to classify" in said(problem)
+    # Counted before rows without a class were left out.
+    lines = text.splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","
+    problem = read(tmp_path, "\n".join(lines))
+    assert list(problem.X.columns) == ["a"] and problem.names == ids[:4] + ids[5:]
+    ids[3] = "5000"
+    assert list(read(tmp_path, table(ids)).X.columns) == ["x", "a"]
+    assert list(read(tmp_path, table([str(i / 2) for i in range(30)])).X.columns) == ["x", "a"]
+
+
+def test_the_index_that_pandas_writes_names_the_rows(tmp_path):
+    text = table(["4", "7", "19", "2"])
+    for header in ("", "Unnamed: 0"):
+        problem = read(tmp_path, header + text[1:])
+        assert list(problem.X.columns) == ["a"] and problem.names == ["4", "7", "19", "2"]
+    assert list(read(tmp_path, text).X.columns) == ["x", "a"]
+    decimals = table(["4.5", "7.2", "1.9", "2.0"])
+    assert list(read(tmp_path, decimals[1:]).X.columns) == ["column 1", "a"]
+
+
+def test_new_rows_are_named_by_numbers_too():
+    frame = pd.DataFrame({"size": [3.0, 3.0] * 6, "id": range(12)})
+    assert row_names(frame) == ("id", [str(i) for i in range(12)])
+    assert row_names(frame[["size"]]) == (None, None)
+
+
+def test_names_of_other_formats_that_are_numbers_are_not_called_codes(tmp_path):
+    header = "@relation t\n@attribute x {1,2}\n@attribute class {u,v}\n@data\n"
+    problem = read(tmp_path, header + "1,u\n2,v\n" * 9, name="t.arff")
+    assert problem.X["x"].tolist() == ["1", "2"] * 9 and not problem.notes
+
+
+def test_infinite_cells_are_refused_with_their_row(tmp_path):
+    with pytest.raises(DataError, match="'x' is infinite in row 3"):
+        read(tmp_path, table(["1.5", "3", "-inf", "4"]))

@@ -1,0 +1,183 @@
+"""Measures as kernels: objects go straight into the classifiers, and through model selection."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+
+from mahalearn import KernelQuadraticDiscriminant, MeasureKernel
+from mahalearn.measures import Compression, Correlation, EditDistance, Gower, Hausdorff, pairwise
+
+rng = np.random.default_rng(3)
+
+
+def words(letters, n):
+    return ["".join(rng.choice(list(letters), k)) for k in rng.integers(4, 9, n)]
+
+
+WORDS = words("aaab", 20) + words("abbb", 20)
+POLYGONS = [rng.normal(size=(k, 2)) * [1, s] for s in (0.3, 2) for k in rng.integers(3, 8, 20)]
+TABLE = [
+    [rng.normal(2 * c), rng.choice(["red", "blue"], p=[0.8, 0.2][:: 1 - 2 * c])]
+    for c in (0, 1)
+    for _ in range(20)
+]
+COUNTS = (
+    rng.random((40, 12)) < np.repeat([[0.2] * 6 + [0.6] * 6, [0.6] * 6 + [0.2] * 6], 20, 0)
+) * 1
+CODE = np.repeat(["x", "y"], 20)
+OBJECTS = {
+    "edit": WORDS,
+    "hausdorff": POLYGONS,
+    "modified_hausdorff": POLYGONS,
+    "gower": TABLE,
+    "compression": [w * 5 for w in WORDS],
+    "correlation": COUNTS,
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("variant", ["RC+", "RC-", "IC-", "FK+"])
+def test_kernel_of_objects_equals_precomputed_matrix(name, variant):
+    objects = OBJECTS[name]
+    K = -(pairwise(objects, name) ** 2)
+    train, test = np.arange(0, 40, 2), np.arange(1, 40, 2)
+    if name == "gower":  # ranges belong to the training data
+        measure = Gower().fit([objects[i] for i in train])
+        K = -(pairwise(objects, measure) ** 2)
+    settings = {"variant": variant, "reg": 0.1, "reg_on": "relative"}
+    expected = KernelQuadraticDiscriminant(kernel="precomputed", **settings)
+    expected.fit(K[np.ix_(train, train)], CODE[train])
+    model = KernelQuadraticDiscriminant(kernel=MeasureKernel(name), **settings)
+    model.fit([objects[i] for i in train], CODE[train])
+    queries = [objects[i] for i in test]
+    scores = expected._distances.sq_distances(K[np.ix_(test, train)], K.diagonal()[test])
+    assert_allclose(model._distances.sq_distances(queries, K.diagonal()[test]), scores, rtol=1e-6)
+    assert_allclose(model.offsets_, expected.offsets_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_model_selection_takes_objects(name):
+    model = KernelQuadraticDiscriminant(reg=0.3, reg_on="relative", kernel=MeasureKernel(name))
+    accuracy = cross_val_score(model, OBJECTS[name], CODE, cv=4)
+    assert accuracy.mean() > 0.6  # each is better than guessing on data made for it
+
+
+def test_grid_search_reaches_the_measure():
+    kernel = MeasureKernel(EditDistance())
+    model = KernelQuadraticDiscriminant(reg=0.3, reg_on="relative", kernel=kernel)
+    grid = {
+        "kernel__measure__normalize": [None, "longer"],
+        "kernel__measure__substitution": [1, 0.5, 2],
+        "kernel__kind": ["neg_squared", "neg"],
+    }
+    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(WORDS, CODE)
+    assert len(search.cv_results_["params"]) == 12
+    assert len(set(np.round(search.cv_results_["mean_test_score"], 6))) > 1
+    assert search.predict(["aaaaa", "bbbbb"]).tolist() == ["x", "y"]
+
+
+def test_grid_search_over_measures_and_gamma():
+    model = KernelQuadraticDiscriminant(kernel=MeasureKernel("hausdorff", kind="rbf"))
+    grid = {
+        "kernel__gamma": [0.01, 0.3, 10],
+        "kernel__measure": ["hausdorff", "modified_hausdorff", Hausdorff(modified=True)],
+    }
+    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(POLYGONS, CODE)
+    scores = search.cv_results_["mean_test_score"].reshape(3, 3)
+    assert_array_equal(scores[:, 1], scores[:, 2])
+    assert len(np.unique(scores)) > 1
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_gower_on_data_frames(library):
+    frames = pytest.importorskip(library)
+    columns = {"size": [r[0] for r in TABLE], "colour": [str(r[1]) for r in TABLE]}
+    frame = frames.DataFrame(columns)
+    model = KernelQuadraticDiscriminant(reg=0.3, reg_on="relative", kernel=MeasureKernel("gower"))
+    expected = cross_val_predict(model, TABLE, CODE, cv=4)
+    assert_array_equal(cross_val_predict(model, frame, CODE, cv=4), expected)
+
+
+def test_ranges_are_learned_in_each_fit_and_the_given_measure_is_untouched():
+    measure = Gower()
+    model = KernelQuadraticDiscriminant(kernel=MeasureKernel(measure))
+    largest = np.argmax([row[0] for row in TABLE])
+    fewer = [row for i, row in enumerate(TABLE) if i != largest]
+    first = clone(model).fit(fewer, np.delete(CODE, largest)).kernel_.measure_.ranges_[0]
+    second = model.fit(TABLE, CODE).kernel_.measure_.ranges_[0]
+    assert first < second
+    assert not hasattr(measure, "ranges_") and not hasattr(model.kernel, "measure_")
+
+
+@pytest.mark.parametrize("measure", ["edit", EditDistance(normalize="sum")])
+def test_a_measure_may_stand_for_its_kernel(measure):
+    settings = {"reg": 0.3, "reg_on": "relative"}
+    model = KernelQuadraticDiscriminant(kernel=measure, **settings)
+    kernel = MeasureKernel(measure)
+    expected = KernelQuadraticDiscriminant(kernel=kernel, **settings).fit(WORDS, CODE)
+    assert_array_equal(
+        model.fit(WORDS, CODE).decision_function(WORDS), expected.decision_function(WORDS)
+    )
+
+
+def test_kinds():
+    D = EditDistance().between(WORDS)
+    for kind, expected in {
+        "auto": -(D**2),
+        "neg_squared": -(D**2),
+        "neg": -D,
+        "rbf": np.exp(-0.1 * D**2),
+        "similarity": D,
+    }.items():
+        kernel = MeasureKernel("edit", kind=kind, gamma=0.1)
+        assert_allclose(kernel(WORDS, WORDS), expected)
+        assert_allclose(kernel(WORDS[:3], WORDS), expected[:3])
+        assert_allclose(kernel.diag(WORDS), expected.diagonal())
+
+
+def test_asymmetric_measures_make_a_symmetric_kernel():
+    texts = OBJECTS["compression"]
+    kernel = MeasureKernel(Compression())
+    K = kernel(texts, texts)
+    assert_array_equal(K, K.T)
+    assert_array_equal(kernel(texts[:5], texts[3:]), K[:5, 3:])
+    assert_allclose(kernel.diag(texts), K.diagonal())
+
+    def surplus(a, b):
+        return float(len(a) - len(b)) ** 2 + len(a)
+
+    K = MeasureKernel(surplus, symmetric=False)(WORDS, WORDS)
+    assert_array_equal(K, K.T)
+    with pytest.raises(ValueError, match="not symmetric"):
+        KernelQuadraticDiscriminant(
+            kernel=MeasureKernel(surplus, symmetric=False, symmetrize=None)
+        ).fit(WORDS, CODE)
+
+
+@pytest.mark.parametrize("measure", ["edit", EditDistance("absolute"), Correlation()])
+def test_pickle_and_repr(measure):
+    objects = {"edit": WORDS}.get(measure if isinstance(measure, str) else "", COUNTS)
+    model = KernelQuadraticDiscriminant(kernel=MeasureKernel(measure)).fit(objects, CODE)
+    copy = pickle.loads(pickle.dumps(model))
+    assert_array_equal(copy.predict(objects), model.predict(objects))
+    assert "MeasureKernel" in repr(model)
+
+
+def test_bad_input_gets_a_sentence():
+    model = KernelQuadraticDiscriminant(kernel=MeasureKernel("edit"))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(WORDS, CODE[:-1])
+    with pytest.raises(ValueError, match="list or an array of objects; got set"):
+        model.fit(set(WORDS), CODE)
+    with pytest.raises(ValueError, match="Object 0 is empty"):
+        model.fit(["", *WORDS[1:]], CODE)
+    with pytest.raises(ValueError, match="choose from 'hausdorff'"):
+        clone(model).set_params(kernel__measure="levenshtein").fit(WORDS, CODE)
+    with pytest.raises(ValueError, match="'neg_squared'"):
+        clone(model).set_params(kernel__kind="square").fit(WORDS, CODE)
+    with pytest.raises(ValueError, match="Object 0 must be"):
+        model.fit(WORDS, CODE).predict([3])

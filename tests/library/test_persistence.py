@@ -1,0 +1,142 @@
+"""Model files: every estimator comes back the same, and nothing unknown is built."""
+
+import json
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from test_common import ESTIMATORS
+
+from mahalearn import (
+    KernelQuadraticDiscriminant,
+    MeasureKernel,
+    load_model,
+    model_about,
+    save_model,
+)
+from mahalearn.persistence import HOMES, UntrustedModelError
+
+X, y = load_wine(return_X_y=True)
+X, y = StandardScaler().fit_transform(X)[::4], np.array(["a", "b", "ç"])[y[::4]]
+
+
+@pytest.mark.parametrize("estimator", [e for e, _ in ESTIMATORS], ids=lambda e: repr(e)[:60])
+def test_every_estimator_comes_back_the_same(estimator, tmp_path):
+    model = clone(estimator)
+    pairwise = model.__sklearn_tags__().input_tags.pairwise
+    A = rbf_kernel(X) if pairwise else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(A, y)
+        again = load_model(save_model(model, tmp_path / "m.skops"))
+        for method in ("predict", "decision_function", "predict_proba", "transform", "mahalanobis"):
+            if hasattr(model, method):
+                assert_array_equal(getattr(again, method)(A), getattr(model, method)(A))
+    assert again.get_params().keys() == model.get_params().keys()
+
+
+def test_objects_kernels_and_pipelines_come_back(tmp_path):
+    words, letters = ["ape", "apple", "apply", "oak", "soak", "oat"], list("aaaooo")
+    for measure in ("edit", "compression"):
+        model = KernelQuadraticDiscriminant(reg=1, kernel=MeasureKernel(measure)).fit(
+            words, letters
+        )
+        again = load_model(save_model(model, tmp_path / f"{measure}.skops"))
+        assert_array_equal(again.predict(["ample", "cloak"]), model.predict(["ample", "cloak"]))
+    pipe = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    assert_array_equal(
+        load_model(save_model(pipe, tmp_path / "p.skops")).predict(X), pipe.predict(X)
+    )
+
+
+def test_lambdas_and_functions_are_refused_at_saving(tmp_path):
+    model = KernelQuadraticDiscriminant(kernel=lambda A, B: A @ B.T).fit(X, y)
+    with pytest.raises(UntrustedModelError, match="lambda"):
+        save_model(model, tmp_path / "m.skops")
+    model = KernelQuadraticDiscriminant(kernel=rbf_kernel).fit(X, y)
+    with pytest.raises(UntrustedModelError, match="not known to be safe"):
+        save_model(model, tmp_path / "m.skops")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Mine(KernelQuadraticDiscriminant):
+    """A type that is not on the list."""
+
+
+def test_unknown_types_are_listed_and_not_built(tmp_path):
+    import skops.io
+
+    name = f"{__name__}.Mine"
+    model = Mine().fit(X, y)
+    with pytest.raises(UntrustedModelError, match="Mine"):
+        save_model(model, tmp_path / "m.skops")
+    skops.io.dump(model, tmp_path / "foreign.skops")
+    with pytest.raises(UntrustedModelError, match=r"not loaded: .*Mine"):
+        load_model(tmp_path / "foreign.skops")
+    path = save_model(model, tmp_path / "m.skops", trusted=[name])
+    assert isinstance(load_model(path, trusted=[name]), Mine)
+
+
+def test_the_trusted_types_exist_and_are_no_functions():
+    from importlib import import_module
+
+    for name, module in HOMES.items():
+        assert isinstance(getattr(import_module(f"mahalearn.{module}"), name), type), name
+
+
+def test_files_say_what_they_are_and_are_not_overwritten(tmp_path):
+    model = KernelQuadraticDiscriminant().fit(X, y)
+    path = save_model(model, tmp_path / "m.skops", about={"kind": "vectors", "n": np.int64(3)})
+    about = model_about(path)
+    assert about["kind"] == "vectors" and about["n"] == 3
+    assert {"mahalearn", "scikit-learn", "numpy"} <= about["versions"].keys()
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match="exists"):
+        save_model(model, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["m.skops"]
+
+
+def test_other_files_are_no_models(tmp_path):
+    (tmp_path / "m.skops").write_text("hello")
+    for function in (load_model, model_about):
+        with pytest.raises(UntrustedModelError, match="not a model file"):
+            function(tmp_path / "m.skops")
+        with pytest.raises(FileNotFoundError, match="no file"):
+            function(tmp_path / "absent.skops")
+
+
+def say_instead(path, about):
+    """Replace what a model file says of itself."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["mahalearn.json"] = json.dumps(about).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize("about", [[1, 2], "text", 3, None, {"versions": ["mahalearn"]}])
+def test_a_file_that_says_something_else_is_no_model(tmp_path, about):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    say_instead(path, about)
+    for function in (load_model, model_about):
+        with pytest.raises(UntrustedModelError, match="not a model file"):
+            function(path)
+
+
+def test_other_versions_are_said(tmp_path):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    about = model_about(path)
+    about["versions"]["scikit-learn"] = "0.1.0"
+    say_instead(path, about)
+    with pytest.warns(UserWarning, match=r"scikit-learn 0\.1\.0 then"):
+        load_model(path)

@@ -1,0 +1,195 @@
+"""The page: agreement as defined, everything escaped, nothing from elsewhere."""
+
+import re
+import subprocess
+import sys
+import zlib
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from mahalearn.app.report import html, markdown, svg
+from mahalearn.papers.agreement import compare, table_block
+from mahalearn.papers.page import document
+from mahalearn.results import Row
+
+EVIL = '<script>alert("x")</script>&'
+
+
+def table(**changes):
+    base = {
+        "id": "T1",
+        "paper": "A",
+        "title": "A table",
+        "columns": ["d1", "d2"],
+        "lines": ["m1", "m2", "m3"],
+        "measure": "error",
+        "published": {
+            (c, m): {"mean": 10.0 * i, "std": 2.0, "n": 10}
+            for c in ("d1", "d2")
+            for i, m in enumerate(("m1", "m2", "m3"), start=1)
+        },
+        "slack": {},
+        "digits": {},
+        "notes": [],
+        "figure": "",
+    }
+    return {**base, **changes}
+
+
+def rows(errors, dataset="d1", **more):
+    return [
+        Row("T1", dataset, method, i, error=e, **more)
+        for method, found in errors.items()
+        for i, e in enumerate(found)
+    ]
+
+
+def test_agreement_is_two_standard_errors_and_a_point():
+    # s = s' = 2, R = 2, R' = 10: 2·√(4/2 + 4/10) + 1 = 4.098.
+    spread = 2**0.5 / 100
+    for shift, agrees in ((4.09, True), (4.11, False), (-4.09, True), (-4.11, False)):
+        mean = (10 + shift) / 100
+        found = compare(rows({"m1": [mean - spread, mean + spread]}), table())
+        cell = found["cells"]["d1", "m1"]
+        assert cell["allowed"] == pytest.approx(4.098, abs=1e-3)
+        assert cell["agrees"] is agrees
+
+
+def test_counts_leave_out_stand_ins():
+    measured = rows({"m1": [0.1], "m2": [0.5]}) + rows({"m1": [0.1]}, "d2", status="stand-in")
+    found = compare(measured, table())
+    assert (found["agreeing"], found["counted"]) == (1, 2)
+    assert (found["apart_agreeing"], found["apart"]) == (1, 1)
+    block = table_block(table(), found)
+    assert block["columns"] == ["d1", "d2 (stand-in)"]
+    assert [c["state"] for c in block["rows"][0]["cells"]] == ["agree", "apart"]
+
+
+def test_rank_correlation_of_the_methods():
+    order = compare(rows({"m1": [0.1], "m2": [0.2], "m3": [0.4]}), table())
+    reverse = compare(rows({"m1": [0.4], "m2": [0.2], "m3": [0.1]}), table())
+    assert order["correlations"] == {"d1": pytest.approx(1.0), "d2": None}
+    assert reverse["correlations"]["d1"] == pytest.approx(-1.0)
+
+
+def test_values_are_compared_with_their_own_slack():
+    spec = table(measure="values", lines=["r_neg"], slack={"r_neg": 0.01}, columns=["d1"])
+    spec["published"] = {("d1", "r_neg"): {"mean": 0.2, "std": 0.0, "n": 25}}
+    for value, agrees in ((0.209, True), (0.211, False)):
+        found = compare([Row("T1", "d1", "spectrum", 0, values={"r_neg": value})], spec)
+        assert found["cells"]["d1", "r_neg"]["agrees"] is agrees
+
+
+def page_of(measured, **changes):
+    context = {"papers": {"A": "First"}, "tables": [table(**changes)], "slips": {"A": [EVIL]}}
+    context["sources"] = {}
+    claims = {"A": [{"text": EVIL, "verdict": True, "detail": EVIL}]}
+    return document(measured, context, claims, command=EVIL)
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.depth = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "image"):
+            self.depth.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.depth.pop() == tag
+
+
+def test_the_page_is_whole_escaped_and_alone():
+    measured = [
+        *rows({"m1": [0.1], EVIL: [0.2]}),
+        Row("T1", "d2", "(data)", 0, values={"missing": EVIL}),
+    ]
+    text = html.render(page_of(measured, title=EVIL, lines=["m1", EVIL], notes=[EVIL]))
+    parser = Tags()
+    parser.feed(text)
+    assert parser.depth == []
+    assert "script" not in {tag for tag, _ in parser.seen} and "link" not in dict(parser.seen)
+    for tag, attrs in parser.seen:
+        for name in ("src", "href"):
+            assert attrs.get(name, "#").startswith(("#", "data:")), (tag, attrs)
+    assert "url(" not in text and "@import" not in text
+    assert "&lt;script&gt;" in text and "prefers-color-scheme" in text and "@media print" in text
+
+
+def test_the_same_rows_give_the_same_page():
+    measured = rows({"m1": [0.1, 0.2], "m2": [0.3]})
+    assert html.render(page_of(measured)) == html.render(page_of(measured))
+
+
+def test_a_page_without_rows():
+    text = html.render(page_of([]))
+    assert "Not measured yet." in text and "No rows." in text
+
+
+def test_markdown_has_the_same_numbers():
+    text, figures = markdown.render(page_of(rows({"m1": [0.1], "m2": [0.5]})))
+    assert "| m1 | 10.0 / 10.0 (2.0) |" in text and "50.0 / 20.0 (2.0) ✗" in text
+    assert "<script" not in text and figures == {}
+
+
+def test_curves_place_their_points_in_order():
+    block = {
+        "title": "t",
+        "xlabel": "x",
+        "ylabel": "y",
+        "x": [0, 0.2, 2, 20],
+        "log": True,
+        "series": [{"name": EVIL, "y": [10, 20, 30, 40]}],
+    }
+    text = svg.curves(block)
+    points = re.search(r'polyline points="([^"]+)"', text).group(1).split()
+    xs, ys = zip(*(map(float, p.split(",")) for p in points))
+    assert list(xs) == sorted(xs) and list(ys) == sorted(ys, reverse=True)
+    steps = [b - a for a, b in pairwise(xs)]
+    assert max(steps) - min(steps) < 0.2, "a decade is as wide as the linear part"
+    assert "<script" not in text
+
+
+def test_pictures_are_png():
+    data = svg.png([[(255, 0, 0), (0, 255, 0)], [(0, 0, 255), (1, 2, 3)]])
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    start = data.index(b"IDAT") + 4
+    raw = zlib.decompress(data[start : data.index(b"IEND") - 8])
+    assert raw == bytes([0, 255, 0, 0, 0, 255, 0, 0, 0, 0, 255, 1, 2, 3])
+
+
+def test_maps_put_the_grid_upright():
+    block = {
+        "title": "t",
+        "extent": [0, 1, 0, 1],
+        "resolution": 2,
+        "points": [[0, 0, 0], [1, 1, 1]],
+        "panels": [{"title": "a", "labels": "0011"}],
+    }
+    text = svg.maps(block, size=100)
+    circle = re.search(r'<circle cx="([\d.]+)" cy="([\d.]+)"', text)
+    square = re.search(r'<rect x="([-\d.]+)" y="([-\d.]+)"', text)
+    assert float(circle[2]) > float(square[2]), "small y stands below"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(0, 100, [0, 20, 40, 60, 80, 100]), (3.2, 3.9, None)]
+)
+def test_ticks_enclose_the_values(low, high, expected):
+    found = svg.ticks(low, high)
+    assert found[0] <= low and found[-1] >= high and 3 <= len(found) <= 8
+    assert expected is None or found == expected
+
+
+def test_the_report_loads_no_model():
+    code = (
+        "import sys, mahalearn.app.report.html, mahalearn.app.report.markdown, "
+        "mahalearn.papers.page; "
+        "print([m for m in sys.modules if m.split('.')[0] in ('sklearn', 'scipy', 'numpy')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
