@@ -10,8 +10,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..app.cli._common import progress_bar
-
 console = Console()
 # The file that marks a folder of this command.
 RECOGNISED = "rows.jsonl"
@@ -68,6 +66,7 @@ def show(experiments):
 
 def run(experiments, out, *, quick, repetitions, jobs):
     """Run with a progress bar, then write the page; an interruption leaves what is finished."""
+    from ..app.cli._common import progress_bar
     from .protocol import run as run_cells
 
     missing, stopped = {}, False
