@@ -9,7 +9,7 @@ import numpy as np
 
 from mahalearn.formulas.full_kernel import full_kernel_model
 from mahalearn.formulas.kernel_mahalanobis import class_model
-from mahalearn.kernels.protocol import rbf
+from mahalearn.kernels.named import NamedKernel
 
 mp.mp.dps = 60
 GAMMA, N_QUERIES = 0.3, 5
@@ -75,7 +75,8 @@ def printed_fk(K, k, members, alpha):
 def main():
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(30, 3)), rng.normal(size=(N_QUERIES, 3))
-    K, k, kxx = rbf(X, X, GAMMA), rbf(Z, X, GAMMA), np.ones(N_QUERIES)
+    rbf = NamedKernel("rbf", GAMMA)
+    K, k, kxx = rbf(X, X), rbf(Z, X), np.ones(N_QUERIES)
     print("RC+ of one class of 30, RBF: d², largest absolute error, the same times σ²/(eps·k_xx)")
     for sigma2 in (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
         exact = exact_rc(K, k, kxx, sigma2)

@@ -20,10 +20,10 @@ from mahalearn import (
     MeasureKernel,
     ProximityKernel,
 )
+from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.model_selection import _choice, _families
 from mahalearn.model_selection._choice import choose, make_splits
 from mahalearn.model_selection._families import FAMILIES, Found, OutOfTime
-from mahalearn.model_selection._scores import fit_temperature
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 CHEAP = ("gaussian", "kernel_fisher")

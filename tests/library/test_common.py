@@ -19,7 +19,7 @@ from mahalearn import (
     MahalanobisClassifierCV,
     MahalanobisSVC,
     MahalanobisSVCCV,
-    OneVsAllSVC,
+    OneVsRestSVC,
     ProximityKernel,
     PseudoEuclideanEmbedding,
 )
@@ -68,7 +68,7 @@ ESTIMATORS = [
     (KernelKNeighborsClassifier(weights="distance"), {}),
     (KernelPCAQuadraticDiscriminant(), {}),
     (KernelPCAQuadraticDiscriminant(kernel="precomputed"), _CHECK_FORGETS_PAIRWISE),
-    (OneVsAllSVC(), {}),
+    (OneVsRestSVC(), {}),
     (PseudoEuclideanEmbedding(kernel="rbf"), {}),
     (PseudoEuclideanEmbedding(3), {}),
     (ProximityKernel(), {}),

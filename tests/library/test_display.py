@@ -33,8 +33,8 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[y]
 def test_spectrum_of_an_estimator_and_of_a_diagnosis():
     model = make_pipeline(StandardScaler(), KernelFisherDiscriminant(kernel="sigmoid")).fit(X, y)
     display = SpectrumDisplay.from_estimator(model)
-    assert display.signature == model[-1].signature_
-    assert display.negative_fraction == pytest.approx(model[-1].negative_fraction_)
+    assert display.signature == model[-1].kernel_signature()
+    assert display.negative_fraction == pytest.approx(model[-1].negative_fraction())
     drawn = np.concatenate([line.get_ydata() for line in display.ax_.lines[:2]])
     values = model[-1].kernel_spectrum()
     np.testing.assert_allclose(drawn, np.sort(values[values != 0])[::-1])

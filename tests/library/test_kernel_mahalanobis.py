@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import naive
 from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant, PrecomputedKernel
-from mahalearn.classifiers._distances import reg_for_part
+from mahalearn.classifiers.distances import reg_for_part
 
 VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]
 KINDS = ["rbf", "indefinite"]

@@ -71,7 +71,7 @@ def test_checkerboard_spectra_are_the_published_ones(s, r_neg, p, q):
         X, y = checkerboard(100, rng)
         model = KernelQuadraticDiscriminant(kernel=checkerboard_kernel, kernel_params={"s": s})
         model.fit(X, y)
-        found.append([model.negative_fraction_, *model.signature_])
+        found.append([model.negative_fraction(), *model.kernel_signature()])
     mean = np.mean(found, axis=0)
     assert abs(mean[0] - r_neg) <= 0.01
     assert abs(mean[1] - p) <= 2
@@ -91,11 +91,11 @@ def test_spectrum_is_computed_on_first_use_and_anew_after_a_refit(data):
     X, y = data
     model = KernelQuadraticDiscriminant(kernel="sigmoid", gamma=1.0).fit(X, y)
     before = dict(vars(model))
-    first = model.signature_
+    first = model.kernel_signature()
     assert before["_eigenvalues"] is None
     assert first[1] > 0
-    assert 0 < model.negative_fraction_ < 1
-    assert model.fit(X[:60], y[:60]).signature_ != first
+    assert 0 < model.negative_fraction() < 1
+    assert model.fit(X[:60], y[:60]).kernel_signature() != first
 
 
 def test_spectrum_raise_and_ignore(data):

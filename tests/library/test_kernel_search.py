@@ -21,6 +21,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
+import mahalearn
 import naive
 from mahalearn import (
     DissimilaritySpaceDiscriminantCV,
@@ -34,6 +35,7 @@ from mahalearn import (
     _validation,
 )
 from mahalearn.formulas.kriging import centre_on_class, kriging_class
+from mahalearn.formulas.offsets import error_offsets
 
 VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]
 SPLITS = StratifiedKFold(4, shuffle=True, random_state=0)
@@ -55,13 +57,21 @@ def indefinite(data):
     return -(D**1.5), y
 
 
+def plain_of(search, params):
+    """The plain estimator of a candidate."""
+    plain = getattr(mahalearn, type(search).__name__.removesuffix("CV"))()
+    own = set(plain.get_params(deep=False)) - {"cv", "n_neighbors"}
+    common = {k: v for k, v in search.get_params(deep=False).items() if k in own}
+    return plain.set_params(**common).set_params(**params)
+
+
 def refitted_scores(search, X, y, params):
     """Held-out decision values of every fold by plain fits."""
     out = []
+    pairwise = search.__sklearn_tags__().input_tags.pairwise
     for train, test in search.cv.split(X, y):
-        test = np.sort(test)
-        model = search._plain(**search._common(), **search._kernel_defaults()).set_params(**params)
-        if search._is_precomputed():
+        model = plain_of(search, params)
+        if pairwise:
             model.fit(X[np.ix_(train, train)], y[train])
             out.append(model.decision_function(X[np.ix_(test, train)]))
         else:
@@ -71,29 +81,17 @@ def refitted_scores(search, X, y, params):
 
 
 def searched_scores(search, X, y):
-    """Held-out scores of every candidate and fold, in the order of the folds' objects."""
-    kept = {}
+    """Held-out decision values of every candidate and fold, as a scorer sees them."""
+    seen = []
 
-    class Keep(type(search)):
-        def _evaluate(self, candidates, scores, folds, labels):
-            kept.update(candidates=candidates, scores=scores, folds=folds)
-            super()._evaluate(candidates, scores, folds, labels)
+    def keep(fold, rows, truth):
+        seen.append(fold.decision_function(rows))
+        return 0.0
 
-        def _search(self, objects, folds, order):
-            kept["order"] = order
-            return super()._search(objects, folds, order)
-
-    Keep(**search.get_params(deep=False)).fit(X, y)
-    order = kept["order"]
-    ends = np.cumsum([fold.test.sum() for fold in kept["folds"]])[:-1]
-    for params, held_out in zip(kept["candidates"], kept["scores"], strict=True):
-        sorted_folds = []
-        for scores, fold in zip(np.split(held_out, ends), kept["folds"], strict=True):
-            scores = scores[np.argsort(order[fold.test])]
-            if scores.shape[1] == 2:
-                scores = scores[:, 1] - scores[:, 0]
-            sorted_folds.append(scores)
-        yield params, sorted_folds
+    search = clone(search).set_params(scoring=keep).fit(X, y)
+    params, n = search.cv_results_["params"], search.n_splits_
+    assert len(seen) == len(params) * n
+    return [(p, seen[i * n : (i + 1) * n]) for i, p in enumerate(params)]
 
 
 def assert_equals_refitting(search, X, y, rtol=1e-6):
@@ -131,18 +129,18 @@ def test_leave_one_out_offsets(variant, data):
             variant, [0.05, 0.5], gammas=[0.2], reg_on=reg_on, offset="loo", cv=SPLITS
         )
         assert_equals_refitting(search, X, y)
-        # The plain estimator's distances: each object to its class without it, from the naive loop.
+        # The plain estimator's offsets are those of naive distances, own class without the object.
         model = KernelQuadraticDiscriminant(variant, 0.05, gamma=0.2, reg_on=reg_on, offset="loo")
-        d2 = model.fit(X, y)._training_sq_distances(leave_one_out=True)
+        d2 = model.fit(X, y).mahalanobis(X)
         K = rbf_kernel(X, gamma=0.2)
-        for i in range(0, len(y), 7):
+        codes = np.searchsorted(model.classes_, y)
+        for i in range(len(y)):
             others = np.flatnonzero((y == y[i]) & (np.arange(len(y)) != i))
             alpha = 0.05 * (len(others) if reg_on == "covariance" else 1)
-            expected = naive.classwise_sq_distance(
+            d2[i, codes[i]] = naive.classwise_sq_distance(
                 variant, K[np.ix_(others, others)], K[i, others], 1.0, alpha
             )
-            j = np.flatnonzero(model.classes_ == y[i])[0]
-            assert d2[i, j] == pytest.approx(expected, rel=1e-8)
+        assert_allclose(model.offsets_, error_offsets(d2 / -2, codes), rtol=1e-6, atol=1e-8)
 
 
 def test_leave_one_out_offsets_are_refused_where_they_have_no_closed_form(data, indefinite):
@@ -274,9 +272,11 @@ def test_results_are_those_of_grid_search(data):
         ours, theirs = search.cv_results_, grid.cv_results_
         assert search.best_score_ == pytest.approx(grid.best_score_)
         lookup = {tuple(sorted(p.items())): i for i, p in enumerate(theirs["params"])}
-        match = [lookup[tuple(sorted(p.items()))] for p in ours["params"]]
+        names = ("gamma", "reg", "variant")
+        match = [lookup[tuple((name, p[name]) for name in names)] for p in ours["params"]]
         for key in ("mean_test_score", "std_test_score", "split3_test_score"):
             assert_allclose(ours[key], theirs[key][match], atol=1e-12, err_msg=key)
+        assert set(ours) - set(theirs) == {"param_kernel", "param_standardize"}
         assert set(theirs) - set(ours) == {
             "mean_fit_time",
             "std_fit_time",
@@ -318,9 +318,9 @@ def test_ties_go_to_more_regularisation_and_the_wider_kernel():
     y = [0, 0, 0, 1, 1, 1]
     search = KernelQuadraticDiscriminantCV(regs=[0.5, 0.1, 2.0], gammas=[1.0, 0.2], cv=3).fit(X, y)
     assert search.best_score_ == 1
-    assert search.best_params_ == {"gamma": 0.2, "variant": "RC+", "reg": 2.0}
+    assert search.best_params_["gamma"] == 0.2 and search.best_params_["reg"] == 2.0
     nearest = KernelKNeighborsClassifierCV([1, 2], gammas=[1.0, 0.2], cv=3).fit(X, y)
-    assert nearest.best_params_ == {"gamma": 0.2, "n_neighbors": 2}
+    assert nearest.best_params_["gamma"] == 0.2 and nearest.best_params_["n_neighbors"] == 2
 
 
 def test_what_the_plain_estimator_has(data):
@@ -330,7 +330,7 @@ def test_what_the_plain_estimator_has(data):
     assert (search.predict(X) == best.predict(X)).all()
     assert_allclose(search.decision_function(X), best.decision_function(X))
     assert_allclose(search.mahalanobis(X), best.mahalanobis(X))
-    assert search.signature_ == best.signature_
+    assert search.kernel_signature() == best.kernel_signature()
     assert_allclose(search.offsets_, best.offsets_)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         KernelQuadraticDiscriminantCV().nothing  # noqa: B018
@@ -425,13 +425,14 @@ def test_objects_and_matrices(data):
         ({"kernel": "linear", "gammas": [1.0]}, "gammas= is for"),
         ({"degrees": [2]}, "polynomial"),
         ({"spectrum": "bend"}, "choose from 'krein'"),
-        ({"offset": "map"}, "reg_on='covariance'"),
+        ({"offset": "map", "reg_on": "kernel"}, "reg_on='covariance'"),
         ({"offset": "map", "variants": "FK+"}, "FK"),
         ({"kernel": "sigmoid", "spectrum": "raise"}, "not positive definite"),
     ],
 )
 def test_wrong_parameters(params, message):
     X, y = load_iris(return_X_y=True)
+    X, y = X[20:], y[20:]  # unequal classes: one α is not one σ²
     with pytest.raises(ValueError, match=message):
         KernelQuadraticDiscriminantCV(**params).fit(X, y)
 
@@ -440,7 +441,7 @@ def test_names_of_kernels_in_any_case(data):
     X, y = data
     searches = [KernelQuadraticDiscriminantCV(kernel=k, cv=3).fit(X, y) for k in ("rbf", "RBF")]
     assert_allclose(*(search.cv_results_["mean_test_score"] for search in searches))
-    assert len(searches[1].cv_results_["params"]) == 64
+    assert len(searches[1].cv_results_["params"]) == 72
     K = rbf_kernel(X)
     KernelQuadraticDiscriminantCV(kernel="Precomputed", cv=3).fit(K, y).predict(K)
     with pytest.raises(ValueError, match="PrecomputedKernel"):
@@ -475,7 +476,7 @@ def _search_and_grid(X, y, cv, regs, gamma=1.0, **kernel):
     names = {"degrees": "degree"}
     search = KernelQuadraticDiscriminantCV(regs=regs, gammas=[gamma], cv=cv, **kernel).fit(X, y)
     plain = {names.get(k, k): v[0] if isinstance(v, list) else v for k, v in kernel.items()}
-    plain = KernelQuadraticDiscriminant(reg_on="kernel", gamma=gamma, **plain)
+    plain = KernelQuadraticDiscriminant(gamma=gamma, **plain)
     grid = GridSearchCV(plain, {"reg": regs}, cv=cv).fit(X, y)
     return search.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"]
 
@@ -496,7 +497,7 @@ def test_small_regularisation_on_a_large_kernel(data):
     # α far below the rank tolerance of the kernel, far above its rounding.
     X, y = load_wine(return_X_y=True)
     ours, theirs = _search_and_grid(
-        X, y, StratifiedKFold(4), [0.1, 2.0], kernel="poly", degrees=[2]
+        X, y, StratifiedKFold(4), [0.1, 2.0], kernel="poly", degrees=[2], standardize=False
     )
     assert_allclose(ours, theirs)
     assert ours.min() > 0.9
@@ -511,7 +512,7 @@ def test_leave_one_out_of_a_single_object_and_of_a_lost_alpha(data):
             regs=[0.1], gammas=[0.2], offset=offset, cv=LeaveOneOut()
         ).fit(X[rows], y[rows])
         grid = GridSearchCV(
-            KernelQuadraticDiscriminant(reg_on="kernel", gamma=0.2, offset=offset),
+            KernelQuadraticDiscriminant(gamma=0.2, offset=offset),
             {"reg": [0.1]},
             cv=LeaveOneOut(),
         ).fit(X[rows], y[rows])
@@ -552,7 +553,7 @@ def test_a_kernel_that_learns_from_labels_sees_those_of_the_fold(data):
     search = KernelQuadraticDiscriminantCV(kernel=Separating(), regs=[0.1, 1.0], cv=SPLITS)
     search.fit(X, y)
     grid = GridSearchCV(
-        KernelQuadraticDiscriminant(kernel=Separating(), reg_on="kernel"),
+        KernelQuadraticDiscriminant(kernel=Separating()),
         {"reg": [0.1, 1.0]},
         cv=SPLITS,
     ).fit(X, y)
@@ -564,7 +565,7 @@ def test_a_kernel_that_learns_from_labels_sees_those_of_the_fold(data):
 
 def test_the_searches_refuse_what_the_plain_estimators_refuse(data):
     X, y = data
-    with pytest.raises(ValueError, match="n_neighbors=40, but a fold has"):
+    with pytest.raises(ValueError, match="n_neighbors=40, but n_samples"):
         KernelKNeighborsClassifierCV([1, 40], cv=2).fit(X[:30], y[:30])
     with pytest.raises(ValueError, match="weights must be"):
         KernelKNeighborsClassifierCV([1], weights="nonsense").fit(X, y)

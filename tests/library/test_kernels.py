@@ -11,14 +11,9 @@ from sklearn.model_selection import GridSearchCV
 
 from mahalearn import KernelQuadraticDiscriminant, MeasureKernel, PrecomputedKernel
 from mahalearn.formulas.linalg import eigh, is_psd
-from mahalearn.kernels.protocol import (
-    KERNEL_NAMES,
-    NamedKernel,
-    fit_kernel,
-    kernel_diagonal,
-    kernel_matrix,
-    proximity_to_kernel,
-)
+from mahalearn.kernels.measure import proximity_to_kernel
+from mahalearn.kernels.named import KERNEL_NAMES, NamedKernel
+from mahalearn.kernels.protocol import fit_kernel, kernel_diagonal, kernel_matrix
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
@@ -111,6 +106,7 @@ def test_measure_kernel_kinds(rng):
     x = rng.normal(size=6)
     d = np.abs(np.subtract.outer(x, x))
     expected = {"similarity": d, "neg": -d, "neg_squared": -(d**2), "rbf": np.exp(-0.5 * d**2)}
+    expected["laplacian"] = np.exp(-0.5 * d)
     calls = []
 
     def measure(a, b):
@@ -118,7 +114,7 @@ def test_measure_kernel_kinds(rng):
         return abs(a - b)
 
     for kind, K in expected.items():
-        kernel = MeasureKernel(measure, kind=kind, gamma=0.5)
+        kernel = MeasureKernel(measure, kind=kind, gamma=0.5, scale=None)
         calls.clear()
         objects = list(x)
         assert_allclose(kernel(objects, objects), K)

@@ -8,7 +8,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
-from mahalearn import KernelQuadraticDiscriminant, MeasureKernel
+from mahalearn import (
+    DissimilaritySpaceDiscriminant,
+    DissimilaritySpaceDiscriminantCV,
+    KernelFisherDiscriminant,
+    KernelFisherDiscriminantCV,
+    KernelKNeighborsClassifierCV,
+    KernelPCAQuadraticDiscriminantCV,
+    KernelQuadraticDiscriminant,
+    KernelQuadraticDiscriminantCV,
+    MeasureKernel,
+)
 from mahalearn.measures import Compression, Correlation, EditDistance, Gower, Hausdorff, pairwise
 
 rng = np.random.default_rng(3)
@@ -54,9 +64,14 @@ def test_kernel_of_objects_equals_precomputed_matrix(name, variant):
     model = KernelQuadraticDiscriminant(kernel=MeasureKernel(name), **settings)
     model.fit([objects[i] for i in train], CODE[train])
     queries = [objects[i] for i in test]
-    scores = expected._distances.sq_distances(K[np.ix_(test, train)], K.diagonal()[test])
-    assert_allclose(model._distances.sq_distances(queries, K.diagonal()[test]), scores, rtol=1e-6)
-    assert_allclose(model.offsets_, expected.offsets_, rtol=1e-6)
+    # Distances do not depend on the scale of the kernel where regularisation is relative.
+    own = K.diagonal()[test]
+    assert_allclose(
+        model.mahalanobis(queries),
+        expected.mahalanobis(K[np.ix_(test, train)], self_similarity=own),
+        rtol=1e-6,
+        atol=1e-8,
+    )
 
 
 @pytest.mark.parametrize("name", OBJECTS)
@@ -133,7 +148,7 @@ def test_kinds():
         "rbf": np.exp(-0.1 * D**2),
         "similarity": D,
     }.items():
-        kernel = MeasureKernel("edit", kind=kind, gamma=0.1)
+        kernel = MeasureKernel("edit", kind=kind, gamma=0.1, scale=None)
         assert_allclose(kernel(WORDS, WORDS), expected)
         assert_allclose(kernel(WORDS[:3], WORDS), expected[:3])
         assert_allclose(kernel.diag(WORDS), expected.diagonal())
@@ -141,7 +156,7 @@ def test_kinds():
 
 def test_asymmetric_measures_make_a_symmetric_kernel():
     texts = OBJECTS["compression"]
-    kernel = MeasureKernel(Compression())
+    kernel = MeasureKernel(Compression(), scale=None)
     K = kernel(texts, texts)
     assert_array_equal(K, K.T)
     assert_array_equal(kernel(texts[:5], texts[3:]), K[:5, 3:])
@@ -150,7 +165,7 @@ def test_asymmetric_measures_make_a_symmetric_kernel():
     def surplus(a, b):
         return float(len(a) - len(b)) ** 2 + len(a)
 
-    K = MeasureKernel(surplus, symmetric=False)(WORDS, WORDS)
+    K = MeasureKernel(surplus, symmetric=False, scale=None)(WORDS, WORDS)
     assert_array_equal(K, K.T)
     with pytest.raises(ValueError, match="not symmetric"):
         KernelQuadraticDiscriminant(
@@ -181,3 +196,63 @@ def test_bad_input_gets_a_sentence():
         clone(model).set_params(kernel__kind="square").fit(WORDS, CODE)
     with pytest.raises(ValueError, match="Object 0 must be"):
         model.fit(WORDS, CODE).predict([3])
+
+
+def test_kernels_are_scaled_by_the_mean_training_distance():
+    D = EditDistance().between(WORDS)
+    mean = D.sum() / (len(WORDS) * (len(WORDS) - 1))
+    for kind, expected in {
+        "neg_squared": -((D / mean) ** 2),
+        "rbf": np.exp(-0.5 * (D / mean) ** 2),
+        "laplacian": np.exp(-0.5 * D / mean),
+    }.items():
+        kernel = MeasureKernel("edit", kind=kind, gamma=0.5).fit(WORDS)
+        assert kernel.scale_ == pytest.approx(mean)
+        assert_allclose(kernel(WORDS[:3], WORDS), expected[:3])
+        same = MeasureKernel("edit", kind=kind, gamma=0.5, scale=mean).fit(WORDS)
+        assert_allclose(same(WORDS, WORDS), expected)
+    with pytest.raises(ValueError, match="call fit first"):
+        MeasureKernel("edit")(WORDS, WORDS)
+
+
+def counted():
+    """An edit distance, and the list that its calls fill."""
+    calls = []
+
+    def measure(a, b):
+        calls.append(1)
+        return float(EditDistance()(a, b))
+
+    return measure, calls
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_measure_is_called_once_for_each_pair(symmetric):
+    n = len(WORDS)
+    pairs = n * (n + 1) // 2 if symmetric else n * n
+
+    def forms(measure):
+        return [
+            MeasureKernel(measure, kind=kind, gamma=gamma, symmetric=symmetric)
+            for kind, gamma in (
+                ("neg_squared", 1.0),
+                ("neg", 1.0),
+                ("rbf", 0.5),
+                ("laplacian", 1.0),
+            )
+        ]
+
+    for fit in (
+        lambda kernels: KernelQuadraticDiscriminant(kernel=kernels[0], reg_on="relative"),
+        lambda kernels: KernelQuadraticDiscriminant("FK+", kernel=kernels[2], spectrum="flip"),
+        lambda kernels: DissimilaritySpaceDiscriminant(kernel=kernels[1], cross_fit=True),
+        lambda kernels: KernelFisherDiscriminant(kernel=kernels[3]),
+        lambda kernels: KernelQuadraticDiscriminantCV(("RC+", "FK+"), kernels=kernels, cv=3),
+        lambda kernels: DissimilaritySpaceDiscriminantCV(kernels=kernels[:2], cv=3),
+        lambda kernels: KernelFisherDiscriminantCV(kernels=kernels, spectrum="clip", cv=3),
+        lambda kernels: KernelPCAQuadraticDiscriminantCV(kernel=kernels[0], cv=3),
+        lambda kernels: KernelKNeighborsClassifierCV(kernels=kernels, cv=3),
+    ):
+        measure, calls = counted()
+        fit(forms(measure)).fit(WORDS, CODE)
+        assert len(calls) == pairs

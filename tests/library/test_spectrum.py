@@ -15,7 +15,7 @@ from mahalearn import (
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
-    OneVsAllSVC,
+    OneVsRestSVC,
     PrecomputedKernel,
 )
 from mahalearn.formulas.spectrum import CORRECTIONS, SPECTRA
@@ -30,7 +30,7 @@ CLASSIFIERS = [
     KernelFisherDiscriminant(0.1),
     KernelKNeighborsClassifier(3, weights="distance"),
     KernelPCAQuadraticDiscriminant(0.9, 0.1),
-    OneVsAllSVC(),
+    OneVsRestSVC(),
 ]
 every_classifier = pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
 every_correction = pytest.mark.parametrize("correction", CORRECTIONS)
@@ -152,7 +152,7 @@ def test_correcting_beforehand_gives_the_same_classifier(model, correction):
     hand = clone(model).set_params(kernel=PrecomputedKernel(corrected_whole), spectrum="krein")
     ours, hand = ours.fit(np.arange(n), y), hand.fit(np.arange(n), y)
     queries = np.arange(n, n + m)
-    if isinstance(model, OneVsAllSVC):  # an iterative solver with its own tolerance
+    if isinstance(model, OneVsRestSVC):  # an iterative solver with its own tolerance
         assert_allclose(ours.decision_function(queries), hand.decision_function(queries), atol=1e-3)
     else:
         assert_allclose(
@@ -203,8 +203,8 @@ def test_policies_by_name():
     for spectrum in set(SPECTRA) - {"raise"}:
         model = KernelQuadraticDiscriminant(kernel="precomputed", spectrum=spectrum).fit(K, y)
         assert (
-            model.signature_
-            == KernelQuadraticDiscriminant(kernel="precomputed").fit(K, y).signature_
+            model.kernel_signature()
+            == KernelQuadraticDiscriminant(kernel="precomputed").fit(K, y).kernel_signature()
         )
         again = pickle.loads(pickle.dumps(model))
         assert_array_equal(again.predict(K), model.predict(K))

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
-from mahalearn import OneVsAllSVC, results
+from mahalearn import OneVsRestSVC, results
 from mahalearn.datasets import checkerboard_kernel
 from mahalearn.datasets.dataset import Dataset
 from mahalearn.papers import claims, paper_b
@@ -134,7 +134,7 @@ def test_machines_are_searched_as_gridsearch_does(kernel):
         plural = {"gammas": "gamma", "degrees": "degree", "kernels": "kernel"}
         grid = {"C": Cs, **{plural[k]: v for k, v in kernel.items() if k in plural}}
         fixed = {k: v for k, v in kernel.items() if k not in plural}
-        theirs = GridSearchCV(OneVsAllSVC(**fixed), grid, cv=folds).fit(X[keep], y[keep])
+        theirs = GridSearchCV(OneVsRestSVC(**fixed), grid, cv=folds).fit(X[keep], y[keep])
         assert ours.best_score_ == pytest.approx(theirs.best_score_)
         assert ours.best_params_ == {**ours.best_params_, **theirs.best_params_}
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))

@@ -1,74 +1,27 @@
 """Discriminants in the space of class-wise kernel Mahalanobis distances (paper A)."""
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import ScoreClassifierMixin
-from .._validation import check_count, refuse_fit_params
-from ..formulas.kernel_pca import gaussian_class, quadratic_scores
-from ..formulas.linalg import RANK_RTOL
-from ..kernels.protocol import is_precomputed
-from ..kernels.training import take
-from .kernel_mahalanobis import KernelMahalanobisEstimator, KernelMahalanobisTransformer
-
-DISCRIMINANTS = ("fisher", "quadratic")
-
-
-class GaussianHead(ScoreClassifierMixin, BaseEstimator):
-    """Normal densities on a few features, with one covariance or one for each class.
-
-    The features are standardised, and the rank tolerance of the library is added to every variance:
-    nothing to a regular problem, and what keeps a singular one (every training object of a class at
-    the same distance) finite. Priors are the class frequencies, covariances have divisor n.
-    """
-
-    def __init__(self, pooled=True):
-        self.pooled = pooled
-
-    def fit(self, X, y):
-        """Fit the class densities to the distances X (n, c)."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.center_, spread = X.mean(axis=0), X.std(axis=0)
-        # A spread within rounding of the values is none at all.
-        none = spread <= RANK_RTOL * np.abs(X).max(axis=0)
-        self.scale_ = np.where(none, 1.0, spread)
-        Z = (X - self.center_) / self.scale_
-        groups = [Z[codes == j] for j in range(len(self.classes_))]
-        within = np.vstack([group - group.mean(axis=0) for group in groups])
-        pooled_with = within if self.pooled else None
-        self._classes = [gaussian_class(group, pooled_with=pooled_with) for group in groups]
-        self.priors_ = np.bincount(codes) / len(codes)
-        return self
-
-    def _scores(self, X):
-        Z = (X - self.center_) / self.scale_
-        return quadratic_scores(self._classes, self.priors_, Z, [RANK_RTOL])[0]
-
-    def predict_log_proba(self, X):
-        """Logarithms of the class probabilities."""
-        return self._log_proba(X)
-
-    def predict_proba(self, X):
-        """Class probabilities."""
-        return np.exp(self._log_proba(X))
+from .._base import KernelClassifier, Labels
+from .._validation import check_count
+from ..formulas.offsets import settled, settling_step
+from ..kernels.training import KernelFolds
+from ..model_selection.search import documented
+from ._heads import head_scores, new_head
+from .distances import DistanceModel, fold_distances
+from .kernel_mahalanobis import KernelMahalanobisEstimator
+from .kernel_quadratic import DistanceSearchCV
 
 
-def new_head(discriminant):
-    """The discriminant on the distances, not fitted: one of the papers' by name, or a clone."""
-    if isinstance(discriminant, str):
-        if discriminant.lower() in DISCRIMINANTS:
-            return GaussianHead(pooled=discriminant.lower() == "fisher")
-    elif hasattr(discriminant, "fit") and hasattr(discriminant, "predict"):
-        return clone(discriminant)
-    raise ValueError(
-        f"discriminant must be {' or '.join(map(repr, DISCRIMINANTS))}, or a classifier with "
-        f"fit and predict; got {discriminant!r}."
-    )
+def _by_value(d2):
+    """Distances (n, c) for each value of a path, from (n, c) or (n, c, r)."""
+    return [d2] if d2.ndim == 2 else list(np.moveaxis(d2, -1, 0))
 
 
 def _head_has(method):
@@ -81,7 +34,19 @@ def _head_has(method):
     return available_if(check)
 
 
-class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator):
+class HeadsPath(NamedTuple):
+    """Class distances and the discriminants on them for the values of a path.
+
+    steps: what the distances are rounded to, so that no head learns from rounding.
+    """
+
+    distances: DistanceModel
+    alphas: np.ndarray | None
+    heads: list
+    steps: list
+
+
+class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
     ψ(x) = (d²_1(x), …, d²_c(x)) holds what each class, modelled alone, thinks of an object; a
@@ -121,6 +86,12 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -171,6 +142,7 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
     ):
         super().__init__(
             variant=variant,
@@ -182,83 +154,105 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.discriminant = discriminant
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X, y, **refused):
-        """Fit the class distances, then the discriminant on them.
+    def _check_parameters(self):
+        super()._check_parameters()
+        new_head(self.discriminant)
+        check_count(self.cv, "cv")
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
-        **refused : dict
-            Nothing else is taken; the error says why.
-
-        Returns
-        -------
-        self : DissimilaritySpaceDiscriminant
-            The fitted classifier.
-        """
-        refuse_fit_params(self, refused)
-        head = new_head(self.discriminant)
-        codes = self._fit_distances(X, y)
-        d2 = self._distances.training_sq_distances()
+    def _fit_path(self, training, labels, values):
+        distances, alphas = self._fit_distances(training, values)
+        d2 = distances.training_sq_distances()
         if self.cross_fit:
-            self._replace_by_out_of_fold(d2, X, codes)
-        self.head_ = head.fit(d2, self.classes_[codes])
-        return self
+            self._replace_by_out_of_fold(d2, training, labels, values)
+        rounding = np.atleast_1d(distances.rounding(self._options()[0]))
+        return HeadsPath(distances, alphas, *self._fit_heads(d2, labels, rounding))
 
-    def _replace_by_out_of_fold(self, d2, X, codes):
+    def _fit_heads(self, d2, labels, rounding):
+        """A discriminant for each value of the path, on distances (n, c) or (n, c, r).
+
+        Returns them with the steps to which distances are settled.
+        """
+        tables = _by_value(d2)
+        steps = [settling_step(d, r) for d, r in zip(tables, rounding, strict=True)]
+        heads = [
+            new_head(self.discriminant).fit(settled(d, step), labels.y)
+            for d, step in zip(tables, steps, strict=True)
+        ]
+        return heads, steps
+
+    def _head_scores(self, heads, steps, d2):
+        found = zip(heads, steps, _by_value(d2), strict=True)
+        return np.stack([head_scores(head, settled(d, step)) for head, step, d in found], axis=-1)
+
+    def _path_scores(self, models, training, queries, kxx):
+        d2 = models.distances.sq_distances(queries, kxx)
+        return self._head_scores(models.heads, models.steps, d2)
+
+    def _path_rounding(self, models):
+        return np.zeros(len(models.heads))
+
+    def _fold_scores(self, folds, values):
+        if self.cross_fit:
+            yield from super()._fold_scores(folds, values)
+            return
+        variant, reg_on, _ = self._options()
+        classes = np.unique(folds.y)
+        for found in fold_distances(folds, variant, values, reg_on):
+            present, codes = folds.classes_of(found.fold)
+            labels = Labels(classes, present, codes)
+            heads, steps = self._fit_heads(found.train, labels, found.rounding)
+            scores = self._head_scores(heads, steps, found.test)
+            yield found.fold, found.steps, present, scores, np.zeros(len(heads))
+
+    def _store(self, models):
+        self._store_distances(models.distances, models.alphas)
+        self.head_ = models.heads[0]
+        self._step = models.steps[0]
+
+    _step = 0.0  # of models that version 0.1 saved
+
+    def _path(self):
+        return HeadsPath(self._distances, None, [self.head_], [self._step])
+
+    def _query_self_similarities(self, X):
+        return self._self_similarity(X)
+
+    def _settled_distances(self, X):
+        return settled(self.mahalanobis(X), self._step)
+
+    def _replace_by_out_of_fold(self, d2, training, labels, values):
         """Distances of each object by models that have not seen it, in place."""
-        cv = check_count(self.cv, "cv")
-        X = self._check_query(X)
+        codes = labels.codes
         counts = np.bincount(codes)
         shared = np.flatnonzero(counts[codes] > 1)  # an object alone in its class stays in
         if not len(shared):
             return
-        n_splits = min(cv, counts.max())
+        n_splits = min(self.cv, counts.max())
         if n_splits < 2:
             raise ValueError(f"cross_fit needs cv of at least 2 folds; got cv={self.cv!r}.")
-        folds = StratifiedKFold(n_splits, shuffle=True, random_state=self.random_state)
-        names = KernelMahalanobisTransformer().get_params(deep=False)
-        model = KernelMahalanobisTransformer(**{name: getattr(self, name) for name in names})
-        precomputed = is_precomputed(self.kernel)
+        splitter = StratifiedKFold(n_splits, shuffle=True, random_state=self.random_state)
         with warnings.catch_warnings():
             # A class smaller than the number of folds is spread over as many as it has objects.
             warnings.filterwarnings("ignore", message="The least populated class")
-            splits = list(folds.split(shared, codes[shared]))
-        for _, test in splits:
-            test = shared[test]
-            train = np.setdiff1d(np.arange(len(codes)), test)
-            fitted = clone(model)
-            if precomputed:
-                fitted.fit(X[np.ix_(train, train)], codes[train])
-                d2[test] = fitted.mahalanobis(X[np.ix_(test, train)], X.diagonal()[test])
+            tests = [shared[test] for _, test in splitter.split(shared, codes[shared])]
+        everyone = np.arange(len(codes))
+        splits = [(np.setdiff1d(everyone, test), test) for test in tests]
+        variant, reg_on, spectrum = self._options()
+        folds = KernelFolds.within(training, labels.y, codes, splits, spectrum)
+        for found in fold_distances(folds, variant, values, reg_on):
+            part = np.arange(len(values))[found.steps]
+            test = splits[found.fold][1]
+            if d2.ndim == 2:
+                d2[test] = found.test[..., 0]
             else:
-                fitted.fit(take(X, train), codes[train])
-                d2[test] = fitted.mahalanobis(take(X, test))
-
-    def predict(self, X):
-        """Predict the class of each row of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Predicted class labels.
-        """
-        check_is_fitted(self)
-        return self.head_.predict(self.mahalanobis(X))
+                d2[np.ix_(test, np.arange(d2.shape[1]), part)] = found.test
 
     @_head_has("decision_function")
     def decision_function(self, X):
@@ -275,7 +269,7 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
             As the discriminant gives them.
         """
         check_is_fitted(self)
-        return self.head_.decision_function(self.mahalanobis(X))
+        return self.head_.decision_function(self._settled_distances(X))
 
     @_head_has("predict_log_proba")
     def predict_log_proba(self, X):
@@ -292,7 +286,7 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
             Log-probabilities, columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        return self.head_.predict_log_proba(self.mahalanobis(X))
+        return self.head_.predict_log_proba(self._settled_distances(X))
 
     @_head_has("predict_proba")
     def predict_proba(self, X):
@@ -309,4 +303,81 @@ class DissimilaritySpaceDiscriminant(ClassifierMixin, KernelMahalanobisEstimator
             Probabilities, columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        return self.head_.predict_proba(self.mahalanobis(X))
+        return self.head_.predict_proba(self._settled_distances(X))
+
+
+@documented
+class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
+    """Discriminant in dissimilarity space with kernel, variant and regularisation searched.
+
+    The discriminant is trained on resubstitution distances, as the papers do.
+
+    Parameters
+    ----------
+    discriminant : {"fisher", "quadratic"} or classifier, default="fisher"
+        As in the plain estimator.
+    variants : sequence of str, default=("RC+",)
+        Distances to compare, of IC+, IC-, RC+, RC-, FK+, FK-.
+    regs : sequence of float, default=None
+        Regularisation values; powers of ten up to 1 (FK: up to 100) if None, for a kernel of
+        unknown scale times its spread.
+    reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
+        What the values are, as in the plain estimator.
+    {search parameters}
+
+    {search attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import DissimilaritySpaceDiscriminantCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = DissimilaritySpaceDiscriminantCV().fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.98
+    """
+
+    _plain = DissimilaritySpaceDiscriminant
+
+    def __init__(
+        self,
+        discriminant="fisher",
+        variants=("RC+",),
+        regs=None,
+        *,
+        reg_on="auto",
+        gammas=None,
+        degrees=None,
+        kernels=None,
+        kernel="rbf",
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.discriminant = discriminant
+        self.variants = variants
+        self.regs = regs
+        self.reg_on = reg_on
+        super().__init__(
+            gammas=gammas,
+            degrees=degrees,
+            kernels=kernels,
+            kernel=kernel,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _common(self):
+        # `cv` is the search's own; the plain estimator's belongs to cross_fit.
+        return {name: v for name, v in super()._common().items() if name != "cv"}

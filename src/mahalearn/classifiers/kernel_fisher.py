@@ -1,16 +1,26 @@
 """Kernel Fisher discriminant (papers A and C: KFD, IKFD)."""
 
+from typing import NamedTuple
+
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelEstimator, ScoreClassifierMixin
+from .._base import KernelClassifier, over_rows
 from .._validation import check_positive
-from ..formulas.kernel_fisher import fisher_model
+from ..formulas.kernel_fisher import fisher_model, fisher_path
+from ..model_selection import grids
+from ..model_selection.search import KernelSearchCV, check_path, documented
 
 
-class KernelFisherDiscriminant(
-    ScoreClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator
-):
+class FisherPath(NamedTuple):
+    """The discriminants for each value of a path, and what rounding may leave in their scores."""
+
+    models: list
+    rounding: np.ndarray | None
+
+
+class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
     Each class against the rest: the direction w = Σ a_iψ(x_i) along which the class means are far
@@ -37,6 +47,12 @@ class KernelFisherDiscriminant(
         What to do about negative eigenvalues. The discriminant's formula is the same for definite
         and indefinite kernels, so that "krein" and "ignore" are one; "raise" stops; the others
         correct the kernel first, for training objects and queries alike.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -83,6 +99,7 @@ class KernelFisherDiscriminant(
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
     ):
         super().__init__(
             kernel=kernel,
@@ -91,38 +108,44 @@ class KernelFisherDiscriminant(
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.reg = reg
 
-    def fit(self, X, y):
-        """Fit the discriminant of each class against the rest.
+    def _check_parameters(self):
+        check_positive(self.reg, "reg")
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
+    def _fit_path(self, training, labels, values):
+        K = self._fit_full(training)
+        largest = np.abs(K).max()
+        if len(values) == 1:
+            models = [fisher_model(K, training.slices, values[0])]
+        else:
+            models = fisher_path(K, training.slices, values)
+        return FisherPath(models, np.array([model.rounding(largest) for model in models]))
 
-        Returns
-        -------
-        self : KernelFisherDiscriminant
-            The fitted classifier.
-        """
-        reg = check_positive(self.reg, "reg")
-        training, _, K = self._fit_full(X, y)
-        self._model = fisher_model(K, training.slices, reg)
+    def _path_scores(self, models, training, queries, kxx):
+        return over_rows(
+            training,
+            queries,
+            lambda k: np.stack([model.scores(k) for model in models.models], axis=-1),
+        )
+
+    def _path_rounding(self, models):
+        return models.rounding
+
+    def _store(self, models):
+        self._model = models.models[0]
         self.intercept_ = self._model.offsets
-        return self
+
+    def _path(self):
+        return FisherPath([self._model], None)
 
     @property
     def dual_coef_(self):
         """Coefficients a of each class, in the order of the training objects."""
         check_is_fitted(self)
         return self._model.coefficients[self._training.order.argsort()]
-
-    def _scores(self, X):
-        return self._over_rows(self._check_query(X), lambda k, _: self._model.scores(k))
 
     @property
     def _n_features_out(self):
@@ -143,3 +166,67 @@ class KernelFisherDiscriminant(
         """
         projections = self._scores(X) - self.intercept_
         return projections[:, -self._n_features_out :]
+
+
+@documented
+class KernelFisherDiscriminantCV(KernelSearchCV):
+    """Kernel Fisher discriminant with kernel and regularisation by cross-validation.
+
+    Parameters
+    ----------
+    regs : sequence of float, default=None
+        Regularisation values β; powers of ten from 1e-9 to 100 if None, for a kernel of unknown
+        scale times the square of its spread.
+    {search parameters}
+
+    {search attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelFisherDiscriminantCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = KernelFisherDiscriminantCV().fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.99
+    """
+
+    _plain = KernelFisherDiscriminant
+
+    def __init__(
+        self,
+        regs=None,
+        *,
+        gammas=None,
+        degrees=None,
+        kernels=None,
+        kernel="rbf",
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.regs = regs
+        super().__init__(
+            gammas=gammas,
+            degrees=degrees,
+            kernels=kernels,
+            kernel=kernel,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _values(self, variant, spread, n_train):
+        if self.regs is None:
+            return grids.regs("fisher", spread, self._plain().reg)
+        return check_path(self.regs, "regs")

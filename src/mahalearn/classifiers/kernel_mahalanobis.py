@@ -3,16 +3,10 @@
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._base import KernelEstimator
-from .._validation import check_choice, refuse_fit_params
-from ._distances import (
-    REG_ON,
-    VARIANTS,
-    fit_distances,
-    leave_one_out_sq_distances,
-    resolve_alphas,
-    without_one,
-)
+from .._base import KernelEstimator, refuses_weights
+from .._validation import check_choice
+from ..formulas.spectrum import SPECTRA
+from .distances import REG_ON, VARIANTS, common_sigma2, fit_distances, resolve_alphas
 
 
 class KernelMahalanobisEstimator(KernelEstimator):
@@ -30,6 +24,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
     ):
         super().__init__(
             kernel=kernel,
@@ -38,41 +33,37 @@ class KernelMahalanobisEstimator(KernelEstimator):
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.variant = variant
         self.reg = reg
         self.reg_on = reg_on
 
-    def _fit_distances(self, X, y, *, spectral=False):
-        """Fit the class models; returns the class codes of the objects."""
-        self._variant = check_choice(self.variant, "variant", VARIANTS)
-        reg_on = check_choice(self.reg_on, "reg_on", REG_ON)
-        training, codes = self._fit_training(X, y)
-        alphas = resolve_alphas(self.reg, reg_on, self._variant, training)
-        sigma2 = alphas / training.counts
-        self._common_sigma2 = bool(np.ptp(sigma2) <= 1e-12 * sigma2.max())
-        self._alphas_without_one = without_one(alphas, training.counts, reg_on, self._variant)
-        self._distances = fit_distances(
-            training, self._variant, alphas, self._policy, spectral=spectral
-        )
-        return codes
+    def _check_parameters(self):
+        check_choice(self.variant, "variant", VARIANTS)
+        check_choice(self.reg_on, "reg_on", REG_ON)
 
-    def _training_sq_distances(self, leave_one_out=False):
-        """Distances of the training objects, their own class with or without them.
+    def _fit_distances(self, training, regs, *, spectral=False):
+        """The class models of one training set for a path of regularisation values.
 
-        The only object of a class stays where it is: nothing would be left.
+        Returns them with their α, (c,) for a path of one value and (r, c) otherwise.
         """
-        d2 = self._distances.training_sq_distances()
-        training = self._training
-        for j, members in enumerate(training.slices if leave_one_out else ()):
-            if members.stop - members.start > 1:
-                d2[training.order[members], j] = leave_one_out_sq_distances(
-                    training.gram(members),
-                    self._variant,
-                    self._alphas_without_one[j],
-                    definite=training.positive_definite or self._policy == "ignore",
-                )
-        return d2
+        variant, reg_on, spectrum = self._options()
+        alphas = resolve_alphas(regs, reg_on, variant, training)
+        alphas = alphas[0] if len(regs) == 1 else alphas
+        return fit_distances(training, variant, alphas, spectrum, spectral=spectral), alphas
+
+    def _options(self):
+        return (
+            check_choice(self.variant, "variant", VARIANTS),
+            check_choice(self.reg_on, "reg_on", REG_ON),
+            check_choice(self.spectrum, "spectrum", SPECTRA),
+        )
+
+    def _store_distances(self, distances, alphas):
+        self._distances = distances
+        self._variant = check_choice(self.variant, "variant", VARIANTS)
+        self._common_sigma2 = common_sigma2(alphas, distances.training.counts)
 
     def mahalanobis(self, X, self_similarity=None):
         """Squared kernel Mahalanobis distance of each row of X to each class.
@@ -144,6 +135,12 @@ class KernelMahalanobisTransformer(
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -167,7 +164,8 @@ class KernelMahalanobisTransformer(
     (2, 3)
     """
 
-    def fit(self, X, y, **refused):
+    @refuses_weights
+    def fit(self, X, y):
         """Fit the class distances.
 
         Parameters
@@ -176,16 +174,16 @@ class KernelMahalanobisTransformer(
             Training objects, or their square kernel matrix (``kernel="precomputed"``).
         y : array-like of shape (n_samples,)
             Class labels.
-        **refused : dict
-            Nothing else is taken; the error says why.
 
         Returns
         -------
         self : KernelMahalanobisTransformer
             The fitted transformer.
         """
-        refuse_fit_params(self, refused)
-        self._fit_distances(X, y)
+        self._check_parameters()
+        training, _ = self._fit_training(X, y)
+        self._store_distances(*self._fit_distances(training, [self.reg]))
+        training.release()
         return self
 
     def __sklearn_tags__(self):

@@ -1,14 +1,33 @@
 """Nearest neighbours in the space of a kernel (papers A and C: KNN, IKNN)."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelEstimator, ScoreClassifierMixin
+from .._base import KernelClassifier
+from .._objects import take
 from .._validation import check_count
 from ..formulas import kernel_neighbors as formulas
+from ..kernels.training import BLOCKS, row_chunks
+from ..model_selection import grids
+from ..model_selection.search import KernelSearchCV, documented
 
 
-class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
+class NeighborsPath(NamedTuple):
+    """The training objects as neighbours, in the order given, and the numbers of neighbours.
+
+    back: positions in class order; diagonal: self-similarities; codes: classes.
+    """
+
+    counts: list
+    back: np.ndarray
+    diagonal: np.ndarray
+    codes: np.ndarray
+    n_classes: int
+
+
+class KernelKNeighborsClassifier(KernelClassifier):
     """Nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
 
     For the RBF kernel d² grows with the distance of the inputs whatever gamma is, so that with
@@ -38,6 +57,12 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
         What to do about negative eigenvalues. Distances are the same formula for definite and
         indefinite kernels, so that "krein" and "ignore" are one; "raise" stops; the others correct
         the kernel first, for training objects and queries alike.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -62,6 +87,8 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
     0.97
     """
 
+    _axis = "n_neighbors"
+
     def __init__(
         self,
         n_neighbors=5,
@@ -73,6 +100,7 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
     ):
         super().__init__(
             kernel=kernel,
@@ -81,40 +109,62 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.n_neighbors = n_neighbors
         self.weights = weights
 
-    def fit(self, X, y):
-        """Remember the training objects.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        self : KernelKNeighborsClassifier
-            The fitted classifier.
-        """
-        self._n_neighbors = check_count(self.n_neighbors, "n_neighbors")
+    def _check_parameters(self):
+        check_count(self.n_neighbors, "n_neighbors")
         check_neighbor_weights(self.weights)
-        training, codes = self._fit_training(X, y)
-        if self._n_neighbors > len(training):
+
+    def _fit_path(self, training, labels, values):
+        if max(values) > len(training):
             raise ValueError(
-                f"n_neighbors={self._n_neighbors}, but n_samples = {len(training)} training "
-                "objects is all there is; take fewer neighbours."
+                f"n_neighbors={max(values)}, but n_samples = {len(training)} training objects is "
+                "all there is; use fewer neighbours (or, in a search, more folds)."
             )
-        if self._policy == "raise":
-            training.refuse_indefinite([slice(0, len(training))])
+        self._refuse_indefinite(training)
         # In the order of the user's objects: of equally near ones the first are taken.
-        self._back = training.order.argsort()
-        self._diagonal = training.training_self_similarities()[self._back]
-        self._codes = codes
-        return self
+        back = training.order.argsort()
+        diagonal = training.training_self_similarities()[back]
+        return NeighborsPath(values, back, diagonal, labels.codes, len(labels.names))
+
+    def _path_scores(self, models, training, queries, kxx):
+        weigh = not (isinstance(self.weights, str) and self.weights == "uniform")
+        most = max(models.counts)
+        index, d2 = self._neighbors(models, training, queries, kxx if weigh else None, most)
+        path = []
+        for count in models.counts:
+            w = weigh_neighbors(self.weights, d2[:, :count]) if weigh else None
+            votes = formulas.votes(models.codes[index[:, :count]], models.n_classes, w)
+            path.append(votes / votes.sum(axis=1, keepdims=True))
+        return np.stack(path, axis=-1)
+
+    def _neighbors(self, models, training, queries, kxx, count):
+        """Positions of the nearest, and squared distances where self-similarities are given."""
+        parts = []
+        for rows in row_chunks(len(queries), BLOCKS * len(training)):
+            k = training.cross(take(queries, rows))[:, models.back]
+            index = formulas.nearest(k, models.diagonal, count)
+            d2 = np.zeros(index.shape)
+            if kxx is not None:
+                d2 = formulas.sq_distances(k, models.diagonal, kxx[rows], index)
+            parts.append((index, d2))
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+    def _store(self, models):
+        self._n_neighbors = models.counts[0]
+        self._back, self._diagonal, self._codes = models.back, models.diagonal, models.codes
+
+    def _path(self):
+        counts = [self._n_neighbors]
+        return NeighborsPath(counts, self._back, self._diagonal, self._codes, len(self.classes_))
+
+    def _query_self_similarities(self, X):
+        if isinstance(self.weights, str) and self.weights == "uniform":
+            return None
+        return self._self_similarities(X)
 
     def kneighbors(self, X, n_neighbors=None, return_distance=True):
         """The nearest training objects.
@@ -127,6 +177,8 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
             Number of neighbours; that of the constructor if None.
         return_distance : bool, default=True
             Whether to return the squared distances too. They need each object's self-similarity.
+            Unlike scikit-learn's they are squared, because those of an indefinite kernel may be
+            negative.
 
         Returns
         -------
@@ -139,19 +191,9 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
         count = self._n_neighbors
         if n_neighbors is not None:
             count = check_count(n_neighbors, "n_neighbors", at_most=len(self._codes))
-        if not return_distance:
-            return self._over_rows(X, lambda k, _: self._nearest(k, count)[0])
-        kxx = self._self_similarities(X)
-        both = self._over_rows(X, lambda k, rows: np.stack(self._nearest(k, count, kxx[rows]), 1))
-        return both[:, 1], both[:, 0].astype(np.intp)
-
-    def _nearest(self, k, count, kxx=None):
-        """Indices, and squared distances if the queries' self-similarities are given."""
-        k = k[:, self._back]
-        index = formulas.nearest(k, self._diagonal, count)
-        if kxx is None:
-            return (index,)
-        return index, formulas.sq_distances(k, self._diagonal, kxx, index)
+        kxx = self._self_similarities(X) if return_distance else None
+        index, d2 = self._neighbors(self._path(), self._training, X, kxx, count)
+        return (d2, index) if return_distance else index
 
     def _self_similarities(self, X):
         kxx = self._training.self_similarities(X)
@@ -163,9 +205,6 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
                 "kernel=PrecomputedKernel(K) on row numbers."
             )
         return kxx
-
-    def _scores(self, X):
-        return self.predict_proba(X)
 
     def predict_proba(self, X):
         """Share of each class in the votes of the neighbours.
@@ -181,13 +220,7 @@ class KernelKNeighborsClassifier(ScoreClassifierMixin, KernelEstimator):
             Probabilities, columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        if self.weights == "uniform":
-            index, weights = self.kneighbors(X, return_distance=False), None
-        else:
-            d2, index = self.kneighbors(X)
-            weights = weigh_neighbors(self.weights, d2)
-        votes = formulas.votes(self._codes[index], len(self.classes_), weights)
-        return votes / votes.sum(axis=1, keepdims=True)
+        return self._scores(X)
 
 
 def check_neighbor_weights(weights):
@@ -210,3 +243,74 @@ def weigh_neighbors(weights, d2):
             f"shape {values.shape}."
         )
     return values
+
+
+@documented
+class KernelKNeighborsClassifierCV(KernelSearchCV):
+    """Nearest neighbours in a kernel's space with kernel and their number by cross-validation.
+
+    Parameters
+    ----------
+    n_neighbors : sequence of int, default=None
+        Numbers of neighbours; 1 to 15 if None, as far as the folds have objects. Of equal scores
+        the larger number wins.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        As in the plain estimator.
+    {search parameters}
+
+    {search attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelKNeighborsClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = KernelKNeighborsClassifierCV().fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.98
+    """
+
+    _plain = KernelKNeighborsClassifier
+
+    def __init__(
+        self,
+        n_neighbors=None,
+        *,
+        weights="uniform",
+        gammas=None,
+        degrees=None,
+        kernels=None,
+        kernel="rbf",
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        super().__init__(
+            gammas=gammas,
+            degrees=degrees,
+            kernels=kernels,
+            kernel=kernel,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _common(self):
+        return {name: v for name, v in super()._common().items() if name != "n_neighbors"}
+
+    def _values(self, variant, spread, n_train):
+        if self.n_neighbors is None:
+            return [count for count in grids.NEIGHBORS if count <= n_train]
+        return [check_count(count, "n_neighbors") for count in self.n_neighbors]

@@ -1,13 +1,27 @@
 """Kernel PCA followed by a quadratic discriminant (paper C: KPCA-QD, IKPCA-QD)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .._base import KernelEstimator, ScoreClassifierMixin
-from .._validation import check_components, check_positive, check_priors
-from ..formulas.kernel_pca import fit_embedding, gaussian_class, quadratic_scores
+from .._base import KernelClassifier, over_rows
+from .._validation import check_choice, check_components, check_positive
+from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
+from ..formulas.spectrum import SPECTRA
+from ..model_selection import grids
+from ..model_selection.search import KernelSearchCV, check_path, documented
 
 
-class KernelPCAQuadraticDiscriminant(ScoreClassifierMixin, KernelEstimator):
+class PCAPath(NamedTuple):
+    """Kernel PCA, the class densities in it, and the values of a path."""
+
+    embedding: Embedding
+    classes: list
+    priors: np.ndarray
+    regs: list
+
+
+class KernelPCAQuadraticDiscriminant(KernelClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.
 
     The objects get coordinates by the leading eigenvectors of the centred kernel matrix, ordered by
@@ -37,6 +51,12 @@ class KernelPCAQuadraticDiscriminant(ScoreClassifierMixin, KernelEstimator):
         What to do about negative eigenvalues: take them as components by their size |λ|, as paper C
         does; "ignore" leaves them out, as ordinary kernel PCA does; "raise" stops; the others
         correct the kernel first, for training objects and queries alike.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -82,6 +102,7 @@ class KernelPCAQuadraticDiscriminant(ScoreClassifierMixin, KernelEstimator):
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
     ):
         super().__init__(
             kernel=kernel,
@@ -90,47 +111,51 @@ class KernelPCAQuadraticDiscriminant(ScoreClassifierMixin, KernelEstimator):
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.n_components = n_components
         self.reg = reg
         self.priors = priors
 
-    def fit(self, X, y):
-        """Fit the components and a normal density for each class.
+    def _check_parameters(self):
+        check_positive(self.reg, "reg")
+        check_components(self.n_components)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
+    def _fit_path(self, training, labels, values):
+        embedding = fit_embedding(
+            self._fit_full(training),
+            check_components(self.n_components),
+            positive_only=self._ignores_negative(),
+        )
+        Z = embedding.training_coordinates()
+        return PCAPath(
+            embedding,
+            [gaussian_class(Z[members]) for members in training.slices],
+            labels.priors(self.priors),
+            values,
+        )
 
-        Returns
-        -------
-        self : KernelPCAQuadraticDiscriminant
-            The fitted classifier.
-        """
-        reg = check_positive(self.reg, "reg")
-        n_components = check_components(self.n_components)
-        training, _, K = self._fit_full(X, y)
-        self._embedding = fit_embedding(K, n_components, positive_only=self._policy == "ignore")
+    def _ignores_negative(self):
+        return check_choice(self.spectrum, "spectrum", SPECTRA) == "ignore"
+
+    def _path_scores(self, models, training, queries, kxx):
+        def scores(k):
+            Z = models.embedding.coordinates(k)
+            path = quadratic_scores(models.classes, models.priors, Z, models.regs)
+            return np.moveaxis(path, 0, -1)
+
+        return over_rows(training, queries, scores)
+
+    def _store(self, models):
+        self._embedding = models.embedding
+        self._class_models = models.classes
+        self._reg = models.regs[0]
+        self.priors_ = models.priors
         self.eigenvalues_ = self._embedding.values
         self.n_components_ = len(self.eigenvalues_)
-        if self.priors is None:
-            self.priors_ = training.counts / len(training)
-        else:
-            self.priors_ = check_priors(self.priors, len(self.classes_))
-        Z = self._embedding.training_coordinates()
-        self._class_models = [gaussian_class(Z[members]) for members in training.slices]
-        self._reg = reg
-        return self
 
-    def _scores(self, X):
-        def scores(k, _):
-            Z = self._embedding.coordinates(k)
-            return quadratic_scores(self._class_models, self.priors_, Z, [self._reg])[0]
-
-        return self._over_rows(self._check_query(X), scores)
+    def _path(self):
+        return PCAPath(self._embedding, self._class_models, self.priors_, [self._reg])
 
     def predict_log_proba(self, X):
         """Logarithms of the class probabilities.
@@ -161,3 +186,75 @@ class KernelPCAQuadraticDiscriminant(ScoreClassifierMixin, KernelEstimator):
             Probabilities, columns in the order of ``classes_``.
         """
         return np.exp(self._log_proba(X))
+
+
+@documented
+class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
+    """Kernel PCA and quadratic discriminant with kernel and regularisation by cross-validation.
+
+    Parameters
+    ----------
+    regs : sequence of float, default=None
+        What is added to the variances; powers of ten from 1e-8 to 1 if None, for a kernel of
+        unknown scale times its spread.
+    n_components : int, float or None, default=0.8
+        As in the plain estimator.
+    priors : array-like of shape (n_classes,), default=None
+        As in the plain estimator.
+    {search parameters}
+
+    {search attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelPCAQuadraticDiscriminantCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = KernelPCAQuadraticDiscriminantCV().fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.99
+    """
+
+    _plain = KernelPCAQuadraticDiscriminant
+
+    def __init__(
+        self,
+        regs=None,
+        *,
+        n_components=0.8,
+        priors=None,
+        gammas=None,
+        degrees=None,
+        kernels=None,
+        kernel="rbf",
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.regs = regs
+        self.n_components = n_components
+        self.priors = priors
+        super().__init__(
+            gammas=gammas,
+            degrees=degrees,
+            kernels=kernels,
+            kernel=kernel,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _values(self, variant, spread, n_train):
+        if self.regs is None:
+            return grids.regs("kernel_pca", spread, self._plain().reg)
+        return check_path(self.regs, "regs")

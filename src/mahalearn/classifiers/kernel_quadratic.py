@@ -1,19 +1,35 @@
 """Kernel quadratic discriminants (papers A and C)."""
 
+import warnings
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
-from .._base import ScoreClassifierMixin
-from .._validation import check_choice, check_error_weights, check_priors, refuse_fit_params
+from .._base import KernelClassifier, Labels
+from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import error_offsets, map_offsets
+from ..model_selection import grids
+from ..model_selection.search import KernelSearchCV, check_path, documented
+from .distances import (
+    REG_ON,
+    VARIANTS,
+    DistanceModel,
+    fold_distances,
+    leave_one_out_sq_distances,
+    refuse_map,
+    resolved_reg_on,
+    without_one,
+)
 from .kernel_mahalanobis import KernelMahalanobisEstimator
+from .leave_one_out import is_leave_one_out, leave_one_out_scores
 
 OFFSETS = ("error", "loo", "map", None)
 
 
 def _has_probabilities(estimator):
-    if estimator.offset == "map":
+    if check_choice(estimator.offset, "offset", OFFSETS) == "map":
         return True
     raise AttributeError(
         f"Probabilities need offset='map'; with offset={estimator.offset!r} the scores are not "
@@ -33,7 +49,23 @@ def check_offset(offset, class_weight, priors):
     return offset
 
 
-class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimator):
+def _present(class_weight, labels):
+    """Class weights of the classes that a training set has."""
+    if not isinstance(class_weight, dict):
+        return class_weight
+    return {label: w for label, w in class_weight.items() if label in set(labels.names.tolist())}
+
+
+class QuadraticPath(NamedTuple):
+    """Class distances and their offsets for the values of a path; rounding (r,) of the scores."""
+
+    distances: DistanceModel
+    alphas: np.ndarray | None
+    offsets: np.ndarray
+    rounding: np.ndarray | None
+
+
+class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.
 
     An object goes to the class with the largest f_j(x) = −d²_j(x)/2 + b_j, where d_j is the
@@ -45,7 +77,7 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
         Which distance. RC: regularised covariance; IC: invertible covariance; FK: covariances in
         the complete kernel space. "+" regularises, "-" cuts small eigenvalues (IC, FK) or takes the
-        cheap approximation for large regularisation (RC). In any case.
+        cheap approximation for large regularisation (RC).
     reg : float or array-like of shape (n_classes,), default=0.01
         Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`).
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
@@ -79,6 +111,12 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
         vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -126,6 +164,7 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
         offset="error",
         class_weight=None,
         priors=None,
@@ -140,69 +179,96 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.offset = offset
         self.class_weight = class_weight
         self.priors = priors
 
-    def fit(self, X, y, **refused):
-        """Fit the class distances and their offsets.
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_offset(self.offset, self.class_weight, self.priors)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
-        **refused : dict
-            Nothing else is taken; the error says why.
+    def _fit_path(self, training, labels, values):
+        offset = check_choice(self.offset, "offset", OFFSETS)
+        distances, alphas = self._fit_distances(training, values, spectral=offset == "map")
+        rounding = distances.rounding(self._options()[0])
+        volumes = None
+        if offset == "map":
+            refuse_map(self._options()[0], alphas, training.counts, distances.nonnegative)
+            volumes = distances.log_volumes()
+        d2 = None
+        if offset in ("error", "loo"):
+            d2 = self._training_distances(distances.training_sq_distances(), training, alphas)
+        offsets = self._offsets_of(d2, labels, rounding, volumes)
+        return QuadraticPath(distances, alphas, offsets, np.atleast_1d(rounding))
 
-        Returns
-        -------
-        self : KernelQuadraticDiscriminant
-            The fitted classifier.
-        """
-        refuse_fit_params(self, refused)
-        offset = check_offset(self.offset, self.class_weight, self.priors)
-        codes = self._fit_distances(X, y, spectral=offset == "map")
-        n_classes = len(self.classes_)
-        if offset is None:
-            self.offsets_ = np.zeros(n_classes)
-        elif offset == "map":
-            self.offsets_ = map_offsets(self._log_volumes(), self._priors(codes))
-        else:
-            weights = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=self.classes_[codes]
+    def _training_distances(self, d2, training, alphas):
+        """Training distances for the offsets; for "loo" to the own class without the object."""
+        if self.offset != "loo":
+            return d2
+        variant, reg_on, spectrum = self._options()
+        less = without_one(alphas, training.counts, reg_on, variant)
+        return leave_one_out_sq_distances(training, variant, less, spectrum, d2)
+
+    def _offsets_of(self, d2, labels, rounding, log_volumes):
+        """Offsets (c,), or (c, r) for a path, from training distances d2 (n, c) or (n, c, r)."""
+        match check_choice(self.offset, "offset", OFFSETS):
+            case None:
+                return np.zeros((len(labels.names), *np.shape(rounding)))
+            case "map":
+                return map_offsets(log_volumes, labels.priors(self.priors))
+        weights = compute_class_weight(
+            _present(self.class_weight, labels), classes=labels.names, y=labels.y
+        )
+        check_error_weights(weights, self.class_weight)
+        scores = d2 / -2 if d2.ndim == 2 else np.moveaxis(d2, -1, 0) / -2
+        return error_offsets(scores, labels.codes, weights, rounding).T
+
+    def _path_scores(self, models, training, queries, kxx):
+        d2 = models.distances.sq_distances(queries, kxx)
+        scores = d2 / -2 + models.offsets
+        return scores[..., None] if scores.ndim == 2 else scores
+
+    def _path_rounding(self, models):
+        return models.rounding
+
+    def _fold_scores(self, folds, values):
+        variant, reg_on, _ = self._options()
+        offset = check_choice(self.offset, "offset", OFFSETS)
+        classes = np.unique(folds.y)
+        everyone = np.arange(len(classes))
+        if variant == "RC+":
+            closed = leave_one_out_scores(
+                folds, values, reg_on, offset, self.class_weight, self._all_priors(classes), classes
             )
-            check_error_weights(weights, self.class_weight)
-            scores = -self._training_sq_distances(leave_one_out=offset == "loo") / 2
-            rounding = self._distances.rounding(self._variant)
-            self.offsets_ = error_offsets(scores, codes, weights, rounding)
-        return self
+            if closed is not None:
+                for f, (scores, rounding) in enumerate(closed):
+                    yield f, slice(0, len(values)), everyone, scores[None], rounding
+                return
+        for found in fold_distances(folds, variant, values, reg_on, volumes=offset == "map"):
+            present, codes = folds.classes_of(found.fold)
+            d2 = found.train
+            if offset == "loo":
+                d2 = self._training_distances(d2, folds[found.fold].training, found.alphas)
+            labels = Labels(classes, present, codes)
+            offsets = self._offsets_of(d2, labels, found.rounding, found.log_volumes)
+            yield found.fold, found.steps, present, found.test / -2 + offsets, found.rounding
 
-    def _priors(self, codes):
-        if self.priors is None:
-            return np.bincount(codes) / len(codes)
-        return check_priors(self.priors, len(self.classes_))
+    def _all_priors(self, classes):
+        return None if self.priors is None else check_priors(self.priors, len(classes))
 
-    def _log_volumes(self):
-        problem = None
-        if self._variant.startswith("FK"):
-            problem = "it is not defined for FK variants"
-        elif self._variant.startswith("RC") and not self._common_sigma2:
-            problem = "RC needs the same σ² for all classes (reg_on='covariance' or 'relative')"
-        elif any((model.values < 0).any() for model in self._distances.models):
-            problem = "the kernel has negative eigenvalues"
-        if problem:
-            raise ValueError(f"offset='map' cannot be used: {problem}. Use offset='error'.")
-        return [model.log_volume() for model in self._distances.models]
+    def _store(self, models):
+        self._store_distances(models.distances, models.alphas)
+        self.offsets_ = models.offsets
 
-    def _scores(self, X):
-        X = self._check_query(X)
+    def _path(self):
+        return QuadraticPath(self._distances, None, self.offsets_, None)
+
+    def _query_self_similarities(self, X):
         # With one σ² for all classes k(x, x)/σ² is common to them and cancels from the decision:
         # where it is not known, 0 serves.
-        kxx = self._self_similarity(X, cancels=self._common_sigma2)
-        return self._distances.sq_distances(X, kxx) / -2 + self.offsets_
+        return self._self_similarity(X, cancels=self._common_sigma2)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X):
@@ -235,3 +301,117 @@ class KernelQuadraticDiscriminant(ScoreClassifierMixin, KernelMahalanobisEstimat
             Probabilities, columns in the order of ``classes_``.
         """
         return np.exp(self._log_proba(X))
+
+
+class DistanceSearchCV(KernelSearchCV):
+    """Searches whose candidates are variants of the distance and a regularisation path."""
+
+    def _variants(self):
+        variants = [self.variants] if isinstance(self.variants, str) else self.variants
+        if len(variants) == 0:
+            raise ValueError("variants= is empty; it must name at least one distance.")
+        return [{"variant": check_choice(v, "variants", VARIANTS)} for v in variants]
+
+    def _check_splits(self, splits, n):
+        fixed = [
+            variant["variant"]
+            for variant in self._variants()
+            if variant["variant"].startswith("RC")
+            and resolved_reg_on(self.reg_on, variant["variant"]) == "kernel"
+        ]
+        if fixed and is_leave_one_out(splits, n):
+            warnings.warn(
+                f"LeaveOneOut() with reg_on='kernel' and {fixed[0]} flatters useless kernels: at a "
+                "fixed α the class of the left-out object, one object short, has the larger σ² and "
+                "wins too often. Use reg_on='covariance' or 'relative', or k folds.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _values(self, variant, spread, n_train):
+        if self.regs is not None:
+            return check_path(self.regs, "regs")
+        relative = check_choice(self.reg_on, "reg_on", REG_ON) == "relative"
+        name = variant["variant"][:2]
+        return grids.regs(name, 1.0 if relative else spread, self._plain().reg)
+
+
+@documented
+class KernelQuadraticDiscriminantCV(DistanceSearchCV):
+    """Kernel quadratic discriminant with kernel, variant and regularisation by cross-validation.
+
+    Parameters
+    ----------
+    variants : sequence of str, default=("RC+",)
+        Distances to compare, of IC+, IC-, RC+, RC-, FK+, FK-.
+    regs : sequence of float, default=None
+        Regularisation values; powers of ten up to 1 (FK: up to 100) if None, for a kernel of
+        unknown scale times its spread.
+    reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
+        What the values are, as in the plain estimator. With ``LeaveOneOut()`` and RC avoid
+        "kernel": at a fixed α the class of the left-out object, one object short, has the larger
+        σ² and wins more often than it should.
+    offset : {"error", "loo", "map", None}, default="error"
+        As in the plain estimator.
+    class_weight : dict, "balanced" or None, default=None
+        As in the plain estimator.
+    priors : array-like of shape (n_classes,), default=None
+        As in the plain estimator.
+    {search parameters}
+
+    {search attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelQuadraticDiscriminantCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = KernelQuadraticDiscriminantCV().fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.97
+    """
+
+    _plain = KernelQuadraticDiscriminant
+
+    def __init__(
+        self,
+        variants=("RC+",),
+        regs=None,
+        *,
+        reg_on="auto",
+        offset="error",
+        class_weight=None,
+        priors=None,
+        gammas=None,
+        degrees=None,
+        kernels=None,
+        kernel="rbf",
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.variants = variants
+        self.regs = regs
+        self.reg_on = reg_on
+        self.offset = offset
+        self.class_weight = class_weight
+        self.priors = priors
+        super().__init__(
+            gammas=gammas,
+            degrees=degrees,
+            kernels=kernels,
+            kernel=kernel,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from .._base import ScoreClassifierMixin
 from .._validation import check_choice, check_classes, check_positive
 from ..formulas.one_vs_one import one_vs_one_scores
-from ..kernels.protocol import MahalanobisKernel
+from ..kernels.mahalanobis import MahalanobisKernel
 
 COVARIANCE_SOURCES = ("pair", "all")
 

@@ -26,7 +26,8 @@ FULL_KERNEL_VARIANTS = ("FK+", "FK-")
 class FullKernelClass(NamedTuple):
     """One class: its mean K̃_j1/n_j, an orthonormal basis Q of B and the inner factor.
 
-    The inner factor is T (upper triangular) for FK+ and the weights 1/s² for FK-.
+    The inner factor is T (upper triangular) for FK+ and one α; otherwise Q is along the singular
+    vectors, and the factor holds the weights 1/(s² + α) or 1/s², a column for each α of a path.
     """
 
     n: int
@@ -35,17 +36,23 @@ class FullKernelClass(NamedTuple):
     factor: np.ndarray
 
     def sq_distances(self, kc, variant, alpha):
-        """d² of queries with centred rows kc (m, n_total)."""
+        """d² of queries with centred rows kc (m, n_total), (m, *shape of alpha)."""
         V = kc - self.mean
         U = V @ self.Q
         if variant == "FK-":
             return self.n * (np.square(U) @ self.factor)
         V -= U @ self.Q.T
-        return self.n * (row_sq_norms(V) / alpha + row_sq_norms(solve_lower(self.factor.T, U)))
+        rest = np.multiply.outer(row_sq_norms(V), 1 / np.asarray(alpha, float))
+        if np.ndim(alpha):
+            return self.n * (rest + np.square(U) @ self.factor)
+        return self.n * (rest + row_sq_norms(solve_lower(self.factor.T, U)))
 
 
 class FullKernelModel(NamedTuple):
-    """All classes; rows of queries are in the order of the training objects."""
+    """All classes; rows of queries are in the order of the training objects.
+
+    alphas: of each class a number, or a path (r,).
+    """
 
     variant: str
     alphas: tuple
@@ -53,20 +60,21 @@ class FullKernelModel(NamedTuple):
     classes: tuple
 
     def sq_distances(self, k):
-        """d² of queries, (m, c): k (m, n) is overwritten."""
+        """d² of queries, (m, c, *shape of an alpha): k (m, n) is overwritten."""
         kc = center_cross(k, self.means, overwrite=True)
         per_class = [
             model.sq_distances(kc, self.variant, alpha)
             for model, alpha in zip(self.classes, self.alphas, strict=True)
         ]
-        return np.column_stack(per_class)
+        return np.stack(per_class, axis=1)
 
 
 def full_kernel_model(K, variant, alphas, slices):
     """The model of all classes from the Gram matrix K, which is overwritten.
 
-    The objects are in the order of their classes, class j at slices[j]. K's own memory becomes the
-    bases Q, so that n² doubles plus one class's work are all that is needed.
+    The objects are in the order of their classes, class j at slices[j], alphas[j] its α or path.
+    K's own memory becomes the bases Q, so that n² doubles plus one class's work are all that is
+    needed.
     """
     means = centering(K)
     Kc = center_gram(K, means, overwrite=True).T  # Fortran order: a class is a contiguous block
@@ -80,7 +88,7 @@ def _full_class(B, variant, alpha):
     mean = B.mean(axis=1)
     B -= mean[:, None]
     Q, R = qr_in_place(B)
-    if variant == "FK+":
+    if variant == "FK+" and np.ndim(alpha) == 0:
         T = np.zeros((n, n), order="F")
         np.fill_diagonal(T, np.sqrt(alpha))
         T, _, _, info = linalg.lapack.dtpqrt(0, min(n, 64), T, R.T, overwrite_a=1, overwrite_b=1)
@@ -91,7 +99,11 @@ def _full_class(B, variant, alpha):
     driver = "gesdd" if 5 * n**2 <= B.shape[0] ** 2 else "gesvd"
     _, s, Ut = linalg.svd(R.T, overwrite_a=True, check_finite=False, lapack_driver=driver)
     rotate_columns(Q, Ut.T)
-    kept = (s**2 >= alpha) & (s > rank_tolerance(s[0], n))
+    alpha = np.asarray(alpha, float)
+    s = s.reshape(-1, *[1] * alpha.ndim)
+    if variant == "FK+":
+        return FullKernelClass(n, mean, Q, 1 / (s**2 + alpha))
+    kept = (s**2 >= alpha) & (s > rank_tolerance(s.flat[0], n))
     return FullKernelClass(n, mean, Q, np.where(kept, 1 / np.where(kept, s, 1.0) ** 2, 0.0))
 
 
@@ -110,33 +122,3 @@ def rotate_columns(Q, U, block=512):
     """Q ← QU in place, a block of rows at a time."""
     for start in range(0, len(Q), block):
         Q[start : start + block] = Q[start : start + block] @ U
-
-
-def full_kernel_path(K, variant, alphas, slices, k):
-    """d² of queries k (m, n) for a path of α, (len(alphas), m, c); K and k are overwritten.
-
-    alphas (r, c): a row for each step of the path. One singular value decomposition per class.
-    """
-    means = centering(K)
-    Kc = center_gram(K, means, overwrite=True).T
-    kc = center_cross(k, means, overwrite=True)
-    d2 = np.empty((len(alphas), len(k), len(slices)))
-    for j, members in enumerate(slices):
-        B = Kc[:, members]
-        n = B.shape[1]
-        mean = B.mean(axis=1)
-        B -= mean[:, None]
-        Q, R = qr_in_place(B)
-        _, s, Ut = linalg.svd(R.T, overwrite_a=True, check_finite=False)
-        V = kc - mean
-        U = V @ Q
-        V -= U @ Q.T
-        P2, alpha = np.square(U @ Ut.T), alphas[:, j]
-        if variant == "FK+":
-            inner = P2 @ (1 / (s[:, None] ** 2 + alpha))
-            d2[:, :, j] = n * (row_sq_norms(V)[:, None] / alpha + inner).T
-        else:
-            kept = (s[:, None] ** 2 >= alpha) & (s > rank_tolerance(s[0], n))[:, None]
-            weights = np.where(kept, 1 / np.where(s > 0, s, 1.0)[:, None] ** 2, 0.0)
-            d2[:, :, j] = n * (P2 @ weights).T
-    return d2

@@ -41,6 +41,11 @@ class FisherModel(NamedTuple):
         """f of queries with rows k (m, n), (m, c)."""
         return k @ self.coefficients + self.offsets
 
+    def rounding(self, largest):
+        """What rounding may leave in f for kernel values of at most `largest`."""
+        size = np.abs(self.coefficients).sum(axis=0) * largest + np.abs(self.offsets)
+        return 64 * np.finfo(float).eps * size.max()
+
 
 def fisher_model(K, slices, beta):
     """The discriminants of all classes against the rest for one β. K may be overwritten.

@@ -94,23 +94,27 @@ def _drop_small(lam, alpha, weight):
 
 
 class SpectralModel(NamedTuple):
-    """A class by its eigendecomposition: any variant, any spectrum."""
+    """A class by its eigendecomposition: any variant, any spectrum, one α or a path of them.
+
+    Results have a trailing axis for a path.
+    """
 
     variant: str
-    alpha: float
+    alpha: float | np.ndarray
     means: Centering
     values: np.ndarray
     signs: np.ndarray
     vectors: np.ndarray
 
     def sq_distances(self, k, kxx):
-        """d² of queries: k (m, n) is overwritten, kxx (m,)."""
+        """d² of queries, (m, *shape of alpha): k (m, n) is overwritten, kxx (m,)."""
         n = len(self.values)
         s = self_weight(self.variant, n, self.alpha)
         kxx = center_self(kxx, k, self.means)
         P = center_cross(k, self.means, overwrite=True) @ self.vectors
         P *= P
-        return s * kxx + P @ spectral_weights(self.variant, self.values, self.signs, n, self.alpha)
+        W = spectral_weights(self.variant, self.values, self.signs, n, self.alpha)
+        return np.multiply.outer(kxx, s) + P @ W
 
     def own_sq_distances(self):
         """d² of the class's own objects."""
@@ -120,16 +124,17 @@ class SpectralModel(NamedTuple):
 
     def log_volume(self):
         """The log-determinant of the MAP offset (C, IV-D), up to what is common to the classes."""
+        alpha, n = np.asarray(self.alpha, float), len(self.values)
+        lam = self.values.reshape(-1, *[1] * alpha.ndim)
         if self.variant.startswith("RC"):
-            return np.log1p(self.values / self.alpha).sum()
-        kept = self.values[(self.values > 0)]
-        if self.variant == "IC-":
-            return np.log(kept[kept >= self.alpha] / len(self.values)).sum()
-        return np.log((kept + self.alpha) / len(self.values)).sum()
+            return np.log1p(lam / alpha).sum(axis=0)
+        kept = lam > 0 if self.variant == "IC+" else (lam > 0) & (lam >= alpha)
+        ridge = alpha if self.variant == "IC+" else 0.0
+        return np.where(kept, np.log(np.where(kept, lam + ridge, n) / n), 0.0).sum(axis=0)
 
 
 class CholeskyModel(NamedTuple):
-    """A class by the Cholesky factor of K̃ + αI: RC+ for a positive definite kernel."""
+    """A class by the Cholesky factor of K̃ + αI: RC+ for a positive definite kernel and one α."""
 
     alpha: float
     means: Centering
@@ -153,27 +158,34 @@ class CholeskyModel(NamedTuple):
 class MeanModel(NamedTuple):
     """A class by its mean alone: RC- for a positive definite kernel, where UJUᵀ = I."""
 
-    alpha: float
+    alpha: float | np.ndarray
     means: Centering
 
     def sq_distances(self, k, kxx):
-        """d² of queries: k (m, n) is overwritten, kxx (m,)."""
+        """d² of queries, (m, *shape of alpha): k (m, n) is overwritten, kxx (m,)."""
+        n = k.shape[1]
         kxx = center_self(kxx, k, self.means)
-        k = center_cross(k, self.means, overwrite=True)
-        return (kxx - row_sq_norms(k) / self.alpha) * (k.shape[1] / self.alpha)
+        norms = row_sq_norms(center_cross(k, self.means, overwrite=True))
+        alpha = np.asarray(self.alpha, float)
+        return np.multiply.outer(kxx, n / alpha) - np.multiply.outer(norms, n / alpha**2)
+
+    def own_sq_distances(self):
+        """None: the class's own objects are measured as all others are."""
 
 
 def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False):
     """The model of one class from its Gram matrix K, which is overwritten.
 
+    alpha: a number, or a path (r,) of them.
     definite: K is known to be positive (semi)definite; otherwise that is proven or K decomposed.
     krein: take J from the spectrum; False applies the formulas of a definite kernel (J = I).
-    spectral: always decompose (for a path over α or for the log-determinant).
+    spectral: always decompose (for the log-determinant).
     """
     n = len(K)
     means = centering(K)
     Kc = center_gram(K, means, overwrite=True)
-    if variant.startswith("RC") and not spectral and (definite or not krein or is_psd(Kc)):
+    shortcut = variant == "RC-" or (variant == "RC+" and np.ndim(alpha) == 0)
+    if shortcut and not spectral and (definite or not krein or is_psd(Kc)):
         if variant == "RC-":
             return MeanModel(alpha, means)
         # Else the factor would be that of rounding errors.

@@ -6,26 +6,42 @@ import numpy as np
 ZERO_RTOL = 1e-12
 
 
+# Nearness that differs by less than this fraction is the same but for rounding.
+TIE_RTOL = 1e-10
+
+
 def nearest(k, diagonal, n_neighbors):
     """Indices (m, n_neighbors) of the nearest training objects, the nearest first.
 
     k (m, n) rows of queries, diagonal (n,) self-similarities of the training objects. A query's own
-    self-similarity is common to all of its distances and is not needed. Of equally near objects the
-    first ones are taken, whatever the sorting algorithm.
+    self-similarity is common to all of its distances and is not needed. Where the diagonal is
+    constant (RBF) the order is that of k itself: k_x'x' − 2k would lose kernel values below
+    rounding. Of objects that are equally near but for rounding the first are taken.
     """
-    d2 = diagonal - 2 * k
-    if n_neighbors < d2.shape[1]:
-        last = np.partition(d2, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
-        near = d2 <= last
-        out = np.empty((len(d2), n_neighbors), dtype=np.intp)
-        plain = near.sum(axis=1) == n_neighbors
-        out[plain] = np.nonzero(near[plain])[1].reshape(-1, n_neighbors)
-        for i in np.flatnonzero(~plain):
-            out[i] = np.argsort(d2[i], kind="stable")[:n_neighbors]
-        # In the order of the objects now; a stable sort by distance keeps that order among ties.
-        order = np.argsort(np.take_along_axis(d2, out, axis=1), axis=1, kind="stable")
-        return np.take_along_axis(out, order, axis=1)
-    return np.argsort(d2, axis=1, kind="stable")
+    if np.ptp(diagonal) <= ZERO_RTOL * np.abs(diagonal).max(initial=0.0):
+        values, size = -k, np.abs(k)
+    else:
+        values, size = diagonal - 2 * k, np.abs(diagonal) + 2 * np.abs(k)
+    tie = TIE_RTOL * size
+    n = values.shape[1]
+    candidates = n
+    if n_neighbors < n:
+        # All that may tie with the last neighbour.
+        last = np.partition(values, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
+        candidates = int((values - tie <= last + TIE_RTOL * np.abs(last)).sum(axis=1).max())
+    index = np.arange(n) * np.ones((len(values), 1), dtype=np.intp)
+    if candidates < n:
+        index = np.sort(np.argpartition(values, candidates - 1, axis=1)[:, :candidates], axis=1)
+    near = np.take_along_axis(values, index, axis=1)
+    order = np.argsort(near, axis=1, kind="stable")
+    index, near = (np.take_along_axis(a, order, axis=1) for a in (index, near))
+    # Runs of values that tie with their neighbour in the order are one group each.
+    gap = np.take_along_axis(tie, index[:, 1:], axis=1)
+    group = np.cumsum(np.diff(near, axis=1) > gap, axis=1)
+    key = index.copy()
+    key[:, 1:] += n * group
+    order = np.argsort(key, axis=1, kind="stable")
+    return np.take_along_axis(index, order, axis=1)[:, :n_neighbors]
 
 
 def sq_distances(k, diagonal, kxx, index):

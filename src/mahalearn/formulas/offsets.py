@@ -136,6 +136,37 @@ def _gap(values, rows, k, room):
 
 
 def map_offsets(log_volumes, priors):
-    """b_j = −½ ln det_j + ln P(ω_j), shifted to sum to 0."""
-    b = np.log(priors) - np.asarray(log_volumes) / 2
-    return b - b.mean()
+    """b_j = −½ ln det_j + ln P(ω_j), shifted to sum to 0; log_volumes (c,) or (c, r)."""
+    log_volumes = np.asarray(log_volumes)
+    b = np.log(priors).reshape(-1, *[1] * (log_volumes.ndim - 1)) - log_volumes / 2
+    return b - b.mean(axis=0)
+
+
+def winners(scores, rounding=0.0):
+    """Index of the winning class of each row: of those that tie with the largest score the first.
+
+    scores (..., c), −inf for classes that cannot win; rounding: what it may leave in the scores,
+    where that is more than their size tells (any shape that broadcasts with scores[..., 0]).
+    """
+    return (scores >= (scores.max(axis=-1) - _tie(scores, rounding))[..., None]).argmax(axis=-1)
+
+
+def settled(values, step):
+    """Values without the digits that are rounding, for what compares objects with each other.
+
+    Closed forms compute an object's distance to its own class in another way than to the others; in
+    the digits that rounding leaves, that tells the class.
+    """
+    if step == 0:
+        return values
+    return np.where(np.isfinite(values), np.round(values / step) * step, values)
+
+
+def settling_step(values, rounding=0.0):
+    """The step of `settled` for values of this size: what rounding may leave in them."""
+    return float(np.max(np.append(np.median(_tie(values, 0.0)), np.median(rounding))))
+
+
+def _tie(scores, rounding):
+    largest = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(axis=-1)
+    return np.maximum(TIE_RTOL * largest, rounding)

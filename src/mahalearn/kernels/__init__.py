@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
         "MahalanobisKernel": "kernels.mahalanobis",
-        "MeasureKernel": "kernels.protocol",
+        "MeasureKernel": "kernels.measure",
         "PrecomputedKernel": "kernels.precomputed",
         "ProximityKernel": "kernels.proximity",
     },

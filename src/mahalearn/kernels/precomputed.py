@@ -30,6 +30,10 @@ class PrecomputedKernel:
 
     requires_vector_input = False
     stateless = True
+    cheap = True
+    symmetric = True
+    returns_new = True
+    positive_definite = False
 
     def __init__(self, K):
         self.K = K

@@ -8,32 +8,31 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import (
     check_choice,
-    check_positive,
     check_square,
     check_symmetric,
     looks_like_dissimilarity,
 )
-from .protocol import PROXIMITY_KINDS, proximity_to_kernel
+from .measure import PROXIMITY_KINDS, proximity_to_kernel, resolve_scale
 
 
 class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """A kernel matrix from proximities, as the first step of a pipeline.
 
     Proximities are divided by their scale in the training data, so that the same range of
-    regularisation suits every measure, and become −d², −d, exp(−gamma·d²) or s. Cross-validation
+    regularisation suits every measure, and become a kernel. Cross-validation
     slices the square matrix on both axes, and the scale is learned on each training part alone.
 
     Parameters
     ----------
-    kind : {"neg_squared", "neg", "similarity", "rbf"}, default="neg_squared"
-        What the matrix holds and which kernel it becomes: dissimilarities d as −d², −d or
-        exp(−gamma·d²), or similarities as they are.
+    kind : {"neg_squared", "neg", "similarity", "rbf", "laplacian"}, default="neg_squared"
+        What the matrix holds and which kernel it becomes: dissimilarities d as −d², −d,
+        exp(−gamma·d²) or exp(−gamma·d), or similarities as they are.
     scale : "mean", float or None, default="mean"
         What the proximities are divided by: the mean dissimilarity between different training
         objects, or for similarities the mean similarity of the training objects with themselves; a
         positive number; nothing.
     gamma : float, default=1.0
-        For ``kind="rbf"``, on scaled dissimilarities.
+        Width of ``kind="rbf"`` and ``"laplacian"``, on scaled dissimilarities.
 
     Attributes
     ----------
@@ -87,12 +86,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = check_symmetric(X, "The matrix of proximities")
         for sentence in suspicions(X, "similarity" if kind == "similarity" else "dissimilarity"):
             warnings.warn(sentence, UserWarning, stacklevel=2)
-        if self.scale is None:
-            self.scale_ = 1.0
-        elif isinstance(self.scale, str) and self.scale == "mean":
-            self.scale_ = mean_proximity(X, kind)
-        else:
-            self.scale_ = check_positive(self.scale, "scale, unless it is 'mean' or None,")
+        self.scale_ = resolve_scale(self.scale, X, kind)
         return self
 
     def transform(self, X):
@@ -112,16 +106,6 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
         return proximity_to_kernel(X / self.scale_, kind, self.gamma)
-
-
-def mean_proximity(matrix, kind):
-    """Mean dissimilarity between different objects, or mean self-similarity; 1 if that is 0."""
-    n = len(matrix)
-    if kind == "similarity":
-        mean = abs(np.trace(matrix)) / n
-    else:
-        mean = abs(matrix.sum() - np.trace(matrix)) / max(1, n * (n - 1))
-    return float(mean) if mean > 0 else 1.0
 
 
 def suspicions(matrix, kind):

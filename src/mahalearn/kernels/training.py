@@ -1,8 +1,12 @@
-"""The training objects in the order of their classes, and the kernel on them.
+"""Training objects in the order of their classes, and the kernel on them.
 
 Everything that needs kernel values gets them here, in blocks, whatever the kernel is: a name, a
-function, an object kernel or a precomputed matrix, its spectrum as it is or corrected.
+function, an object kernel or a precomputed matrix, its spectrum as it is or corrected. A plain fit
+has one training set; a cross-validation has one for each fold (`KernelFolds`), and they follow the
+same protocol (`KernelValues`), so that what is written for one serves all.
 """
+
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import sklearn
@@ -14,10 +18,21 @@ from .._validation import (
     check_symmetric,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.gram import center_gram, centering
+from ..formulas.gram import Centering, center_gram, centering
 from ..formulas.linalg import is_psd
 from ..formulas.spectrum import CORRECTIONS, fit_correction
-from .protocol import NamedKernel, PrecomputedKernel, kernel_diagonal, kernel_matrix
+from .precomputed import PrecomputedKernel
+from .protocol import (
+    check_kernel_values,
+    fit_kernel_and_gram,
+    is_named,
+    is_stateless,
+    kernel_diagonal,
+    kernel_matrix,
+)
+
+# Blocks of a chunk's size alive at once while queries are compared with training objects.
+BLOCKS = 3
 
 
 def row_chunks(n_rows, row_doubles, max_doubles=float("inf")):
@@ -30,6 +45,30 @@ def row_chunks(n_rows, row_doubles, max_doubles=float("inf")):
     return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
 
 
+class KernelValues(Protocol):
+    """Kernel values of training objects, sorted by class: what every method is written for.
+
+    `rows` and `queries` select training objects in class order, by a slice or positions. Matrices
+    that are returned belong to the caller, who may overwrite them.
+    """
+
+    order: np.ndarray  # positions of the objects as given, in class order
+    counts: np.ndarray  # number of objects of each class
+    slices: list  # where each class stands in class order
+    positive_definite: bool  # known to be so
+    whole_rows: bool  # a block of a query's row costs as much as the whole row
+
+    def __len__(self) -> int: ...
+    def gram(self, rows=slice(None)) -> np.ndarray: ...
+    def cross(self, X, rows=slice(None)) -> np.ndarray: ...
+    def cross_blocks(self, X): ...
+    def training_cross(self, queries, rows=slice(None)) -> np.ndarray: ...
+    def training_self_similarities(self) -> np.ndarray: ...
+    def self_similarities(self, X, given=None) -> np.ndarray | None: ...
+    def refuse_indefinite(self, blocks) -> None: ...
+    def release(self) -> None: ...
+
+
 class TrainingKernel:
     """Kernel values of the training objects, sorted by class.
 
@@ -38,29 +77,32 @@ class TrainingKernel:
     X : the training objects, or the training Gram matrix where `kernel` is None
     codes : (n,) class index of each
     kernel : a fitted kernel, or None for a precomputed matrix
+    gram : the Gram matrix of X, where it is known already
     """
 
-    def __init__(self, X, codes, kernel):
+    whole_rows = False
+    _gram = None
+
+    def __init__(self, X, codes, kernel, gram=None):
         self.kernel = kernel
         self.order = np.argsort(codes, kind="stable")
         self.counts = np.bincount(codes)
-        ends = np.cumsum(self.counts).tolist()  # Python's numbers: skops cannot store others
-        starts = [0, *ends[:-1]]
-        self.slices = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        self.slices = class_slices(self.counts)
         if kernel is None:
             check_square(X)
             self.X = check_symmetric(X)
             warn_dissimilarity_as_kernel(self.X)
-        else:
-            self.X = take(X, self.order)
-            if isinstance(kernel, PrecomputedKernel):
-                warn_dissimilarity_as_kernel(kernel.K)
+            return
+        self.X = take(X, self.order)
+        if gram is not None:
+            gram = check_symmetric(check_kernel_values(gram, new=True), "The Gram matrix")
+            self._gram = gram[np.ix_(self.order, self.order)]
 
     def __len__(self):
         return len(self.order)
 
-    # Whether a block of a query's row costs as much as the whole row.
-    whole_rows = False
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_gram"}
 
     @property
     def original(self):
@@ -72,17 +114,35 @@ class TrainingKernel:
         """Whether the kernel is known to be positive definite."""
         return bool(getattr(self.kernel, "positive_definite", False))
 
+    def release(self):
+        """Forget the Gram matrix, which only a fit needs."""
+        self._gram = None
+
+    def _known(self):
+        """The Gram matrix where its values are kept: those of objects are expensive."""
+        if self._gram is None and self.kernel is not None:
+            objects = not getattr(self.kernel, "requires_vector_input", True)
+            if objects and not getattr(self.kernel, "cheap", False):
+                check_memory(len(self) ** 2, f"The kernel matrix of {len(self)} objects")
+                K = kernel_matrix(self.kernel, self.X, self.X)
+                self._gram = check_symmetric(K, "The Gram matrix")
+        return self._gram
+
     def gram(self, rows=slice(None)):
-        """Gram matrix of the training objects at `rows` (class order), for the caller to keep."""
+        """Gram matrix of the training objects at `rows`."""
         if self.kernel is None:
             index = self.order[rows]
             return self.X[np.ix_(index, index)]
+        if (known := self._known()) is not None:
+            return _block(known, rows, rows)
         X = take(self.X, rows)
         K = kernel_matrix(self.kernel, X, X)
-        return K if isinstance(self.kernel, NamedKernel) else check_symmetric(K, "The Gram matrix")
+        if getattr(self.kernel, "symmetric", False):
+            return K
+        return check_symmetric(K, "The Gram matrix")
 
     def cross(self, X, rows=slice(None)):
-        """Kernel of queries against the training objects at `rows`, for the caller to keep."""
+        """Kernel of queries against the training objects at `rows`."""
         if self.kernel is None:
             return X[:, self.order[rows]]
         return kernel_matrix(self.kernel, X, take(self.X, rows))
@@ -92,9 +152,11 @@ class TrainingKernel:
         return lambda rows: self.cross(X, rows)
 
     def training_cross(self, queries, rows=slice(None)):
-        """Kernel of training objects against training objects, both in class order."""
+        """Kernel of training objects against training objects."""
         if self.kernel is None:
             return self.X[np.ix_(self.order[queries], self.order[rows])]
+        if (known := self._known()) is not None:
+            return _block(known, queries, rows)
         K = self.cross(take(self.X, queries), rows)
         if getattr(self.kernel, "knows_self", False):
             position = np.arange(len(self))
@@ -103,9 +165,11 @@ class TrainingKernel:
         return K
 
     def training_self_similarities(self):
-        """k(x, x) of the training objects, in class order."""
+        """k(x, x) of the training objects."""
         if self.kernel is None:
             return self.X.diagonal()[self.order]
+        if (known := self._known()) is not None:
+            return known.diagonal().copy()
         return kernel_diagonal(self.kernel, self.X)
 
     def self_similarities(self, X, given=None):
@@ -133,16 +197,15 @@ class TrainingKernel:
                 raise ValueError(
                     "The kernel is not positive definite: its centred matrix has negative "
                     "eigenvalues, and spectrum='raise' asks to stop. spectrum='krein' handles "
-                    "them as the papers do; see signature_ and negative_fraction_ for how many "
-                    "there are."
+                    "them as the papers do; kernel_signature() and negative_fraction() say how "
+                    "many there are."
                 )
 
 
 class CorrectedKernel:
     """A TrainingKernel whose spectrum is corrected, for training objects and queries alike.
 
-    It stands where a TrainingKernel stands. The whole training matrix is decomposed once, whatever
-    blocks are asked for later.
+    The whole training matrix is decomposed once, whatever blocks are asked for later.
 
     Parameters
     ----------
@@ -163,14 +226,18 @@ class CorrectedKernel:
     def __len__(self):
         return len(self.original)
 
+    def release(self):
+        """Forget the Gram matrix, which only a fit needs."""
+        self.original.release()
+
     def gram(self, rows=slice(None)):
-        """Gram matrix of the training objects at `rows` (class order), for the caller to keep."""
+        """Gram matrix of the training objects at `rows`."""
         K = self.original.gram(rows)
         K += self.correction.gram_change(rows, rows)
         return K
 
     def cross(self, X, rows=slice(None)):
-        """Kernel of queries against the training objects at `rows`, for the caller to keep."""
+        """Kernel of queries against the training objects at `rows`."""
         k = self.original.cross(X)
         k = k + self.correction.cross_change(k)
         return np.ascontiguousarray(k[:, rows])
@@ -181,13 +248,13 @@ class CorrectedKernel:
         return lambda rows: k[:, rows].copy()
 
     def training_cross(self, queries, rows=slice(None)):
-        """Kernel of training objects against training objects, both in class order."""
+        """Kernel of training objects against training objects."""
         k = self.original.training_cross(queries, rows)
         k += self.correction.gram_change(queries, rows)
         return k
 
     def training_self_similarities(self):
-        """k(x, x) of the training objects, in class order."""
+        """k(x, x) of the training objects."""
         return self.original.training_self_similarities() + self.correction.training_self_change()
 
     def self_similarities(self, X, given=None):
@@ -196,7 +263,7 @@ class CorrectedKernel:
         if kxx is None:
             return None
         out = np.array(kxx, dtype=float)
-        for rows in row_chunks(len(X), 3 * len(self)):
+        for rows in row_chunks(len(X), BLOCKS * len(self)):
             k = self.original.cross(take(X, rows))
             out[rows] += self.correction.self_change(kxx[rows], k)
         return out
@@ -208,3 +275,154 @@ class CorrectedKernel:
 def with_policy(training, spectrum):
     """The training kernel as the policy `spectrum` wants it: corrected or as it is."""
     return CorrectedKernel(training, spectrum) if spectrum in CORRECTIONS else training
+
+
+def fit_training(X, y, codes, kernel, spectrum="krein", gram=None, **params):
+    """The kernel fitted on training objects, and their values: (kernel, KernelValues).
+
+    kernel: as users name it, "precomputed" excepted: then it is None and X the matrix. params:
+    gamma, degree, coef0, standardize and kernel_params. gram: the Gram matrix, where it is known;
+    the kernel is then used as it is.
+    """
+    if kernel is not None and gram is None:
+        kernel, gram = fit_kernel_and_gram(kernel, X, y, **params)
+    if isinstance(kernel, PrecomputedKernel):
+        warn_dissimilarity_as_kernel(kernel.K)
+    return kernel, with_policy(TrainingKernel(X, codes, kernel, gram), spectrum)
+
+
+def class_slices(counts):
+    """Where classes of these sizes stand, one after the other."""
+    ends = np.cumsum(counts).tolist()  # Python's numbers: skops cannot store others
+    return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def class_centering(training, members):
+    """Centring of one class, without its whole Gram matrix in memory."""
+    n = members.stop - members.start
+    total = np.zeros(n)
+    for rows in row_chunks(n, BLOCKS * n):
+        rows = slice(members.start + rows.start, members.start + rows.stop)
+        total += training.training_cross(rows, members).sum(axis=0)
+    return Centering(total / n, total.mean() / n)
+
+
+def mean_spread(training, blocks=None):
+    """|Σ trace K̃_j|/n, the mean spread of the objects around their class means.
+
+    blocks: slices of objects in class order, the classes if None. 1 where that is nothing but
+    rounding: objects without spread have no scale.
+    """
+    blocks = training.slices if blocks is None else blocks
+    kxx = training.training_self_similarities()
+    total = size = 0.0
+    for members in blocks:
+        within = kxx[members].sum()
+        between = (members.stop - members.start) * class_centering(training, members).grand_mean
+        total += within - between
+        size += abs(within) + abs(between)
+    spread = abs(total) / len(training)
+    return float(spread) if abs(total) > 1e-12 * size else 1.0
+
+
+def lookup_kernel(training):
+    """The values of a TrainingKernel as a kernel on positions of its objects as given."""
+    back = training.order.argsort()
+    kernel = PrecomputedKernel(training.gram()[np.ix_(back, back)])
+    kernel.positive_definite = training.positive_definite
+    return kernel
+
+
+def _block(K, rows, columns):
+    """A copy of a block."""
+    if isinstance(rows, slice) and isinstance(columns, slice):
+        return K[rows, columns].copy()
+    position = np.arange(len(K))
+    return K[np.ix_(position[rows], position[columns])]
+
+
+# --- the training sets of a cross-validation ------------------------------------------------------
+
+
+class Fold(NamedTuple):
+    """A training set of a cross-validation and the objects held out.
+
+    training: values of the kernel as fitted on the training set; codes (n,) the class of each of
+    its objects, in their order, counted among the classes `present` (positions among all classes);
+    queries: the held-out objects, as training.cross takes them; kxx: their self-similarities.
+    """
+
+    training: KernelValues
+    codes: np.ndarray
+    present: np.ndarray
+    queries: object
+    kxx: np.ndarray
+
+
+class KernelFolds:
+    """Objects under one kernel, and the training sets of a cross-validation on them.
+
+    Parameters
+    ----------
+    X, y, codes : the objects as given, their labels and class indices; X is the kernel matrix where
+        `kernel` is None
+    splits : pairs of arrays (train, test) of positions
+    kernel : as users name it, its scales resolved to numbers
+    spectrum : the policy about negative eigenvalues
+    gram : the matrix of all objects, where it is known
+    params : gamma, degree, coef0, standardize and kernel_params
+    """
+
+    def __init__(self, X, y, codes, splits, kernel, spectrum="krein", gram=None, **params):
+        self.X, self.y, self.codes, self.splits = X, y, codes, splits
+        self.kernel, self.spectrum, self.params = kernel, spectrum, params
+        self.lookup = None
+        if kernel is None:
+            self.lookup = PrecomputedKernel(TrainingKernel(X, codes, None).X)
+        elif gram is not None or is_named(kernel) or is_stateless(kernel):
+            _, training = fit_training(X, y, codes, kernel, gram=gram, **params)
+            self.lookup = lookup_kernel(training)
+
+    @classmethod
+    def within(cls, training, y, codes, splits, spectrum):
+        """Folds of the objects of one training set, under its kernel as fitted."""
+        folds = cls.__new__(cls)
+        folds.X, folds.y, folds.codes, folds.splits = None, y, codes, splits
+        folds.kernel, folds.spectrum, folds.params = None, spectrum, {}
+        folds.lookup = lookup_kernel(training.original)
+        return folds
+
+    def __len__(self):
+        return len(self.splits)
+
+    @property
+    def matrix(self):
+        """The kernel matrix of all objects as given, None where each fold has a kernel of its own.
+
+        A correction depends on the training set, too.
+        """
+        return None if self.lookup is None or self.spectrum in CORRECTIONS else self.lookup.K
+
+    @property
+    def positive_definite(self):
+        """Whether the kernel is known to be positive definite."""
+        return self.lookup is not None and self.lookup.positive_definite
+
+    def classes_of(self, f):
+        """Positions of the classes that a fold has, and the classes of its objects among them."""
+        return np.unique(self.codes[self.splits[f][0]], return_inverse=True)
+
+    def __getitem__(self, f):
+        train, test = self.splits[f]
+        present, codes = self.classes_of(f)
+        if self.lookup is not None:
+            training = TrainingKernel(train, codes, self.lookup)
+            training = with_policy(training, self.spectrum)
+            queries = test
+        else:
+            X = take(self.X, train)
+            _, training = fit_training(
+                X, self.y[train], codes, self.kernel, self.spectrum, **self.params
+            )
+            queries = take(self.X, test)
+        return Fold(training, codes, present, queries, training.self_similarities(queries))

@@ -9,34 +9,24 @@ from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
 from .._objects import take
+from ..classifiers._heads import head_scores
+from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
 from ..classifiers.gaussian import GaussianClassifier
-from ._score_paths import head_scores
-from ._scores import fit_temperature, fold_metrics, refuse_nan, score_table
-from .distance_search import DissimilaritySpaceDiscriminantCV, KernelQuadraticDiscriminantCV
-from .kernel_search import (
-    PCA_REGS,
-    KernelFisherDiscriminantCV,
-    KernelPCAQuadraticDiscriminantCV,
-)
+from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
+from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
+from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
+from ..formulas.calibration import fit_temperature
+from . import grids
 from .line_search import MahalanobisSVCCV, evaluate, nearly_best
+from .scoring import fold_metrics, refuse_nan, score_table
 
-# γ times the number of features that vary: on standardised data ‖x − x'‖² is about twice that
-# number, so one grid serves any number of features. Narrow kernels stand for neighbours, wide ones
-# for polynomials.
-RELATIVE_GAMMAS = tuple(np.geomspace(0.03, 30, 8))
-# Regularisation of kernels of unknown scale, relative to the spread of the objects.
-RELATIVE_REGS = tuple(np.geomspace(1e-4, 1, 8))
 # Covariances from the simplest to the richest; of equal scores the first wins.
 GAUSSIANS = (
     {"covariance": ["diag"], "pooled": [True, False]},
     {"covariance": ["full"], "pooled": [True, False], "shrinkage": [0.6, 0.3, 0.1, "auto", None]},
 )
-# Wide kernels have small values after centring: β goes further down than in paper A.
-FISHER_REGS = tuple(np.geomspace(1e-10, 2, 11))
 # What tells the searches of one family apart.
 NAMED = ("discriminant", "n_components")
-SVM_CS = (0.1, 1, 10, 100, 1000)
-SVM_DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 # Up to this size a first search is simply tried; beyond it, it is timed on parts of the objects.
 PILOT = 500
 # Of each class as many objects are in such a part, if it has them.
@@ -86,7 +76,7 @@ class Found(NamedTuple):
 def kernel_grids(given, fine=False):
     """Keyword arguments of the kernel searches; fine: one width at a time, the middle first."""
     if given.kernel in ("rbf", "laplacian"):
-        gammas = np.array(RELATIVE_GAMMAS) / given.n_varying
+        gammas = np.array(grids.GAMMAS) / given.n_varying
         if not fine:
             return [{"kernel": given.kernel, "gammas": gammas.tolist()}]
         middle_first = sorted(gammas, key=lambda g: abs(np.log(g / gammas[len(gammas) // 2])))
@@ -96,33 +86,24 @@ def kernel_grids(given, fine=False):
     return [{"kernel": given.kernel}]
 
 
-def _distance_regs(given):
-    """Absolute values where the kernel's scale is known, else relative ones."""
-    return {} if given.spread is None else {"regs": RELATIVE_REGS, "reg_on": "relative"}
-
-
-def _times(regs, given, power):
-    return (np.array(regs) * (given.spread or 1.0) ** power).tolist()
-
-
 def _kqd(given):
-    yield KernelQuadraticDiscriminantCV(("RC+", "FK+"), **_distance_regs(given))
+    yield KernelQuadraticDiscriminantCV(("RC+", "FK+"))
 
 
 def _dissimilarity_space(given):
     # Distances RC need k(x, x) of the query itself; those of FK do not.
     variants = ("RC+",) if given.knows_queries else ("FK+",)
     for head in ("fisher", "quadratic"):
-        yield DissimilaritySpaceDiscriminantCV(head, variants, **_distance_regs(given))
+        yield DissimilaritySpaceDiscriminantCV(head, variants)
 
 
 def _kernel_fisher(given):
-    yield KernelFisherDiscriminantCV(_times(FISHER_REGS, given, 2))
+    yield KernelFisherDiscriminantCV()
 
 
 def _kernel_pca(given):
     for kept in (0.8, 0.95):
-        yield KernelPCAQuadraticDiscriminantCV(_times(PCA_REGS, given, 1), n_components=kept)
+        yield KernelPCAQuadraticDiscriminantCV(n_components=kept)
 
 
 def _on_kernels(searches):
@@ -143,6 +124,7 @@ def _path_search(search, grid, given):
         **grid,
         cv=given.splits,
         spectrum=given.spectrum,
+        standardize=False,
         scoring=given.scoring,
         n_jobs=given.n_jobs,
     ).fit(given.X, given.y)
@@ -176,15 +158,15 @@ def _gaussian(given):
 
 def _mahalanobis_svm(given, fine):
     """All C at once, or one at a time, the middle first."""
-    middle_first = sorted(SVM_CS, key=lambda C: abs(np.log(C / 10)))
-    parts = [[C] for C in middle_first] if fine else [SVM_CS]
+    middle_first = sorted(grids.CS, key=lambda C: abs(np.log(C / 10)))
+    parts = [[C] for C in middle_first] if fine else [grids.CS]
     return [lambda given, Cs=Cs: _svm_search(Cs, given) for Cs in parts]
 
 
 def _svm_search(Cs, given):
     search = MahalanobisSVCCV(
         Cs,
-        SVM_DELTAS,
+        grids.DELTAS,
         "grid",
         covariance_from="all",
         cv=given.splits,

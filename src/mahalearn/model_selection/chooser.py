@@ -20,13 +20,15 @@ from .._objects import check_objects
 from .._progress import progress
 from .._validation import check_choice, check_classes, check_positive, refuse_fit_params
 from ..formulas.spectrum import SPECTRA
-from ..kernels.protocol import KERNEL_NAMES, MeasureKernel, fit_kernel, is_stateless, takes_vectors
+from ..kernels.measure import MeasureKernel
+from ..kernels.named import KERNEL_NAMES
+from ..kernels.protocol import fit_kernel_and_gram, is_stateless, takes_vectors
 from ..kernels.training import TrainingKernel
 from ..measures.base import Measure
 from ..measures.table import MEASURES
-from ._best_estimator import BestEstimatorMixin
 from ._choice import choose, make_splits
 from ._families import BY_COST, FAMILIES, Comparison, OutOfTime, search_family
+from .best_estimator import BestEstimatorMixin
 
 
 def _best_has_distances(chooser):
@@ -240,13 +242,14 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         else:
             if isinstance(kernel, (Measure, str)):
                 kernel = MeasureKernel(kernel)
-            training = TrainingKernel(X, codes, fit_kernel(kernel, X, y))
+            kernel_, gram = fit_kernel_and_gram(kernel, X, y)
+            training = TrainingKernel(X, codes, kernel_, gram)
             knows_queries = True
         place = np.argsort(training.order)
         K = training.gram()[np.ix_(place, place)]
         # Centred by all objects: |trace HKH|/n, 1 for a constant kernel.
         spread = abs(np.trace(K) - K.mean() * len(K)) / len(K) or 1.0
-        if self._is("precomputed") or is_stateless(kernel, None):
+        if self._is("precomputed") or is_stateless(kernel):
             X, kernel = K, "precomputed"
         return Comparison(X, y, splits, kernel, *common, spread=spread, knows_queries=knows_queries)
 

@@ -10,7 +10,7 @@ from .._base import ScoreClassifierMixin
 from .._validation import check_choice, check_classes, check_positive
 from ..classifiers.svm import MahalanobisSVC
 from ..formulas.offsets import TIE_RTOL
-from ._scores import refuse_nan
+from .scoring import refuse_nan
 
 # The values that paper B tries (section 4).
 PAPER_CS = (1, 10, 50, 100, 500, 1000, 2000, 3000, 5000, 8000, 10000, 50000, 100000)

@@ -63,31 +63,31 @@ def _described(params):
 
 
 def _quadratic(values, folds, **more):
-    from ..model_selection.distance_search import KernelQuadraticDiscriminantCV
+    from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
 
     return KernelQuadraticDiscriminantCV(regs=values, cv=folds, **more)
 
 
 def _dissimilarity_space(values, folds, **more):
-    from ..model_selection.distance_search import DissimilaritySpaceDiscriminantCV
+    from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
 
     return DissimilaritySpaceDiscriminantCV(regs=values, cv=folds, **more)
 
 
 def _fisher(values, folds, **more):
-    from ..model_selection.kernel_search import KernelFisherDiscriminantCV
+    from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
 
     return KernelFisherDiscriminantCV(values, cv=folds, **more)
 
 
 def _neighbours(values, folds, **more):
-    from ..model_selection.kernel_search import KernelKNeighborsClassifierCV
+    from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
 
     return KernelKNeighborsClassifierCV(values, cv=folds, **more)
 
 
 def _pca(values, folds, **more):
-    from ..model_selection.kernel_search import KernelPCAQuadraticDiscriminantCV
+    from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 
     return KernelPCAQuadraticDiscriminantCV(values, cv=folds, **more)
 

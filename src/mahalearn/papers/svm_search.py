@@ -1,6 +1,6 @@
 """Grid search of the reference machines, one-vs-all, with one kernel matrix for all folds and C.
 
-What GridSearchCV over OneVsAllSVC finds (a test compares them), without computing and checking the
+What GridSearchCV over OneVsRestSVC finds (a test compares them), without computing and checking the
 same kernel matrix for every candidate and fold: on the papers' small sets that took most time.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
-from ..classifiers.one_vs_all_svm import OneVsAllSVC
+from ..classifiers.one_vs_rest_svm import OneVsRestSVC
 from ..model_selection.line_search import nearly_best
 
 # libsvm's steps: polynomials and indefinite kernels with large C on overlapping classes would take
@@ -44,7 +44,7 @@ class OneVsAllSearch:
         chosen = {"C": self.Cs[place], **self.kernels[number]}
         self.best_params_ = {k: v for k, v in chosen.items() if k != "coef0"}
         self.best_score_ = float(scores[number, place])
-        self.best_estimator_ = OneVsAllSVC(max_iter=MAX_ITER, **chosen).fit(X, y)
+        self.best_estimator_ = OneVsRestSVC(max_iter=MAX_ITER, **chosen).fit(X, y)
         return self
 
     def predict(self, X):

@@ -2,7 +2,7 @@
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._base import NO_LABELS, KernelEstimator
+from .._base import NO_LABELS, KernelEstimator, over_rows
 from .._validation import check_components
 from ..formulas.gram import signature
 from ..formulas.kernel_pca import fit_embedding
@@ -37,6 +37,12 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         What to do about negative eigenvalues: keep them, as components with the sign −1;
         "ignore" leaves them out, as ordinary kernel PCA does; "raise" stops; the others correct the
         kernel first, for training objects and queries alike.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -78,6 +84,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
     ):
         super().__init__(
             kernel=kernel,
@@ -86,6 +93,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.n_components = n_components
 
@@ -105,11 +113,13 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             The fitted transformer.
         """
         n_components = check_components(self.n_components)
-        _, _, K = self._fit_full(X, NO_LABELS)
+        training, _ = self._fit_training(X, NO_LABELS)
+        K = self._fit_full(training)
         self._embedding = fit_embedding(K, n_components, positive_only=self._policy == "ignore")
         self.eigenvalues_ = self._embedding.values
         self.signs_ = self._embedding.signs
         self.n_components_ = self._n_features_out = len(self.eigenvalues_)
+        training.release()
         return self
 
     @property
@@ -131,4 +141,4 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             Coordinates; the training objects' own if X are the training data.
         """
         X = self._check_query(X)
-        return self._over_rows(X, lambda k, _: self._embedding.coordinates(k))
+        return over_rows(self._training, X, self._embedding.coordinates)

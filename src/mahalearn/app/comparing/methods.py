@@ -114,14 +114,14 @@ def _chooser(s):
 
 
 def _quadratic(s):
-    from ...model_selection.distance_search import KernelQuadraticDiscriminantCV
+    from ...classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
 
     return KernelQuadraticDiscriminantCV(s.variants, **s.kernel(), **s.search())
 
 
 def _space(head):
     def build(s):
-        from ...model_selection.distance_search import DissimilaritySpaceDiscriminantCV
+        from ...classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
 
         return DissimilaritySpaceDiscriminantCV(head, s.variants, **s.kernel(), **s.search())
 
@@ -129,19 +129,19 @@ def _space(head):
 
 
 def _fisher(s):
-    from ...model_selection.kernel_search import KernelFisherDiscriminantCV
+    from ...classifiers.kernel_fisher import KernelFisherDiscriminantCV
 
     return KernelFisherDiscriminantCV(**s.kernel(), **s.search())
 
 
 def _pca(s):
-    from ...model_selection.kernel_search import KernelPCAQuadraticDiscriminantCV
+    from ...classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 
     return KernelPCAQuadraticDiscriminantCV(**s.kernel(), **s.search())
 
 
 def _kernel_neighbours(s):
-    from ...model_selection.kernel_search import KernelKNeighborsClassifierCV
+    from ...classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
 
     return KernelKNeighborsClassifierCV(**s.kernel(), **s.search())
 

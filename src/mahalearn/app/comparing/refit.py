@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from ...classifiers._distances import reg_for_part
+from ...classifiers.distances import reg_for_part
 from ...classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
-from ...model_selection._scores import fit_temperature
+from ...formulas.calibration import fit_temperature
 from .crossval import Data, chosen_params, setting_for
 from .methods import DISTANCE_METHOD, METHODS
 from .model import MeasureRows, TrainedModel, class_distances

@@ -1,27 +1,31 @@
-"""Scores of folds: metrics, scikit-learn's scorers, calibration."""
+"""Scores of folds: metrics and scikit-learn's scorers on tables of held-out scores."""
 
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
+from ..formulas.calibration import fit_temperature
+from ..formulas.offsets import settled, settling_step, winners
 
-def fold_metrics(scores, truth, starts, classes, scoring=None):
+
+def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
     """The metric of each fold: scores (m, c) and labels of all folds, fold f from starts[f] on.
 
-    Where a scorer asks for probabilities, they are calibrated as those of the fitted search are: by
-    one temperature, from the held-out scores of all folds.
+    rounding (m,): what it may leave in the scores. Where a scorer asks for probabilities, they are
+    calibrated as those of the fitted search are: by one temperature, from the held-out scores of
+    all folds.
     """
-    predicted = classes[scores.argmax(axis=1)]
+    predicted = classes[winners(scores, rounding)]
     if scoring in (None, "accuracy"):
         return np.add.reduceat((predicted == truth).astype(float), starts[:-1]) / np.diff(starts)
     folds = [slice(a, b) for a, b in pairwise(starts)]
     if scoring == "balanced_accuracy":
         return np.array([_balanced(truth[fold], predicted[fold]) for fold in folds])
+    scores = settled(scores, settling_step(scores, rounding))
     temperature = cache(lambda: fit_temperature(scores, np.searchsorted(classes, truth)))
     return np.array(
         [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
@@ -36,7 +40,7 @@ def score_table(scoring, classes, scores, truth, temperature=lambda: 1.0):
 
 
 class FoldScores(ClassifierMixin, BaseEstimator):
-    """Scores of one fold in the clothes of an estimator, for scorers; X are row numbers."""
+    """Scores of one fold as an estimator, for scorers; X are row numbers."""
 
     def __init__(self, classes_, scores, temperature):
         self.classes_ = classes_
@@ -50,7 +54,7 @@ class FoldScores(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         """The class of the largest score."""
-        return self.classes_[self.scores[np.asarray(X)[:, 0]].argmax(axis=1)]
+        return self.classes_[winners(self.scores[np.asarray(X)[:, 0]])]
 
     def predict_proba(self, X):
         """Calibrated probabilities."""
@@ -69,30 +73,3 @@ def refuse_nan(mean_scores, scoring):
 def _balanced(truth, predicted):
     """Mean recall of the classes that are there, as scikit-learn's balanced accuracy."""
     return float(np.mean([(predicted[truth == c] == c).mean() for c in np.unique(truth)]))
-
-
-def fit_temperature(scores, truth):
-    """T of softmax(scores/T) with the largest likelihood of the true classes.
-
-    The true class counts (n + 1)/(n + c) and each other one 1/(n + c), as if every class had been
-    seen once more: n objects without an error do not make the next one certain (Platt's targets).
-    Objects of a class that their fold has not seen (−inf) say nothing about T and are left out.
-    """
-    seen = np.isfinite(scores[np.arange(len(truth)), truth])
-    scores, truth = scores[seen], truth[seen]
-    if not len(truth):
-        return 1.0
-    finite = np.where(np.isfinite(scores), scores, np.nan)
-    gap = np.nanmax(finite, axis=1) - np.nanmin(finite, axis=1)
-    scale = np.median(gap) or 1.0
-
-    n, c = scores.shape
-    target = np.full((n, c), 1.0 / (n + c))
-    target[np.arange(n), truth] += n / (n + c)
-    target[~np.isfinite(scores)] = 0
-
-    def loss(log_t):
-        log_p = log_softmax(scores / (scale * np.exp(log_t)), axis=1)
-        return -np.sum(target * np.where(target > 0, log_p, 0.0))
-
-    return float(scale * np.exp(minimize_scalar(loss, bounds=(-7, 7), method="bounded").x))

@@ -9,7 +9,6 @@ each value.
 import numpy as np
 from sklearn.utils import compute_class_weight
 
-from ..classifiers._distances import alphas_of
 from ..formulas.gram import centering
 from ..formulas.kernel_mahalanobis import rc_rounding
 from ..formulas.kriging import (
@@ -27,49 +26,66 @@ from ..formulas.offsets import (
     set_difference,
 )
 from ..kernels.training import row_chunks
+from .distances import alphas_of, has_block_updates, refuse_map, resolved_reg_on, sort_folds
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19
 
 
-def is_leave_one_out(folds):
-    """Whether the folds leave out each object once, and alone."""
-    if len(folds) != len(folds[0]) or any(train.sum() != len(train) - 1 for train in folds):
+def is_leave_one_out(splits, n):
+    """Whether the splits leave out each of n objects once, and alone."""
+    if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
         return False
-    return len({int(train.argmin()) for train in folds}) == len(folds)
+    return len({int(test[0]) for _, test in splits}) == n
 
 
-def leave_one_out_scores(problem, codes, regs, reg_on, offset, class_weight, priors, classes):
-    """Scores (r, 1, c) of each object; None where an α is lost in the rounding of the kernel."""
-    N, slices = len(problem.K), problem.slices
-    counts = np.array([s.stop - s.start for s in slices])
-    whole = np.array([alphas_of(np.full(len(counts), r), reg_on, "RC+", counts) for r in regs])
-    short = np.array([alphas_of(np.full(len(counts), r), reg_on, "RC+", counts - 1) for r in regs])
-    d2 = np.empty((len(regs), N, len(slices)))
-    volumes = np.empty((len(regs), N, len(slices)))
-    centred = [centre_on_class(problem.K, problem.kxx, own) for own in slices]
+def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, classes):
+    """Held-out scores (c, r) of each fold with their rounding (r,).
+
+    None where there is no closed form: another layout of folds, an indefinite kernel, a class of
+    one object, "relative" regularisation, or an α that is lost in the rounding of the kernel.
+    """
+    counts = np.bincount(folds.codes)
+    closed = (
+        resolved_reg_on(reg_on, "RC+") != "relative"
+        and offset in ("error", "map", None)
+        and counts.min() > 1
+        and is_leave_one_out(folds.splits, len(folds.codes))
+        and has_block_updates(folds)
+    )
+    if not closed:
+        return None
+    objects = sort_folds(folds)
+    K, kxx, slices, codes = objects.K, objects.kxx, objects.slices, np.sort(folds.codes)
+    path = np.array(regs)[:, None] * np.ones(len(counts))
+    whole, short = (alphas_of(path, reg_on, "RC+", n, None) for n in (counts, counts - 1))
+    if offset == "map":
+        refuse_map("RC+", whole, counts, lambda: True)
+    centred = [centre_on_class(K, kxx, own) for own in slices]
     spectra = [raw_spectrum(k[own]) for (k, _), own in zip(centred, slices, strict=True)]
     if any(_lost(alphas, spectrum) for alphas, spectrum in zip(short.T, spectra, strict=True)):
         return None
-    for j, ((k, kxx), spectrum) in enumerate(zip(centred, spectra, strict=True)):
-        path, volume = query_path(spectrum, k, kxx, whole[:, j])
-        d2[:, :, j], volumes[:, :, j] = path.T, volume[:, None]
+    d2 = np.full((len(regs), len(K), len(slices)), np.nan)
+    volumes = np.full_like(d2, np.nan)
+    for j, ((k, own_kxx), spectrum) in enumerate(zip(centred, spectra, strict=True)):
+        queries, volume = query_path(spectrum, k, own_kxx, whole[:, j])
+        d2[:, :, j], volumes[:, :, j] = queries.T, volume[:, None]
+    means = [centering(K[own, own]) for own in slices]
+    rounding = np.max(
+        [rc_rounding(kxx, *m) for m in zip(means, counts, whole.T, strict=True)], axis=0
+    )
     offsets = 0.0
     if offset == "error":
-        means = [centering(problem.K[own, own]) for own in slices]
-        rounding = np.max(
-            [rc_rounding(problem.kxx, *m) for m in zip(means, counts, whole.T, strict=True)], axis=0
-        )
         steps = zip(d2, short, rounding, strict=True)
         weights = _fold_weights(class_weight, classes, codes, slices)
         offsets = np.stack([_error_offsets(*step, centred, slices, weights) for step in steps])
     for j, (own, spectrum) in enumerate(zip(slices, spectra, strict=True)):
-        path, volume = leave_one_out_path(spectrum, short[:, j])
-        d2[:, own, j], volumes[:, own, j] = path.T, volume.T
+        left, volume = leave_one_out_path(spectrum, short[:, j])
+        d2[:, own, j], volumes[:, own, j] = left.T, volume.T
     if offset == "map":
         offsets = _map_offsets(volumes, codes, counts, priors)
-    scores = d2 / -2 + offsets
-    return list(scores.swapaxes(0, 1)[:, :, None])
+    scores = np.moveaxis(d2 / -2 + offsets, 0, -1)[objects.place]
+    return [(scores[int(test[0])], rounding) for _, test in folds.splits]
 
 
 def _lost(alphas, spectrum):
@@ -93,7 +109,9 @@ def _fold_weights(class_weight, classes, codes, slices):
         return np.ones((len(slices), len(slices)))
     # Whichever object of a class is left out, the codes of the others are the same.
     kept = [np.delete(codes, own.start) for own in slices]
-    return np.array([class_weights(class_weight, classes, c) for c in kept])
+    return np.array(
+        [compute_class_weight(class_weight, classes=classes, y=classes[c]) for c in kept]
+    )
 
 
 def _error_offsets(d2, short, rounding, centred, slices, weights):
@@ -139,13 +157,6 @@ def _error_offsets(d2, short, rounding, centred, slices, weights):
                 delta
             )
     return offsets
-
-
-def class_weights(class_weight, classes, codes):
-    """Weights of the classes as scikit-learn computes them on these training objects."""
-    if class_weight is None:
-        return None
-    return compute_class_weight(class_weight, classes=classes, y=classes[codes])
 
 
 def without_each(model, rows, sigma2):

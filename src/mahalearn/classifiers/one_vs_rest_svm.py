@@ -1,0 +1,244 @@
+"""Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import SVC
+
+from .._base import KernelClassifier, over_rows
+from .._validation import check_positive
+from ..model_selection import grids
+from ..model_selection.search import KernelSearchCV, check_path, documented
+
+
+class OneVsRestSVC(KernelClassifier):
+    """Support vector machine, one class against the rest, with any kernel of this library.
+
+    scikit-learn's ``SVC`` on the kernel matrix inside its ``OneVsRestClassifier``: what the papers
+    compare with (``SVC`` alone decides between pairs of classes), and with a stated policy about
+    negative eigenvalues, which ``SVC`` silently accepts.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Penalty of training errors, positive.
+    tol : float, default=1e-3
+        Tolerance of the solver.
+    max_iter : int, default=-1
+        Limit of the solver's iterations; -1 for none. With an indefinite kernel and a large C it
+        may need very many.
+    kernel : str or callable, default="rbf"
+        A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
+        :mod:`mahalearn.kernels`).
+    gamma : float, "scale" or "auto", default="scale"
+        Of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is 1/(n_features·Var(X)).
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
+        What to do about negative eigenvalues: hand the matrix to the solver as it is ("krein" and
+        "ignore"; the problem is then not convex, and the answer a stationary point); raise; or
+        correct the kernel first, for training objects and queries alike.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    estimators_ : list of SVC
+        The machine of each class against the rest; a single one where there are two.
+    n_iter_ : ndarray of int
+        Iterations of each machine's solver.
+    kernel_ : object
+        The kernel as fitted.
+    signature_ : tuple of int
+        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
+    negative_fraction_ : float
+        Share of the negative eigenvalues (on first use).
+    n_features_in_ : int
+        Number of features seen in `fit`, where the input is a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from mahalearn import OneVsRestSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(f"{cross_val_score(OneVsRestSVC(C=10), X, y).mean():.2f}")
+    0.99
+    """
+
+    _axis = "C"
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        tol=1e-3,
+        max_iter=-1,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+    ):
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+        )
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_parameters(self):
+        check_positive(self.C, "C")
+        check_positive(self.tol, "tol")
+
+    def _fit_path(self, training, labels, values):
+        K, y = self._fit_full(training), labels.codes[training.order]
+        svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
+        return [OneVsRestClassifier(clone(svc).set_params(C=C)).fit(K, y) for C in values]
+
+    def _path_scores(self, models, training, queries, kxx):
+        def scores(k):
+            path = [model.decision_function(k) for model in models]
+            path = [np.column_stack([-s, s]) / 2 if s.ndim == 1 else s for s in path]
+            return np.stack(path, axis=-1)
+
+        return over_rows(training, queries, scores)
+
+    def _path_rounding(self, models):
+        return np.zeros(len(models))
+
+    def _store(self, models):
+        self._machines = models[0]
+        self.estimators_ = self._machines.estimators_
+        self.n_iter_ = np.concatenate([svc.n_iter_ for svc in self.estimators_])
+
+    def _path(self):
+        return [self._machines]
+
+
+@documented
+class OneVsRestSVCCV(KernelSearchCV):
+    """Support vector machine, one class against the rest, kernel and C by cross-validation.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    Cs : sequence of float, default=None
+        Penalties of training errors; powers of ten from 0.1 to 1000 if None.
+    tol : float, default=1e-3
+        As in the plain estimator.
+    max_iter : int, default=-1
+        As in the plain estimator.
+    {search parameters}
+
+    {search attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import OneVsRestSVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = OneVsRestSVCCV().fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.99
+    """
+
+    _plain = OneVsRestSVC
+
+    def __init__(
+        self,
+        Cs=None,
+        *,
+        tol=1e-3,
+        max_iter=-1,
+        gammas=None,
+        degrees=None,
+        kernels=None,
+        kernel="rbf",
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.Cs = Cs
+        self.tol = tol
+        self.max_iter = max_iter
+        super().__init__(
+            gammas=gammas,
+            degrees=degrees,
+            kernels=kernels,
+            kernel=kernel,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _values(self, variant, spread, n_train):
+        return check_path(grids.CS if self.Cs is None else self.Cs, "Cs")
+
+
+class OneVsAllSVC(OneVsRestSVC):
+    """Deprecated name of :class:`mahalearn.OneVsRestSVC`."""
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        tol=1e-3,
+        max_iter=-1,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+    ):
+        warnings.warn(
+            "OneVsAllSVC is deprecated since version 0.2 and will be removed in 0.4; it is called "
+            "OneVsRestSVC.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(
+            C,
+            tol=tol,
+            max_iter=max_iter,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+        )

@@ -1,0 +1,215 @@
+"""Kernels of objects from a measure of two of them."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from .._validation import check_choice, check_positive
+from ..measures.base import Measure
+from ..measures.table import as_measure
+
+# What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
+PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
+
+
+def proximity_to_kernel(values, kind, gamma=1.0):
+    """Kernel values from dissimilarities d or similarities."""
+    match check_choice(kind, "kind", PROXIMITY_KINDS):
+        case "neg_squared":
+            return -(values**2)
+        case "neg":
+            return -values
+        case "rbf":
+            return np.exp(-check_positive(gamma, "gamma") * values**2)
+        case "laplacian":
+            return np.exp(-check_positive(gamma, "gamma") * values)
+    return values
+
+
+def mean_proximity(matrix, kind):
+    """Mean dissimilarity between different objects, or mean self-similarity; 1 if that is 0."""
+    n = len(matrix)
+    if kind == "similarity":
+        mean = abs(np.trace(matrix)) / n
+    else:
+        mean = abs(matrix.sum() - np.trace(matrix)) / max(1, n * (n - 1))
+    return float(mean) if mean > 0 else 1.0
+
+
+def resolve_scale(scale, matrix, kind):
+    """What proximities are divided by: a number from "mean", a number or None."""
+    if scale is None:
+        return 1.0
+    if isinstance(scale, str) and scale == "mean":
+        return mean_proximity(matrix, kind)
+    return check_positive(scale, "scale, unless it is 'mean' or None,")
+
+
+class MeasureKernel(BaseEstimator):
+    """A kernel on objects from a measure of two of them.
+
+    Parameters
+    ----------
+    measure : str, measure or callable
+        A name such as "edit" or "hausdorff" (:data:`mahalearn.measures.MEASURES` has all of them),
+        a measure of :mod:`mahalearn.measures` such as ``EditDistance(normalize="longer")``, whose
+        parameters can be searched as ``kernel__measure__…``, or a function ``measure(a, b)`` that
+        returns a number; a and b are two objects, whatever their type.
+    kind : {"auto", "similarity", "neg_squared", "neg", "rbf", "laplacian"}, default="auto"
+        What the measure is, and which kernel it becomes: a similarity s as it is, a dissimilarity d
+        as −d², −d, exp(−gamma·d²) or exp(−gamma·d). "auto": −d² for a dissimilarity by name or
+        from :mod:`mahalearn.measures`; a function is treated as a similarity.
+    gamma : float, default=1.0
+        Width of ``kind="rbf"`` and ``"laplacian"``, on scaled dissimilarities.
+    symmetric : bool, default=True
+        For a function: measure(a, b) = measure(b, a), so that a Gram matrix costs half. The other
+        measures know.
+    symmetrize : {"mean", "min", "max", None}, default="mean"
+        How the two directions of an asymmetric measure are combined.
+    scale : "mean", float or None, default="mean"
+        What proximities are divided by: the mean dissimilarity between different training objects
+        (for similarities the mean self-similarity), so that the same regularisation suits every
+        measure; a positive number; nothing.
+
+        .. versionadded:: 0.2
+
+    Attributes
+    ----------
+    measure_ : Measure
+        The measure, fitted on the training objects where it has something to learn.
+    scale_ : float
+        What proximities are divided by.
+
+    Examples
+    --------
+    >>> from mahalearn import KernelQuadraticDiscriminant, MeasureKernel
+    >>> words = ["ape", "apple", "apply", "oak", "soak", "oat"]
+    >>> letter = ["a", "a", "a", "o", "o", "o"]
+    >>> model = KernelQuadraticDiscriminant(reg=0.1, kernel=MeasureKernel("edit"))
+    >>> model.fit(words, letter).predict(["ample", "cloak"]).tolist()
+    ['a', 'o']
+
+    A function of two objects:
+
+    >>> def common_letters(a, b):
+    ...     return len(set(a) & set(b))
+    >>> words = ["ape", "apple", "pear", "oak", "elk", "look"]
+    >>> fruit = [1, 1, 1, 0, 0, 0]
+    >>> model = KernelQuadraticDiscriminant(kernel=MeasureKernel(common_letters)).fit(words, fruit)
+    >>> model.predict(["peach", "yolk"]).tolist()
+    [1, 0]
+    """
+
+    requires_vector_input = False
+    returns_new = True
+
+    @property
+    def stateless(self):
+        """Whether the kernel learns nothing from the training objects."""
+        return self.measure_is_stateless and not (
+            isinstance(self.scale, str) and self.scale == "mean"
+        )
+
+    @property
+    def measure_is_stateless(self):
+        """Whether the measure learns nothing from the training objects."""
+        return type(self._measure()).fit is Measure.fit
+
+    @property
+    def knows_self(self):
+        """Whether k(x, x) may differ from k(x, x′) even if x equals x′."""
+        return self._measure().knows_self
+
+    def __init__(
+        self, measure, kind="auto", gamma=1.0, symmetric=True, symmetrize="mean", scale="mean"
+    ):
+        self.measure = measure
+        self.kind = kind
+        self.gamma = gamma
+        self.symmetric = symmetric
+        self.symmetrize = symmetrize
+        self.scale = scale
+
+    def __setstate__(self, state):
+        if "scale" not in state:  # saved by version 0.1
+            state = {**state, "scale": None, "scale_": 1.0}
+        super().__setstate__(state)
+
+    def fit(self, X, y=None):
+        """Fit the measure, where it learns from the training objects, and the scale.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            Training objects.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : MeasureKernel
+            The fitted kernel.
+        """
+        if isinstance(self.scale, str):
+            self.fit_gram(X)
+        else:
+            self.measure_ = clone(self._measure()).fit(X)
+            self.scale_ = resolve_scale(self.scale, None, self.kind_)
+        return self
+
+    def fit_gram(self, X, y=None):
+        """Fit the kernel and return the Gram matrix of X: the measure is computed once."""
+        self.measure_ = clone(self._measure()).fit(X)
+        return self.fit_pairs(self.pair_values(X, X))
+
+    def fit_pairs(self, values):
+        """The Gram matrix from the proximities of the training objects, which fix the scale."""
+        if not hasattr(self, "measure_"):
+            self.measure_ = clone(self._measure())
+        self.scale_ = resolve_scale(self.scale, values, self.kind_)
+        return self.from_pairs(values)
+
+    @property
+    def kind_(self):
+        """The kind, "auto" resolved."""
+        kind = check_choice(self.kind, "kind", ("auto", *PROXIMITY_KINDS))
+        if kind == "auto":
+            return "neg_squared" if self._measure().dissimilarity else "similarity"
+        return kind
+
+    @property
+    def pair_key(self):
+        """Kernels with the same key are functions of the same `pair_values`."""
+        measure = self._measure()
+        params = sorted(measure.get_params().items(), key=lambda item: item[0])
+        values = [f"{name}={id(v) if callable(v) else v!r}" for name, v in params]
+        return type(measure).__qualname__, tuple(values), self.symmetrize
+
+    def pair_values(self, X, Y):
+        """Proximities of all pairs."""
+        measure = getattr(self, "measure_", None) or self._measure()
+        return measure.between(X, None if Y is X else Y, self.symmetrize)
+
+    def from_pairs(self, values, overwrite=False):
+        """Kernel values from `pair_values`."""
+        if not hasattr(self, "scale_"):
+            if isinstance(self.scale, str):
+                raise ValueError(
+                    "MeasureKernel divides by the mean training distance and has not seen training "
+                    "objects: call fit first, or pass scale=None."
+                )
+            return proximity_to_kernel(
+                values / resolve_scale(self.scale, None, self.kind_), self.kind_, self.gamma
+            )
+        return proximity_to_kernel(values / self.scale_, self.kind_, self.gamma)
+
+    def _measure(self):
+        return as_measure(self.measure, symmetric=self.symmetric, dissimilarity=False)
+
+    def __call__(self, X, Y):
+        """The matrix of kernel values."""
+        return self.from_pairs(self.pair_values(X, Y))
+
+    def diag(self, X):
+        """Self-similarities."""
+        measure = getattr(self, "measure_", None) or self._measure()
+        return self.from_pairs(measure.diagonal(X))

@@ -1,0 +1,539 @@
+"""Searches over kernels and a path of values by exact cross-validation.
+
+A search asks the plain estimator itself for the held-out scores of every fold along the path
+(``KernelClassifier._fold_scores``), so that its scores are those of ``GridSearchCV`` over the plain
+estimator with the same splits. Scales (γ = "scale", standardised columns, the mean training
+distance of a measure) are resolved once, on all training objects and without their labels, to
+numbers; one matrix per number then serves all folds.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from .._base import refuses_weights
+from .._objects import check_objects
+from .._progress import progress
+from .._validation import check_choice, check_classes, check_memory, check_positive
+from ..formulas.calibration import fit_temperature
+from ..formulas.spectrum import SPECTRA
+from ..kernels.measure import MeasureKernel
+from ..kernels.named import POLYNOMIAL, WITH_GAMMA, fit_named_kernel, resolve_gamma, standardizes
+from ..kernels.protocol import (
+    as_kernel,
+    check_kernel_name,
+    is_named,
+    is_precomputed,
+    takes_vectors,
+)
+from ..kernels.training import KernelFolds
+from . import grids
+from .best_estimator import BestEstimatorMixin
+from .scoring import fold_metrics, refuse_nan
+
+# Mean scores that differ by less are equal: the tie rule decides.
+TIE = 1e-10
+
+# What the docstrings of the searches have in common.
+SEARCH_PARAMETERS = """gammas : sequence of float, default=None
+        Widths of the kernels rbf, laplacian, poly, sigmoid or chi2. If None, nine multiples of
+        "scale" from 0.03 to 32 (for poly "scale" alone). "scale" and "auto" are possible.
+    degrees : sequence of int, default=None
+        Degrees of the polynomial kernel; 1 to 4 if None.
+    kernels : sequence of kernels, default=None
+        Kernels to compare, in place of `kernel`: names, measures, kernel objects. A measure is
+        computed once, however many kernels are made of it.
+    kernel : str or callable, default="rbf"
+        As in the plain estimator.
+    coef0 : float, default=1
+        Constant term of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    spectrum : str, default="krein"
+        What to do about negative eigenvalues, as in the plain estimator.
+    standardize : {"auto", True, False}, default="auto"
+        Whether columns are standardised, as in the plain estimator; decided once, on all training
+        objects.
+    cv : int, splitter or iterable, default=5
+        Cross-validation, as in scikit-learn; ``LeaveOneOut()`` has a closed form for RC+.
+    scoring : str or callable, default=None
+        What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
+        Probabilities are calibrated before they are scored, as those of the search are.
+    n_jobs : int, default=None
+        Number of processes over the kernels.
+    verbose : int, default=0
+        A progress bar is shown if this is not 0 (``pip install "mahalearn[progress]"``)."""
+SEARCH_ATTRIBUTES = """Attributes
+    ----------
+    best_params_ : dict
+        Parameters of the best candidate, all that differ from the plain estimator's defaults. Among
+        equal scores the one with more regularisation, then the wider kernel (or lower degree).
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    best_estimator_ : estimator
+        The best candidate fitted on all objects; what it has, the search has too.
+    cv_results_ : dict
+        Parameters and scores of all candidates in scikit-learn's layout (without times, which
+        candidates share).
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_splits_ : int
+        Number of folds.
+    temperature_ : float
+        What scores are divided by before they become probabilities, from the held-out scores.
+    n_features_in_ : int
+        Number of features seen in `fit`, where the input is a table."""
+
+
+def documented(search):
+    """Put the common parts into the docstring of a search."""
+    search.__doc__ = search.__doc__.replace("{search parameters}", SEARCH_PARAMETERS).replace(
+        "{search attributes}", SEARCH_ATTRIBUTES
+    )
+    return search
+
+
+class Setting(NamedTuple):
+    """A kernel to try: parameters of the plain estimator, and how its matrix is found.
+
+    pairs: key of the pair values that the kernel is a map of, None where it has none; fitted: the
+    kernel as fitted once for all folds, None where it learns in each fold or X is the matrix.
+    """
+
+    params: dict
+    pairs: object = None
+    fitted: object = None
+
+
+class Candidate(NamedTuple):
+    """Parameters and held-out scores (m, c) of all folds one after the other, their rounding."""
+
+    params: dict
+    setting: Setting
+    scores: np.ndarray
+    rounding: np.ndarray
+
+
+class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
+    """A search over kernels, variants and a path of values, all folds from shared factorisations.
+
+    A subclass says which estimator it searches for (`_plain`) and which values its path has
+    (`_values`).
+    """
+
+    _in_0_1 = {"standardize": False}
+
+    def __init__(
+        self,
+        *,
+        gammas=None,
+        degrees=None,
+        kernels=None,
+        kernel="rbf",
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.gammas = gammas
+        self.degrees = degrees
+        self.kernels = kernels
+        self.kernel = kernel
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.spectrum = spectrum
+        self.standardize = standardize
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __setstate__(self, state):
+        super().__setstate__({**self._in_0_1, **state})
+
+    def _variants(self):
+        """Parameters of the plain estimator beside kernel and path, a dict for each variant."""
+        return [{}]
+
+    def _common(self):
+        """Parameters of the plain estimator that are not searched."""
+        own = self._plain().get_params(deep=False)
+        return {name: v for name, v in self.get_params(deep=False).items() if name in own}
+
+    def _values(self, variant, spread, n_train):
+        """The values of the path.
+
+        spread: what regularisation is measured in; n_train: size of the smallest training part.
+        """
+        raise NotImplementedError
+
+    def _check_parameters(self):
+        """Refuse what the refitted estimator would refuse in the end."""
+        check_choice(self.spectrum, "spectrum", SPECTRA)
+        for variant in self._variants():
+            self._plain(**{**self._common(), **variant})._check_parameters()
+            self._values(variant, 1.0, np.inf)
+
+    def _check_splits(self, splits, n):
+        """Warn of splits that do not suit the method."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+    def _is_precomputed(self):
+        return self.kernels is None and is_precomputed(self.kernel)
+
+    @refuses_weights
+    def fit(self, X, y, groups=None):
+        """Search, then fit the best on all objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, or their square kernel matrix (``kernel="precomputed"``).
+        y : array-like of shape (n_samples,)
+            Class labels.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for the splitter `cv`.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+        """
+        self._check_parameters()
+        given = X  # the best estimator is to see the names of the columns too
+        kernels = [self.kernel] if self.kernels is None else list(self.kernels)
+        if all(takes_vectors(kernel) for kernel in kernels):
+            X, y = validate_data(self, X, y, dtype=np.float64)
+        else:
+            X, y = check_objects(X), column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+        self.classes_, codes = check_classes(y)
+        splits = check_splits(check_cv(self.cv, y, classifier=True).split(X, y, groups), y)
+        self.n_splits_ = len(splits)
+        self._check_splits(splits, len(y))
+        n = len(codes)
+        # The pair values that kernels share, a kernel matrix and its factors.
+        check_memory(4 * n**2, f"The search on the kernel matrix of {n} objects")
+        objects = SearchedObjects(X, y, codes, splits, {})
+        settings = self._settings(objects)
+        setting = self._evaluate(self._candidates(objects, settings), objects)
+        self._refit(given, y, objects, setting)
+        return self
+
+    # --- kernels ----------------------------------------------------------------------------------
+
+    def _settings(self, objects):
+        """The kernels to try, in order of preference among equals; computes measures."""
+        if self.kernels is None:
+            return self._settings_of(self.kernel, objects)
+        if self.gammas is not None or self.degrees is not None:
+            raise ValueError("Pass either kernels= or gammas=/degrees=, not both.")
+        if len(self.kernels) == 0:
+            raise ValueError("kernels= is empty; it must name at least one kernel.")
+        if any(is_precomputed(kernel) for kernel in self.kernels):
+            raise ValueError(
+                "kernels= cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
+            )
+        return [s for kernel in self.kernels for s in self._settings_of(kernel, objects)]
+
+    def _settings_of(self, kernel, objects):
+        if is_named(kernel):
+            return self._named_settings(check_kernel_name(kernel), objects.X)
+        if self.gammas is not None:
+            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {kernel!r}.")
+        if self.degrees is not None:
+            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={kernel!r}.")
+        if is_precomputed(kernel):
+            return [Setting({"kernel": "precomputed"})]
+        own = as_kernel(kernel, kernel_params=self.kernel_params)
+        if not isinstance(own, MeasureKernel) or not own.measure_is_stateless:
+            return [Setting({"kernel": kernel})]
+        # One matrix of the measure serves every kernel of it; its scale becomes a number.
+        key = own.pair_key
+        if key not in objects.pairs:
+            objects.pairs[key] = own.pair_values(objects.X, objects.X)
+        own.fit_pairs(objects.pairs[key])
+        if isinstance(own.scale, str):
+            own.set_params(scale=own.scale_)
+        return [Setting({"kernel": own}, key, own)]
+
+    def _named_settings(self, name, X):
+        gammas, degrees = self.gammas, self.degrees
+        if gammas is not None and name not in WITH_GAMMA:
+            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {name!r}.")
+        if degrees is not None and name not in POLYNOMIAL:
+            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={name!r}.")
+        standardize = standardizes(self.standardize, name, X)
+        first = fit_named_kernel(name, X, coef0=self.coef0, standardize=standardize)
+        params = {"kernel": name, "standardize": standardize}
+        widths = [{}]
+        if name in WITH_GAMMA:
+            widths = [{"gamma": gamma} for gamma in self._gammas(name, first, X)]
+        if name in POLYNOMIAL:
+            degrees = sorted(grids.DEGREES if degrees is None else degrees)
+            for degree in degrees:
+                check_positive(degree, "Each of degrees")
+            widths = [{"degree": degree, **width} for degree in degrees for width in widths]
+        return [self._named_setting(name, X, {**params, **width}) for width in widths]
+
+    def _gammas(self, name, first, X):
+        """Numbers in ascending order: wider kernels win ties."""
+        if self.gammas is None:
+            multiples = (1.0,) if name in POLYNOMIAL else grids.GAMMAS
+            return sorted(float(first.gamma * m) for m in multiples)
+        Z = first.standardized(X)
+        if not len(self.gammas):
+            raise ValueError("gammas= is empty; it must hold at least one width.")
+        return sorted({resolve_gamma(gamma, Z) for gamma in self.gammas})
+
+    def _named_setting(self, name, X, params):
+        named = {k: v for k, v in params.items() if k != "kernel"}
+        fitted = fit_named_kernel(name, X, coef0=self.coef0, **named)
+        key = None if fitted.pair_key is None else (fitted.pair_key, params["standardize"])
+        return Setting(params, key, fitted)
+
+    # --- scores -----------------------------------------------------------------------------------
+
+    def _candidates(self, objects, settings):
+        """Every candidate, kernel by kernel, those of one matrix of pair values together."""
+        with progress(self.verbose, len(settings), "kernels") as advance:
+            for group in _grouped(settings):
+                pairs = self._pairs(objects, group)
+                run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+                calls = (delayed(self._run)(objects.bare(), setting, pairs) for setting in group)
+                for found in run(calls):
+                    yield from found
+                    advance()
+
+    def _pairs(self, objects, group):
+        """The pair values that kernels share, None where a kernel alone needs them."""
+        first = group[0]
+        if first.pairs in objects.pairs:
+            return objects.pairs[first.pairs]
+        if first.pairs is None or len(group) == 1:
+            return None
+        return first.fitted.pair_values(objects.X, objects.X)
+
+    def _run(self, objects, setting, pairs):
+        """Candidates of one kernel."""
+        folds = self._folds(objects, setting, pairs)
+        found = []
+        for variant in self._variants():
+            n_train = min(len(train) for train, _ in objects.splits)
+            values = self._values(variant, kernel_spread(folds, setting), n_train)
+            plain = self._plain(**{**self._common(), **setting.params, **variant})
+            scores, rounding = held_out_scores(plain, folds, values, len(objects.classes))
+            for r, value in enumerate(values):
+                params = {**setting.params, **variant, plain._axis: value}
+                found.append(Candidate(params, setting, scores[..., r], rounding[..., r]))
+        return found
+
+    def _folds(self, objects, setting, pairs):
+        kernel, gram = setting.fitted, None
+        if kernel is None:
+            precomputed = is_precomputed(setting.params["kernel"])
+            kernel = None if precomputed else setting.params["kernel"]
+        elif pairs is not None:
+            gram = kernel.from_pairs(pairs)
+        else:
+            gram = kernel(objects.X, objects.X)
+        return KernelFolds(
+            objects.X,
+            objects.y,
+            objects.codes,
+            objects.splits,
+            kernel,
+            check_choice(self.spectrum, "spectrum", SPECTRA),
+            gram,
+            kernel_params=self.kernel_params,
+        )
+
+    # --- the choice -------------------------------------------------------------------------------
+
+    def _evaluate(self, candidates, objects):
+        """cv_results_, the best candidate and its temperature; returns its kernel."""
+        truth = np.concatenate([objects.y[test] for _, test in objects.splits])
+        starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
+        table, params, leading = [], [], []
+        for i, candidate in enumerate(candidates):
+            metrics = fold_metrics(
+                candidate.scores, truth, starts, self.classes_, self.scoring, candidate.rounding
+            )
+            table.append(metrics)
+            params.append(candidate.params)
+            mean = metrics.mean()
+            if not leading or not mean < leading[0][0] - TIE:
+                leading = [(mean, i, candidate), *leading]
+                top = max(m for m, *_ in leading)
+                leading = sorted((x for x in leading if x[0] >= top - TIE), key=lambda x: -x[0])
+        table = np.array(table)
+        refuse_nan(table.mean(axis=1), self.scoring)
+        self.cv_results_ = results_table(params, table)
+        # Ties: more regularisation first, then the earlier kernel (wider, of lower degree).
+        axis = self._plain._axis
+        best = max(leading, key=lambda x: (float(np.max(x[2].params[axis])), -x[1]))
+        self.best_index_ = best[1]
+        self.best_score_ = float(best[0])
+        common = {**self._common(), **best[2].params}
+        searched = set(best[2].params)
+        self.best_params_ = differing(self._plain(), common, searched)
+        codes = np.searchsorted(self.classes_, truth)
+        self.temperature_ = fit_temperature(best[2].scores, codes)
+        return best[2].setting
+
+    def _refit(self, given, y, objects, setting):
+        known = None
+        if setting.pairs in objects.pairs:  # a measure is not computed again
+            known = setting.fitted, setting.fitted.from_pairs(objects.pairs[setting.pairs])
+        self.best_estimator_ = self._plain(**self.best_params_)._fit(given, y, known)
+
+    def __getattr__(self, name):
+        # Whatever else the refitted estimator has; called for missing attributes only.
+        if name.startswith("__") or "best_estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.best_estimator_, name)
+
+
+class SearchedObjects(NamedTuple):
+    """Training objects as given, their labels, class indices and splits; pair values by key."""
+
+    X: object
+    y: np.ndarray
+    codes: np.ndarray
+    splits: list
+    pairs: dict
+
+    @property
+    def classes(self):
+        """Class labels."""
+        return np.unique(self.y)
+
+    def bare(self):
+        """The same without pair values, for other processes."""
+        return self._replace(pairs={})
+
+
+def held_out_scores(plain, folds, values, n_classes):
+    """Held-out scores (M, c, r) of all folds one after the other, and their rounding (M, r).
+
+    −inf for a class that a fold has not seen.
+    """
+    scores = [np.full((len(test), n_classes, len(values)), -np.inf) for _, test in folds.splits]
+    rounding = [np.zeros((len(test), len(values))) for _, test in folds.splits]
+    done = np.zeros((len(folds), len(values)), dtype=bool)
+    for f, steps, present, found, noise in plain._fold_scores(folds, values):
+        index = np.ix_(np.arange(len(found)), present, np.arange(len(values))[steps])
+        scores[f][index] = found
+        rounding[f][:, steps] = noise
+        done[f, steps] = True
+    assert done.all()
+    return np.concatenate(scores), np.concatenate(rounding)
+
+
+def kernel_spread(folds, setting):
+    """What regularisation is measured in: the spread |trace HKH|/n of a kernel of unknown scale.
+
+    1 for kernels with self-similarities 1, for kernels of dissimilarities that are scaled already,
+    and for those that learn in each fold.
+    """
+    kernel = setting.fitted
+    scaled = getattr(kernel, "scale_", None) is not None and kernel.scale is not None
+    if folds.lookup is None or scaled or getattr(kernel, "name", "") in _UNIT:
+        return 1.0
+    K = folds.lookup.K
+    diagonal = K.diagonal()
+    if np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10:
+        return 1.0
+    spread = abs(diagonal.mean() - K.mean())
+    return float(spread) if spread > 1e-12 * (np.abs(diagonal).mean() + abs(K.mean())) else 1.0
+
+
+_UNIT = ("rbf", "laplacian", "cosine", "chi2")
+
+
+def _grouped(settings):
+    """Settings in groups of the same pair values, in their order."""
+    groups = {}
+    for i, setting in enumerate(settings):
+        groups.setdefault(("alone", i) if setting.pairs is None else setting.pairs, []).append(
+            setting
+        )
+    return list(groups.values())
+
+
+def check_splits(splits, y):
+    """Pairs of positions (train, test); what cannot be learned from or leaks is refused."""
+    splits = [tuple(_positions(part, len(y)) for part in split) for split in splits]
+    for train, test in splits:
+        if len(np.intersect1d(train, test)):
+            raise ValueError("cv has objects that are in the training and the test part at once.")
+        if len(np.unique(y[train])) < 2:
+            raise ValueError(
+                "A training part of cv holds a single class, and nothing can be learned from it: "
+                "use fewer folds, a stratified splitter, or more objects of each class."
+            )
+    return splits
+
+
+def _positions(part, n):
+    part = np.asarray(part)
+    return np.flatnonzero(part) if part.dtype == bool and len(part) == n else part
+
+
+def results_table(params, table):
+    """cv_results_ in scikit-learn's layout: parameters, scores of the folds, mean, std and rank."""
+    results = {}
+    for name in dict.fromkeys(name for p in params for name in p):
+        column = np.ma.masked_all(len(params), dtype=object)
+        for i, candidate in enumerate(params):
+            if name in candidate:
+                column[i] = candidate[name]
+        results[f"param_{name}"] = column
+    results["params"] = params
+    for f in range(table.shape[1]):
+        results[f"split{f}_test_score"] = table[:, f]
+    mean = table.mean(axis=1)
+    results["mean_test_score"] = mean
+    results["std_test_score"] = table.std(axis=1)
+    rounded = np.round(mean / TIE) * TIE
+    results["rank_test_score"] = np.array(
+        [1 + (rounded > value).sum() for value in rounded], dtype=np.int32
+    )
+    return results
+
+
+def differing(plain, params, keep=()):
+    """Parameters that differ from the plain estimator's defaults, and those to keep anyway."""
+    default = plain.get_params(deep=False)
+    return {
+        name: value
+        for name, value in params.items()
+        if name in keep or not _same(value, default[name])
+    }
+
+
+def _same(a, b):
+    return a is b or (type(a) is type(b) and isinstance(a, (str, int, float, bool)) and a == b)
+
+
+def check_path(values, name):
+    """A list of positive numbers, at least one, as Python's numbers."""
+    path = np.asarray(values)
+    numbers = path.dtype.kind in "iuf" and path.ndim == 1 and len(path)
+    if not numbers or not (np.isfinite(path).all() and (path > 0).all()):
+        raise ValueError(f"{name} must be a sequence of positive numbers; got {values!r}.")
+    return path.tolist()
