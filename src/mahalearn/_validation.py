@@ -3,6 +3,7 @@
 import numbers
 import os
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,11 +13,21 @@ SYMMETRY_RTOL = 1e-5
 
 
 def check_choice(value, name, choices):
-    """One of the names, whatever its case; returns it as the table spells it."""
+    """One of the names, spelt exactly; another case of letters works with a FutureWarning.
+
+    Returns the name as the table spells it, which is what callers must go on with.
+    """
     for choice in choices:
-        if value is choice or (
-            isinstance(value, str) and isinstance(choice, str) and value.lower() == choice.lower()
-        ):
+        if value is choice or (isinstance(value, str) and value == choice):
+            return choice
+    for choice in choices:
+        if isinstance(value, str) and isinstance(choice, str) and value.lower() == choice.lower():
+            warnings.warn(
+                f"{name}={value!r} is spelt {choice!r}. Another case of letters works in this "
+                "release and will be an error in the next one.",
+                FutureWarning,
+                stacklevel=3,
+            )
             return choice
     raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, choices))}.")
 
@@ -171,19 +182,72 @@ def warn_dissimilarity_as_kernel(K):
         )
 
 
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+
 def available_memory():
-    """Bytes that can be had now, None where the system does not tell."""
-    try:
-        with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
+    """Bytes that can be had now, None where the system does not tell.
+
+    The least of what the system has free, what the control groups of this process (containers, jobs
+    of a cluster) leave, and what its own limit on address space (ulimit -v) leaves.
+    """
+    limits = [_system_memory(), _cgroup_memory(), _address_space()]
+    return min((bytes_ for bytes_ in limits if bytes_ is not None), default=None)
+
+
+def _system_memory():
+    for line in _text(_PROC / "meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def _cgroup_memory():
+    """What the control groups, version 1 or 2, and all groups above them leave."""
+    left = []
+    for line in _text(_PROC / "self" / "cgroup").splitlines():
+        hierarchy, controllers, group = line.split(":", 2)
+        if hierarchy == "0" and not controllers:
+            root, limit, usage, cache = _CGROUPS, "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            root, cache = _CGROUPS / "memory", "total_inactive_file"
+            limit, usage = "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        folder = root / group.lstrip("/")
+        # In a container the path may be that of the host: then only the root is there.
+        for place in [folder, *folder.parents]:
+            most, used = _text(place / limit).strip(), _text(place / usage).strip()
+            if most.isdigit() and used.isdigit():
+                # Files that the system may drop from memory count as used there.
+                stat = dict(row.split()[:2] for row in _text(place / "memory.stat").splitlines())
+                left.append(max(0, int(most) - int(used) + int(stat.get(cache, 0))))
+            if place == root:
+                break
+    return min(left, default=None)
+
+
+def _address_space():
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = _text(_PROC / "self" / "statm").split()
+    if limit == resource.RLIM_INFINITY or not used:
+        return None
+    return max(0, limit - int(used[0]) * resource.getpagesize())
+
+
+def _text(path):
+    """A file's text, empty where it cannot be read."""
+    try:
+        return path.read_text()
+    except (OSError, ValueError):
+        return ""
 
 
 _KERNEL_REMEDY = (

@@ -8,11 +8,11 @@ import naive
 from mahalearn.formulas.moments import (
     add_rows,
     class_covariances,
-    class_moments,
     class_shares,
-    merge_moments,
+    merge,
     moments,
     no_moments,
+    part_moments,
     pooled_covariance,
     total_covariance,
 )
@@ -28,7 +28,7 @@ def rows(seed=0, n=60, d=4, c=3):
 def test_class_moments_are_the_textbook_ones(weighted, diagonal):
     X, codes, weights = rows()
     weights = weights if weighted else np.ones(len(X))
-    found = class_moments(X, codes, 3, weights if weighted else None, diagonal=diagonal)
+    found = part_moments(X, codes, 3, weights if weighted else None, diagonal=diagonal)
     covariances = class_covariances(found)
     for j in range(3):
         mean, S = naive.class_mean_and_covariance(X[codes == j], weights[codes == j])
@@ -40,17 +40,17 @@ def test_class_moments_are_the_textbook_ones(weighted, diagonal):
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_merging_is_adding_rows(diagonal):
     X, codes, weights = rows(1)
-    whole = class_moments(X, codes, 3, weights, diagonal=diagonal)
+    whole = part_moments(X, codes, 3, weights, diagonal=diagonal)
     parts = [
-        class_moments(X[part], codes[part], 3, weights[part], diagonal=diagonal)
+        part_moments(X[part], codes[part], 3, weights[part], diagonal=diagonal)
         for part in (slice(0, 7), slice(7, 8), slice(8, 60))
     ]
     merged = no_moments(3, 4, diagonal=diagonal)
     added = no_moments(3, 4, diagonal=diagonal)
     for part, rows_ in zip(parts, (slice(0, 7), slice(7, 8), slice(8, 60))):
-        merged = merge_moments(merged, part)
+        merged = merge(merged, part)
         add_rows(added, X[rows_], codes[rows_], weights[rows_])
-    swapped = merge_moments(parts[2], merge_moments(parts[0], parts[1]))
+    swapped = merge(parts[2], merge(parts[0], parts[1]))
     for found in (merged, added, swapped):
         for got, expected in zip(found, whole):
             assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
@@ -60,7 +60,7 @@ def test_constant_columns_have_no_scatter_at_all():
     X = np.full((100_000, 2), 0.1)
     X[:, 1] = np.arange(100_000)
     codes = np.arange(100_000) % 2
-    found = class_moments(X, codes, 2)
+    found = part_moments(X, codes, 2)
     assert_array_equal(found.scatter[:, 0, :], 0)
     assert_array_equal(found.mean[:, 0], 0.1)
 
@@ -73,15 +73,15 @@ def test_a_large_mean_and_an_outlier_first_do_not_hurt():
     n = np.longdouble(4999)
     delta = (X[1:].astype(np.longdouble).mean(axis=0) - X[0]).reshape(-1, 1)
     expected = (exact * n + delta @ delta.T * n / (n + 1)) / (n + 1)
-    found = class_covariances(class_moments(X, np.zeros(5000, int), 1))[0]
+    found = class_covariances(part_moments(X, np.zeros(5000, int), 1))[0]
     assert_allclose(found, expected.astype(float), rtol=1e-13)
-    without = class_covariances(class_moments(X[1:], np.zeros(4999, int), 1))[0]
+    without = class_covariances(part_moments(X[1:], np.zeros(4999, int), 1))[0]
     assert_allclose(without, exact.astype(float), atol=1e-7)
 
 
 def test_pooled_and_total_covariance():
     X, codes, _ = rows(3)
-    found = class_moments(X, codes, 3)
+    found = part_moments(X, codes, 3)
     covariances = class_covariances(found)
     pooled = pooled_covariance(covariances, class_shares(found))
     centred = X - found.mean[codes]
@@ -93,7 +93,7 @@ def test_pooled_and_total_covariance():
     spherical = total_covariance(np.diag(pooled).mean(keepdims=True), found.mean, [0.2, 0.3, 0.5])
     assert spherical.shape == (1,)
     assert_allclose(
-        class_covariances(class_moments(X, codes, 3, diagonal=True), spherical=True),
+        class_covariances(part_moments(X, codes, 3, diagonal=True), spherical=True),
         np.trace(covariances, axis1=1, axis2=2) / 4,
     )
 

@@ -1,7 +1,10 @@
 """Gaussian classifiers, with the feature weighted Mahalanobis distances of paper D."""
 
+from typing import NamedTuple
+
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import assert_all_finite
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -11,27 +14,44 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._base import ScoreClassifierMixin
 from .._validation import (
     check_choice,
     check_classes,
+    check_memory,
     check_priors,
     check_sample_weight,
+    check_symmetric,
     known_codes,
 )
-from ..formulas.mahalanobis import LARGEST
-from ..formulas.moments import add_rows, class_moments, no_moments
-from ._gaussian_fit import (
-    COVARIANCES,
-    check_parameters,
-    check_shrinkage,
-    check_weighting,
-    covariances_of_rows,
-    estimate_covariances,
-    fitted_from_moments,
-    fitted_gaussians,
+from ..formulas.class_gaussians import ClassGaussians, class_gaussians, zca_cor_whiteners
+from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
+from ..formulas.linalg import is_psd
+from ..formulas.mahalanobis import feature_sq_distances, in_model_units
+from ..formulas.moments import (
+    add_rows,
+    class_covariances,
+    class_shares,
+    no_moments,
+    part_moments,
+    pooled_covariance,
+    rescaled,
 )
-from ._gaussian_model import gaussian_model
-from ._gaussian_predict import GaussianPredictionMixin
+from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
+from ..formulas.shrinkage import ledoit_wolf_covariances, shrunk_covariances, variances_of
+from ..formulas.thin_gaussians import thin_gaussians
+from ..formulas.units import column_sizes, column_units, common_unit, scaled, scaled_covariances
+from ..formulas.workspace import Workspace
+from ..kernels.training import row_chunks
+
+COVARIANCES = ("full", "diag", "spherical")
+FEATURE_WEIGHTS = ("descent", "difference", None)
+MISSING = ("raise", "ignore")
+WEIGHTS_FROM = ("sample", "train")
+# The largest training value whose square, in covariances_, is a number.
+LARGEST_TRAINING_VALUE = 1e153
+# Doubles of a chunk: small enough for a processor's cache, large enough to outweigh the calls.
+_CACHE_DOUBLES = 2**18
 
 
 def _needs_rows(estimator):
@@ -40,7 +60,8 @@ def _needs_rows(estimator):
         return "covariance_estimator sees the rows of a class once, and unweighted"
     if isinstance(estimator.shrinkage, str):
         return "shrinkage='auto' needs fourth moments of the unweighted rows"
-    if isinstance(estimator.feature_weights, str) and estimator.weights_from == "train":
+    from_train = str(estimator.weights_from).lower() == "train"
+    if isinstance(estimator.feature_weights, str) and from_train:
         return "weights_from='train' needs all training rows again once the classes are known"
     return None
 
@@ -52,7 +73,335 @@ def _moments_suffice(estimator):
     return True
 
 
-class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
+_ROOM_REMEDY = (
+    "Use covariance='diag' or fewer features (a selection, or principal components). fit on fewer "
+    "rows than features, without feature_weights, needs no such matrices."
+)
+
+
+def check_room(n_classes, n_features):
+    """Refuse, before anything is allocated, matrices that cannot fit."""
+    # Scatters, covariances, their copies, factors and whiteners, and a few matrices of work.
+    doubles = (6 * n_classes + 8) * n_features**2
+    what = f"Full covariances of {n_features} features in {n_classes} classes, and their factors,"
+    check_memory(doubles, what, _ROOM_REMEDY)
+
+
+# --- options and parameters ----------------------------------------------------------------------
+
+
+class GaussianOptions(NamedTuple):
+    """The options of a call to fit or partial_fit, checked; priors not yet normalised."""
+
+    kind: str
+    pooled: bool
+    shrinkage: str | float | None
+    priors: np.ndarray | None
+    weighting: Weighting | None
+
+
+def check_shrinkage(shrinkage):
+    """None, "auto", or a number from 0 to 1."""
+    if isinstance(shrinkage, str) and shrinkage.lower() == "auto":
+        return check_choice(shrinkage, "shrinkage", ("auto",))
+    if shrinkage is None:
+        return None
+    value = np.asarray(shrinkage)
+    if value.ndim or value.dtype.kind not in "iuf" or not 0 <= value <= 1:
+        raise ValueError(
+            f"shrinkage must be None, 'auto' or a number from 0 to 1; got {shrinkage!r}."
+        )
+    return float(value)
+
+
+def check_weighting(feature_weights, power, n_features):
+    """The Weighting that the parameters describe, None for the plain distance."""
+    value = np.asarray(power)
+    if value.ndim or value.dtype.kind not in "iuf" or not 0 <= value < np.inf:
+        raise ValueError(f"weight_power must be a nonnegative number; got {power!r}.")
+    if feature_weights is None or isinstance(feature_weights, str):
+        kind = check_choice(feature_weights, "feature_weights", FEATURE_WEIGHTS)
+        return None if kind is None else Weighting(kind == "difference", float(value))
+    difference = isinstance(feature_weights, DifferenceWeights)
+    ranks = np.asarray(feature_weights[0] if difference else feature_weights)
+    wanted = f"{n_features} nonnegative rank weights, one per feature and not all 0"
+    if ranks.dtype.kind not in "iuf" or ranks.shape != (n_features,):
+        raise ValueError(
+            f"feature_weights must be 'descent', 'difference', None or {wanted}; got shape "
+            f"{ranks.shape} of type {ranks.dtype}."
+        )
+    if not np.isfinite(ranks).all() or (ranks < 0).any() or not ranks.any():
+        raise ValueError(f"feature_weights must be {wanted}; got {feature_weights!r}.")
+    return Weighting(difference, float(value), ranks * (n_features / ranks.sum()))
+
+
+def check_parameters(means, covariances, *, pooled):
+    """Means (c, d), covariances with a class axis, units (d,), and the kind that the shape tells.
+
+    Means and covariances are returned in the units.
+    """
+    means = np.array(means, dtype=float)
+    if means.ndim != 2 or 0 in means.shape or not np.isfinite(means).all():
+        raise ValueError(
+            "means must be a finite array of shape (n_classes, n_features); got shape "
+            f"{means.shape}."
+        )
+    c, d = means.shape
+    if c < 2:
+        raise ValueError("means must have at least two rows: one for each class.")
+    covariances = np.array(covariances, dtype=float)
+    if pooled:
+        covariances = covariances[None]
+    k = 1 if pooled else c
+    shapes = {(k, d, d): "full", (k, d): "diag", (k,): "spherical"}
+    if covariances.shape not in shapes:
+        wanted = " or ".join(str(shape[pooled:]) for shape in shapes)
+        raise ValueError(
+            f"covariances must have the shape {wanted} (full, diagonal or spherical"
+            f"{', common to the classes' if pooled else ''}); got {covariances.shape[pooled:]}."
+        )
+    if not np.isfinite(covariances).all():
+        raise ValueError("covariances must be finite.")
+    kind = shapes[covariances.shape]
+    variances = covariances[:, None] if kind == "spherical" else variances_of(covariances)
+    if (variances < 0).any():
+        raise ValueError("covariances holds a negative variance.")
+    sizes = np.maximum(column_sizes(means), np.sqrt(variances).max(axis=0))
+    units = column_units(sizes)
+    if kind == "spherical":
+        units = common_unit(units, sizes)
+        covariances = (covariances / units[0]) / units[0]
+    else:
+        covariances = scaled_covariances(covariances, 1 / units)
+    for j, S in enumerate(covariances if kind == "full" else ()):
+        deviations = np.sqrt(np.diagonal(S))
+        factors = 1 / np.where(deviations > 0, deviations, 1.0)
+        correlations = check_symmetric(scaled_covariances(S[None], factors)[0], f"Covariance {j}")
+        if not is_psd(correlations):
+            raise ValueError(f"Covariance {j} has a negative eigenvalue.")
+        S += S.T
+        S /= 2
+    return scaled(means, 1 / units), covariances, units, kind
+
+
+def estimated_covariances(estimator, X, codes, classes):
+    """covariance_ of a clone of the estimator, fitted on each class: (c, d, d)."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            "covariance_estimator must be an estimator with fit and covariance_, such as "
+            f"sklearn.covariance.OAS(); got {estimator!r}."
+        )
+    d = X.shape[1]
+    out = np.zeros((len(classes), d, d))
+    for j, label in enumerate(classes.tolist()):
+        rows = X[codes == j]
+        try:
+            found = np.asarray(clone(estimator).fit(rows).covariance_, dtype=float)
+        except ValueError as error:
+            raise ValueError(
+                f"{estimator!r} failed on class {label!r} with {len(rows)} objects: {error} "
+                "covariance_estimator=None handles classes of any size."
+            ) from error
+        if found.shape != (d, d) or not np.isfinite(found).all():
+            raise ValueError(
+                f"covariance_ of {estimator!r} must be a finite {d}×{d} matrix; for class "
+                f"{label!r} it has shape {found.shape}."
+            )
+        out[j] = (found + found.T) / 2
+    return out
+
+
+# --- fitted Gaussians ----------------------------------------------------------------------------
+
+
+class GaussianModel(NamedTuple):
+    """Gaussian classes, and how their distances are weighted (None: not at all)."""
+
+    gaussians: object
+    weighting: Weighting | None
+    whiteners: np.ndarray | None
+
+    def feature_chunks(self, X, workspace):
+        """Chunks of rows and their distances per feature, which the caller may overwrite."""
+        n_classes, n_features = self.gaussians.means.shape
+        # Per row: Z, two arrays like it for the difference weights, the row whitened and weights.
+        arrays = 3 if self.weighting.difference else 1
+        row_doubles = (arrays * n_classes + 8) * n_features
+        for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
+            yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners, workspace)
+
+    def sq_distances(self, X):
+        """(Weighted) squared distances (m, c) of complete rows, in the units of the model."""
+        out = np.zeros((len(X), len(self.gaussians.means)))
+        workspace = Workspace()
+        if X.shape[1] == 0:  # a row without features is nowhere
+            return out
+        if self.weighting is None:
+            # Per row: the row centred, the row whitened, its distances and norms.
+            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 8
+            for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
+                out[rows] = self.gaussians.sq_distances(X[rows], workspace)
+        else:
+            for rows, Z in self.feature_chunks(X, workspace):
+                out[rows] = self.weighting.sq_distances(Z, workspace)
+        return out
+
+    def evaluate(self, X, *, missing):
+        """d² (m, c), log-determinants (m or 1, c), numbers of dimensions (m or 1, 1) of rows.
+
+        With `missing`, NaN cells are marginalised: such a row is compared with the Gaussians of the
+        features that it has. Rows that lack the same features are done together.
+        """
+        X = in_model_units(X, self.gaussians)
+        absent = np.isnan(X) if missing else None
+        if absent is None or not absent.any():
+            g = self.gaussians
+            return self.sq_distances(X), g.log_dets[None], np.array([[g.n_directions]])
+        shape = (len(X), len(self.gaussians.means))
+        d2, log_dets = np.full(shape, np.nan), np.full(shape, np.nan)
+        n_directions = np.full((len(X), 1), np.nan)
+        for rows in equal_rows(absent):
+            observed = ~absent[rows[0]]
+            model = self._marginal(observed)
+            d2[rows] = model.sq_distances(X[np.ix_(rows, np.flatnonzero(observed))])
+            log_dets[rows] = model.gaussians.log_dets
+            n_directions[rows] = model.gaussians.n_directions
+        return d2, log_dets, n_directions
+
+    def _marginal(self, observed):
+        if observed.all():
+            return self
+        gaussians = self.gaussians.marginal(observed)
+        if gaussians is None:
+            g, d = self.gaussians, len(observed)
+            check_room(len(g.means), d)
+            index = np.flatnonzero(observed)
+            units = None if g.units is None else g.units[index]
+            covariances = g.covariances()[:, index][:, :, index]
+            gaussians = class_gaussians(g.means[:, index], covariances, g.shares, units)
+        return gaussian_model(gaussians, self.weighting)
+
+    def training_ranks(self, X):
+        """Rank weights of X as a batch."""
+        total = np.zeros(self.gaussians.means.shape[1])
+        workspace = Workspace()
+        for _, Z in self.feature_chunks(in_model_units(X, self.gaussians), workspace):
+            total += self.weighting.sorted_distances(Z, workspace).sum(axis=(0, 1))
+        return rank_weights(total / (len(X) * len(self.gaussians.means)), self.weighting.power)
+
+
+def gaussian_model(gaussians, weighting=None):
+    """The model; per-feature distances are taken in ZCA-cor whitened coordinates."""
+    whiteners = None if weighting is None else zca_cor_whiteners(gaussians)
+    return GaussianModel(gaussians, weighting, whiteners)
+
+
+def equal_rows(A):
+    """Index arrays of the rows of a boolean matrix that are equal, one for each pattern."""
+    packed = np.packbits(A, axis=1)
+    _, inverse, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(inverse.ravel(), kind="stable")
+    return np.split(order, np.cumsum(counts)[:-1])
+
+
+class FittedGaussians(NamedTuple):
+    """What a classifier knows: estimates with a row for every class, a model of those seen.
+
+    The covariances are an array, or RowCovariances where there are fewer rows than features.
+    """
+
+    means: np.ndarray
+    covariances: object
+    priors: np.ndarray
+    ranks: np.ndarray
+    seen: np.ndarray
+    model: GaussianModel
+
+    def all_classes(self, columns, fill):
+        """Columns of the classes seen, among those of all classes."""
+        if self.seen.all():
+            return columns
+        out = np.full((len(columns), len(self.seen), *columns.shape[2:]), fill)
+        out[:, self.seen] = columns
+        return out
+
+
+def fitted_gaussians(moments, units, sizes, options, covariances=None):
+    """Fitted Gaussians from moments in units (d,), or covariances that needed the rows.
+
+    sizes (d,) are the largest absolute values of the features.
+    """
+    seen = moments.count > 0
+    shares = class_shares(moments)
+    priors = shares if options.priors is None else check_priors(options.priors, len(seen))
+    if not seen.all():
+        moments = moments._replace(**{n: part[seen] for n, part in moments._asdict().items()})
+    means, amount = moments.mean.copy(), 0.0
+    if covariances is None:
+        covariances = class_covariances(moments)
+        amount = options.shrinkage or 0.0
+    if options.kind != "full":
+        covariances = variances_of(covariances)
+    if options.kind == "spherical" or amount:
+        # Variances of different features are compared: all are stated in one unit.
+        common = common_unit(units, sizes)
+        means, covariances = scaled(means, units / common), _scaled(covariances, units / common)
+        units = common
+    if options.kind == "spherical":
+        covariances = covariances.mean(axis=1)
+    elif amount:
+        covariances = shrunk_covariances(covariances, amount)
+    return assembled(
+        means, covariances, shares[seen], priors, seen, units, options.pooled, options.weighting
+    )
+
+
+def assembled(means, covariances, shares, priors, seen, units, pooled, weighting):
+    """Fitted Gaussians; covariances (c, …), also where they are to be pooled, in the units."""
+    used, n_seen = covariances, len(means)
+    if pooled:
+        rows = isinstance(covariances, RowCovariances)
+        used = covariances.pooled(shares) if rows else pooled_covariance(covariances, shares)[None]
+    model_units = None if (units == 1).all() else units
+    gaussians = None
+    if isinstance(used, RowCovariances):
+        gaussians = thin_gaussians(means, used, shares, model_units)
+        if gaussians is None:
+            check_room(*means.shape)
+    if gaussians is None:
+        dense = used.dense() if isinstance(used, RowCovariances) else used
+        gaussians = class_gaussians(means, dense, shares, model_units)
+    used = _scaled(used, units)
+    if not isinstance(used, RowCovariances):
+        used = np.broadcast_to(used, (n_seen, *used.shape[1:]))
+        used = np.ascontiguousarray(used) if seen.all() else _with_rows(seen, used, np.nan)
+    return FittedGaussians(
+        _with_rows(seen, scaled(means, units), np.nan),
+        used,
+        priors,
+        _with_rows(seen, np.broadcast_to(gaussians.ranks, n_seen), 0),
+        seen,
+        gaussian_model(gaussians, weighting),
+    )
+
+
+def _scaled(covariances, factors):
+    """Covariances of any form, of features multiplied by factors (d,)."""
+    if isinstance(covariances, RowCovariances):
+        return covariances.in_units(factors)
+    if covariances.ndim == 1:
+        return (covariances * factors[0]) * factors[0]
+    return scaled_covariances(covariances, factors)
+
+
+def _with_rows(seen, rows, fill):
+    """Rows of the classes seen, among those of all classes."""
+    out = np.full((len(seen), *rows.shape[1:]), fill, dtype=rows.dtype)
+    out[seen] = rows
+    return out
+
+
+class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
     """Gaussian classifier that survives noise, missing features and singular covariances.
 
     A row goes to the class with the largest f_j(x) = −D_j/2 − ln|Σ_j|/2 + ln P_j, where D_j is its
@@ -201,7 +550,7 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         >>> model.predict([[1.0, 0.0], [2.0, 0.0]])
         array([0, 1])
         """
-        means, covariances, kind = check_parameters(means, covariances, pooled=pooled)
+        means, covariances, units, kind = check_parameters(means, covariances, pooled=pooled)
         model = cls(
             kind,
             pooled=pooled,
@@ -214,24 +563,30 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         model.classes_ = np.arange(c) if classes is None else np.asarray(classes)
         if model.classes_.shape != (c,) or (model.classes_[1:] <= model.classes_[:-1]).any():
             raise ValueError(f"classes must be {c} different labels, ascending; got {classes!r}.")
-        model._check_options()
+        options = model._options = model._check_options(model.n_features_in_)
         priors = np.full(c, 1 / c) if priors is None else check_priors(priors, c)
-        weighting = check_weighting(feature_weights, weight_power, model.n_features_in_)
         model._moments = None
-        model._fitted = fitted_gaussians(
-            means, covariances, priors, priors, np.ones(c, bool), pooled=pooled, weighting=weighting
-        )
+        seen, weighting = np.ones(c, dtype=bool), options.weighting
+        # One covariance of all classes needs no pooling.
+        model._fitted = assembled(means, covariances, priors, priors, seen, units, False, weighting)
         return model
 
-    def _check_options(self):
-        self._kind = check_choice(self.covariance, "covariance", COVARIANCES)
-        check_choice(self.missing, "missing", ("raise", "ignore"))
-        check_choice(self.weights_from, "weights_from", ("sample", "train"))
+    def _check_options(self, n_features):
+        """The options as of this call to fit or partial_fit."""
+        check_choice(self.missing, "missing", MISSING)
+        check_choice(self.weights_from, "weights_from", WEIGHTS_FROM)
         if not isinstance(self.pooled, (bool, np.bool_)):
             raise ValueError(f"pooled must be True or False; got {self.pooled!r}.")
         shrinkage = check_shrinkage(self.shrinkage)
         if shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError("Give shrinkage or covariance_estimator, not both.")
+        return GaussianOptions(
+            check_choice(self.covariance, "covariance", COVARIANCES),
+            bool(self.pooled),
+            shrinkage,
+            None if self.priors is None else np.array(self.priors, dtype=float),
+            check_weighting(self.feature_weights, self.weight_power, n_features),
+        )
 
     def fit(self, X, y, sample_weight=None):
         """Fit the class means and covariances.
@@ -251,21 +606,36 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
         self : GaussianClassifier
             The fitted classifier.
         """
-        self._check_options()
         X, y, weights = self._check_training(X, y, sample_weight)
+        options = self._check_options(X.shape[1])
         self.classes_, codes = check_classes(y)
-        weighting = check_weighting(self.feature_weights, self.weight_power, X.shape[1])
-        self._moments = class_moments(
-            X, codes, len(self.classes_), weights, diagonal=self._kind != "full"
-        )
+        n_classes, d = len(self.classes_), X.shape[1]
+        if options.priors is not None:
+            check_priors(options.priors, n_classes)
+        self._sizes, self._options = column_sizes(X), options
+        self._units = column_units(self._sizes)
+        estimator = self.covariance_estimator
+        full, rows = options.kind == "full", scaled(X, 1 / self._units)
+        if full and len(X) < d and options.weighting is None and estimator is None:
+            self._moments = row_moments(rows, codes, n_classes, weights)
+        else:
+            if full or estimator is not None:
+                check_room(n_classes, d)
+            self._moments = part_moments(rows, codes, n_classes, weights, diagonal=not full)
         covariances = None
-        if self.covariance_estimator is not None or isinstance(self.shrinkage, str):
-            covariances = covariances_of_rows(
-                X, codes, self.classes_, self._moments, self._kind, self.covariance_estimator
-            )
-        self._fitted = self._from_moments(covariances, weighting)
-        if weighting and weighting.ranks is None and self.weights_from == "train":
-            model = self._fitted.model
+        if estimator is not None:
+            covariances = estimated_covariances(estimator, X, codes, self.classes_)
+            covariances = scaled_covariances(covariances, 1 / self._units)
+        elif options.shrinkage == "auto":
+            means = self._moments.mean
+            centred = (rows[codes == j] - means[j] for j in range(n_classes))
+            covariances = ledoit_wolf_covariances(class_covariances(self._moments), centred)
+        self._fitted = fitted_gaussians(
+            self._moments, self._units, self._sizes, options, covariances
+        )
+        weighting, model = options.weighting, self._fitted.model
+        from_train = check_choice(self.weights_from, "weights_from", WEIGHTS_FROM) == "train"
+        if weighting and weighting.ranks is None and from_train:
             weighting = weighting._replace(ranks=model.training_ranks(X))
             model = gaussian_model(model.gaussians, weighting)
             self._fitted = self._fitted._replace(model=model)
@@ -303,7 +673,6 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
                 "A classifier made by from_parameters has no counts that rows could be added to; "
                 "start with partial_fit on an unfitted one."
             )
-        self._check_options()
         if first:
             classes, _ = check_classes(classes)
         elif classes is None or np.array_equal(np.unique(classes), self.classes_):
@@ -313,17 +682,63 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
                 f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
             )
         X, y, weights = self._check_training(X, y, sample_weight, reset=first)
+        options = self._check_options(X.shape[1])
         codes = known_codes(y, classes)
+        if options.priors is not None:
+            check_priors(options.priors, len(classes))
         if first:
-            self._moments = no_moments(len(classes), X.shape[1], diagonal=self._kind != "full")
-            self.classes_ = classes
-        add_rows(self._moments, X, codes, weights)
+            moments = self._no_moments(len(classes), X.shape[1], options.kind)
+            self._sizes, self._units = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        else:
+            moments = self._moments_to_add_to(options.kind)
+        sizes = np.maximum(self._sizes, column_sizes(X))
+        units = column_units(sizes)
+        if (units != self._units).any():
+            moments = rescaled(moments, self._units / units)
+        add_rows(moments, scaled(X, 1 / units), codes, weights)
+        self.classes_, self._moments, self._options = classes, moments, options
+        self._sizes, self._units = sizes, units
         self._fitted = None  # made when it is needed: chunks cost no decomposition
         return self
 
+    def _no_moments(self, n_classes, n_features, kind):
+        if kind == "full":
+            check_room(n_classes, n_features)
+        return no_moments(n_classes, n_features, diagonal=kind != "full")
+
+    def _moments_to_add_to(self, kind):
+        """The moments so far, as matrices where the options need them."""
+        moments = self._moments
+        if isinstance(moments.scatter, RowCovariances):
+            check_room(*moments.mean.shape)
+            return dense_moments(moments)
+        if kind == "full" and moments.scatter.ndim == 2:
+            raise ValueError(
+                "covariance='full' needs the scatter matrices of all rows, but the rows so far "
+                "were added with a diagonal or spherical covariance, which keeps the variances "
+                "only. Call fit on all rows, or start with partial_fit on an unfitted classifier."
+            )
+        return moments
+
+    def __setstate__(self, state):
+        """Models saved by 0.1 have neither units nor a record of their options."""
+        super().__setstate__(state)
+        if state.get("_moments") is not None and "_units" not in state:
+            means, scatter = state["_moments"].mean, state["_moments"].scatter
+            deviations = np.sqrt(variances_of(scatter))
+            self._sizes = (np.abs(means) + deviations).max(axis=0)
+            self._units = np.ones_like(self._sizes)
+        if "_fitted" in state and "_options" not in state:
+            self._options = self._check_options(self.n_features_in_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = str(self.missing).lower() == "ignore"
+        return tags
+
     def _check_training(self, X, y, sample_weight, reset=True):
         """Rows that count: complete, and with a positive weight."""
-        missing = self.missing == "ignore"
+        missing = self._ignores_missing()
         finite = "allow-nan" if missing else True
         if reset:
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
@@ -347,10 +762,11 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
             weights = None if weights is None else weights[complete]
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        if not max(X.max(initial=0), -X.min(initial=0)) <= LARGEST:  # False with NaN
+        if not max(X.max(initial=0), -X.min(initial=0)) <= LARGEST_TRAINING_VALUE:  # or NaN
             assert_all_finite(X, estimator_name=type(self).__name__)
             raise ValueError(
-                f"X holds values beyond {LARGEST:g}, whose squares overflow. Rescale the features."
+                f"X holds values beyond {LARGEST_TRAINING_VALUE:g}, whose squares overflow. "
+                "Rescale the features."
             )
         return X, y, weights
 
@@ -365,24 +781,171 @@ class GaussianClassifier(GaussianPredictionMixin, BaseEstimator):
             return X
         return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
 
-    def _from_moments(self, covariances=None, weighting=None):
-        seen = self._moments.count > 0
-        if covariances is None:
-            moments = type(self._moments)(*(part[seen] for part in self._moments))
-            covariances = estimate_covariances(moments, self._kind, self.shrinkage)
-        return fitted_from_moments(
-            self._moments,
-            covariances,
-            pooled=self.pooled,
-            priors=self.priors,
-            weighting=weighting,
-        )
-
     def _gaussians(self):
         check_is_fitted(self)
         if self._fitted is None:
-            weighting = check_weighting(
-                self.feature_weights, self.weight_power, self.n_features_in_
-            )
-            self._fitted = self._from_moments(weighting=weighting)
+            self._fitted = fitted_gaussians(self._moments, self._units, self._sizes, self._options)
         return self._fitted
+
+    def _ignores_missing(self):
+        return check_choice(self.missing, "missing", MISSING) == "ignore"
+
+    @property
+    def means_(self):
+        """Class means (n_classes, n_features)."""
+        return self._gaussians().means
+
+    @property
+    def covariances_(self):
+        """Class covariances as estimated, divisor n_j."""
+        covariances = self._gaussians().covariances
+        if isinstance(covariances, RowCovariances):
+            n_classes, d = len(self.classes_), self.n_features_in_
+            check_memory(n_classes * d**2, f"The covariances of {d} features", _ROOM_REMEDY)
+            covariances = covariances.dense()
+            covariances = np.broadcast_to(covariances, (n_classes, d, d)).copy()
+        return covariances
+
+    @property
+    def priors_(self):
+        """Prior probabilities (n_classes,)."""
+        return self._gaussians().priors
+
+    @property
+    def ranks_(self):
+        """Numerical ranks of the class covariances (n_classes,)."""
+        return self._gaussians().ranks
+
+    @property
+    def feature_weights_(self):
+        """Rank weights (n_features,), where they are fixed at fit."""
+        weighting = self._gaussians().model.weighting
+        if weighting is None or weighting.ranks is None:
+            raise AttributeError(
+                "feature_weights_ exists where the weights are fixed at fit (an array, or "
+                "weights_from='train'); here there are none, or each row has its own."
+            )
+        return weighting.ranks
+
+    def _check_query(self, X, *, allow_nan):
+        fitted = self._gaussians()
+        finite = "allow-nan" if allow_nan else True
+        try:
+            X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+        except ValueError as error:
+            if "contains NaN" in str(error):
+                raise ValueError(
+                    "Input X contains NaN. With missing='ignore' such rows are compared with the "
+                    "classes in the features that they have (feature_distances needs them all)."
+                ) from error
+            raise
+        return fitted, X
+
+    def _evaluate(self, X):
+        missing = self._ignores_missing()
+        fitted, X = self._check_query(X, allow_nan=missing)
+        return fitted, *fitted.model.evaluate(X, missing=missing)
+
+    def _scores(self, X):
+        """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
+        fitted, scores, log_dets, n_directions = self._evaluate(X)
+        scores += log_dets
+        scores += n_directions * np.log(2 * np.pi)
+        scores *= -0.5
+        scores += np.log(fitted.priors[fitted.seen])
+        return fitted.all_classes(scores, -np.inf)
+
+    def mahalanobis(self, X):
+        """Squared Mahalanobis distance of each row to each class, weighted by `feature_weights`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; with ``missing="ignore"`` distances are those of the features that are there.
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``classes_``.
+        """
+        fitted, d2, _, _ = self._evaluate(X)
+        return fitted.all_classes(d2, np.inf)
+
+    def feature_distances(self, X):
+        """Squared distances per feature, which sum to the unweighted Mahalanobis distances.
+
+        They are what :func:`descent_weights` and :func:`difference_weights` take. With a full
+        covariance the features are the ZCA-cor whitened coordinates V^{-1/2}P^{-1/2}(x − μ) of each
+        class (variances V, correlations P): coordinate k is the one closest to feature k.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_classes, n_features)
+            Squared distances.
+        """
+        fitted, X = self._check_query(X, allow_nan=False)
+        gaussians = fitted.model.gaussians
+        if not isinstance(gaussians, ClassGaussians):
+            check_room(len(self.classes_), self.n_features_in_)
+            covariances = fitted.covariances
+            if gaussians.units is not None:
+                covariances = covariances.in_units(1 / gaussians.units)
+            gaussians = class_gaussians(
+                gaussians.means, covariances.dense(), gaussians.shares, gaussians.units
+            )
+        X = in_model_units(X, gaussians)
+        Z = feature_sq_distances(X, gaussians, zca_cor_whiteners(gaussians), Workspace())
+        return fitted.all_classes(Z, np.inf)
+
+    def predict_log_proba(self, X):
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+        """
+        return self._log_proba(X)
+
+    def predict_proba(self, X):
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Probabilities, columns in the order of ``classes_``.
+        """
+        return np.exp(self._log_proba(X))
+
+    def score_samples(self, X):
+        """Log-density of each row under the mixture of the classes.
+
+        With `feature_weights` it is a score, not a normalised density. Directions in which the
+        training rows do not vary are left out of the density.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; with ``missing="ignore"`` the density is that of the features that are there.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Log-densities.
+        """
+        return logsumexp(self._scores(X), axis=1)

@@ -30,7 +30,8 @@ class ClassGaussians(NamedTuple):
     With k = c or 1: covariances (k, d, d) or variances (k, d) after the rank rule; factors F
     (k, d, r) with Σ = FFᵀ (None if diagonal); whiteners A (k, d, r) or (k, d), such that
     z = (x − μ)A has unit covariance; log_dets (k,); ranks (k,) of the covariances as given;
-    n_directions, the number r of directions that are not ignored.
+    n_directions, the number r of directions that are not ignored. The features are measured in
+    units (d,) of their own (None: 1), in which all but log_dets is stated.
     """
 
     means: np.ndarray
@@ -41,6 +42,7 @@ class ClassGaussians(NamedTuple):
     log_dets: np.ndarray
     ranks: np.ndarray
     n_directions: int
+    units: np.ndarray | None = None
 
     @property
     def diagonal(self):
@@ -53,24 +55,72 @@ class ClassGaussians(NamedTuple):
         covariances = self.covariances[:, index]
         if not self.diagonal:
             covariances = covariances[:, :, index]
-        return class_gaussians(self.means[:, index], covariances, self.shares)
+        units = None if self.units is None else self.units[index]
+        return class_gaussians(self.means[:, index], covariances, self.shares, units)
+
+    def stretch(self):
+        """By how much each feature (d,) is stretched at most."""
+        norms = self.whiteners if self.diagonal else np.linalg.norm(self.whiteners, axis=2)
+        return norms.max(axis=0)
+
+    def whitened(self, X, whiteners, workspace):
+        """z = (x − μ_j)W_j for each class in turn: arrays (m, r) that the caller may overwrite.
+
+        Each is valid only until the next is asked for.
+        """
+        means = self.means
+        buffer = workspace.array("centred", *X.shape)
+        if self.diagonal:
+            for j, mean in enumerate(means):
+                np.subtract(X, mean, out=buffer)
+                buffer *= whiteners[j if len(whiteners) > 1 else 0]
+                yield buffer
+            return
+        out = workspace.array("whitened", len(X), whiteners.shape[2])
+        if len(whiteners) > 1:
+            for mean, W in zip(means, whiteners):
+                yield np.matmul(np.subtract(X, mean, out=buffer), W, out=out)
+            return
+        # One covariance: the rows are whitened once, around the middle of the means.
+        centre = means.mean(axis=0)
+        common = np.subtract(X, centre, out=buffer) @ whiteners[0]
+        for mean in (means - centre) @ whiteners[0]:
+            yield np.subtract(common, mean, out=out)
+
+    def sq_distances(self, X, workspace):
+        """d² (m, c) of rows to classes (D, (2))."""
+        return stacked(map(row_sq_norms, self.whitened(X, self.whiteners, workspace)))
 
 
-def class_gaussians(means, covariances, shares):
+def stacked(columns):
+    """Columns (m,) of the classes, side by side."""
+    return np.stack(list(columns), axis=1)
+
+
+def class_gaussians(means, covariances, shares, units=None):
     """Gaussians from means (c, d), shares (c,) and covariances by the rank rule above.
 
     covariances: (k, d, d) full, (k, d) diagonal or (k,) spherical, with k = c or, common to the
-    classes, 1. The shares say how much each class counts in the pooled covariance.
+    classes, 1. The shares say how much each class counts in the pooled covariance. Means and
+    covariances are stated in the units.
     """
     if covariances.ndim == 3:
-        return _full(means, covariances, shares)
+        return _full(means, covariances, shares, units)
     # σ²I is a diagonal covariance whose single variance the rule looks at once.
     variances = covariances[:, None] if covariances.ndim == 1 else covariances
-    return _diagonal(means, variances, shares)
+    return _diagonal(means, variances, shares, units)
 
 
-def _pooled_and_total(means, covariances, shares):
-    """Covariances without what rounding alone has left, the pooled and the total covariance."""
+def log_volume(units, features):
+    """2Σ ln u: what the units of these features add to a log-determinant."""
+    return 0.0 if units is None else 2 * np.log(units[features]).sum()
+
+
+def without_rounding(means, covariances, shares):
+    """Covariances without what rounding alone has left, the pooled and the total covariance.
+
+    Last come the variances of the features over all classes, 0 for a constant feature.
+    """
     variances = covariances if covariances.ndim == 2 else covariance_diagonal(covariances)
     magnitude = np.abs(means)
     if variances.shape[1] != magnitude.shape[1]:
@@ -89,8 +139,8 @@ def _pooled_and_total(means, covariances, shares):
     return covariances, pooled, total, scale2
 
 
-def _diagonal(means, variances, shares):
-    variances, pooled, _, scale2 = _pooled_and_total(means, variances, shares)
+def _diagonal(means, variances, shares, units):
+    variances, pooled, _, scale2 = without_rounding(means, variances, shares)
     informative = scale2 > 0
     unit = np.where(informative, scale2, 1.0)
     floor = np.where(informative, rank_tolerance(1.0, len(unit)), 0.0)
@@ -106,41 +156,68 @@ def _diagonal(means, variances, shares):
     kept = np.broadcast_to(informative, d)
     safe = np.where(kept, filled, 1.0)
     whiteners = np.where(kept, 1 / np.sqrt(safe), 0.0)
-    log_dets = np.log(safe).sum(axis=1)
-    return ClassGaussians(means, shares, filled, None, whiteners, log_dets, ranks, int(kept.sum()))
+    log_dets = np.log(safe).sum(axis=1) + log_volume(units, kept)
+    r = int(kept.sum())
+    return ClassGaussians(means, shares, filled, None, whiteners, log_dets, ranks, r, units)
 
 
-def _full(means, covariances, shares):
-    covariances, pooled, total, scale2 = _pooled_and_total(means, covariances, shares)
+def _full(means, covariances, shares, units):
+    covariances, pooled, total, scale2 = without_rounding(means, covariances, shares)
     alive = np.flatnonzero(scale2)
     unit = np.sqrt(scale2[alive])
-    spectrum = eigh(_in_units(total, alive, unit))
-    floor = rank_tolerance(spectrum.values.max(initial=0.0), len(unit))
-    basis = None  # stands for the identity
-    if not (spectrum.values > 0).all():
-        basis = spectrum.vectors[:, spectrum.values > 0]
-    r = len(unit) if basis is None else basis.shape[1]
-    fill = _in_basis(_in_units(pooled, alive, unit), basis)
-    k, d = len(covariances), means.shape[1]
-    # Constant features keep rows of zeros.
-    whiteners, factors, filled = np.zeros((k, d, r)), np.zeros((k, d, r)), np.empty((k, d, d))
-    log_dets, ranks = np.empty(k), np.empty(k, dtype=int)
-    for j, covariance in enumerate(covariances):
-        own = _in_basis(_in_units(covariance, alive, unit), basis)
-        A, F, log_det, ranks[j] = _factor(own, fill, floor)
-        if basis is not None:
-            A, F = basis @ A, basis @ F
-        whiteners[j, alive] = A / unit[:, None]
-        factors[j, alive] = F * unit[:, None]
+    in_units = (_in_units(S, alive, unit) for S in covariances)
+    completed = complete(
+        _in_units(total, alive, unit), _in_units(pooled, alive, unit), in_units, len(covariances)
+    )
+    k, d, r = len(covariances), means.shape[1], completed.whiteners.shape[2]
+    whiteners, factors = completed.whiteners, completed.factors
+    whiteners /= unit[:, None]
+    factors *= unit[:, None]
+    if len(alive) < d:  # constant features have rows of zeros
+        whiteners, factors = np.zeros((k, d, r)), np.zeros((k, d, r))
+        whiteners[:, alive], factors[:, alive] = completed.whiteners, completed.factors
+    filled = np.empty((k, d, d))
+    for j, rank in enumerate(completed.ranks):
         # What has full rank is kept to the last bit.
-        filled[j] = covariance if ranks[j] == d else factors[j] @ factors[j].T
-        log_dets[j] = log_det + 2 * np.log(unit).sum()
-    return ClassGaussians(means, shares, filled, factors, whiteners, log_dets, ranks, r)
+        filled[j] = covariances[j] if rank == d else factors[j] @ factors[j].T
+    log_dets = completed.log_dets + 2 * np.log(unit).sum() + log_volume(units, alive)
+    ranks = completed.ranks
+    return ClassGaussians(means, shares, filled, factors, whiteners, log_dets, ranks, r, units)
 
 
 def _in_units(covariance, features, unit):
     """Covariance of some features, measured in units of their own."""
     return covariance[np.ix_(features, features)] / np.outer(unit, unit)
+
+
+class Completed(NamedTuple):
+    """Covariances after the rank rule: Σ = FFᵀ, Σ⁻¹ = AAᵀ on the directions not ignored.
+
+    A and F (k, d, r); log-determinants and ranks before the rule (k,).
+    """
+
+    whiteners: np.ndarray
+    factors: np.ndarray
+    log_dets: np.ndarray
+    ranks: np.ndarray
+
+
+def complete(total, pooled, covariances, k):
+    """The rank rule for k covariances (an iterable) of standardised features."""
+    spectrum = eigh(total)
+    floor = rank_tolerance(spectrum.values.max(initial=0.0), len(total))
+    basis = None  # stands for the identity
+    if not (spectrum.values > 0).all():
+        basis = spectrum.vectors[:, spectrum.values > 0]
+    r = len(total) if basis is None else basis.shape[1]
+    fill = _in_basis(pooled, basis)
+    A, F = np.empty((k, len(total), r)), np.empty((k, len(total), r))
+    log_dets, ranks = np.empty(k), np.empty(k, dtype=int)
+    for j, covariance in enumerate(covariances):
+        own = _factor(_in_basis(covariance, basis), fill, floor)
+        A[j], F[j] = own[:2] if basis is None else (basis @ own[0], basis @ own[1])
+        log_dets[j], ranks[j] = own[2:]
+    return Completed(A, F, log_dets, ranks)
 
 
 def _in_basis(covariance, basis):

@@ -7,6 +7,9 @@ S = Σ w (x − m)(x − m)ᵀ. Those of two sets give those of their union (Cha
 
 which is stable, because only differences of means are squared. All else here follows from them.
 
+:func:`part_moments` and :func:`merge` are all that a stream or a cluster needs: moments of parts,
+merged in any order, are those of all rows up to rounding, and a fixed order gives the same bits.
+
 The divisor of a covariance is n_j, the class's own total weight (the maximum likelihood estimate),
 and n for the pooled one: the pooled covariance is then the mean of the class covariances by the
 share of each class, with sample weights as without.
@@ -16,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .units import scaled, scaled_covariances
 from .workspace import Workspace
 
 # Doubles of the rows whose scatter is accumulated at a time: a block stays in the cache.
@@ -67,8 +71,8 @@ def _sum_of_squares(X, weights, diagonal):
     return np.einsum("ij,ij->j", X, X) if diagonal else X.T @ X
 
 
-def merge_moments(a, b):
-    """Moments of the union, class by class, by Chan's update."""
+def merge(a, b):
+    """Moments of the union of two parts, class by class, by Chan's update."""
     count = a.count + b.count
     share = b.count / np.where(count > 0, count, 1.0)
     delta = b.mean - a.mean
@@ -80,10 +84,27 @@ def merge_moments(a, b):
     return Moments(count, mean, a.scatter + b.scatter + between)
 
 
-def class_moments(X, codes, n_classes, weights=None, *, diagonal=False):
-    """Moments of each class: X (n, d), codes (n,) the class index of each row, weights (n,)."""
+def part_moments(X, y, n_classes, weights=None, *, diagonal=False):
+    """Moments of each class in a part of the rows.
+
+    X (n, d); y (n,) class indices from 0 to n_classes − 1, all of which need not be there; weights
+    (n,) positive. Rows of weight 0 must be left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahalearn.formulas.moments import merge, part_moments
+    >>> X, y = np.array([[0.0], [2.0], [4.0], [7.0]]), np.array([0, 0, 0, 1])
+    >>> whole = merge(part_moments(X[:2], y[:2], 2), part_moments(X[2:], y[2:], 2))
+    >>> whole.count, whole.mean.ravel(), whole.scatter.ravel()
+    (array([3., 1.]), array([2., 7.]), array([8., 0.]))
+    """
+    if len(y) and not 0 <= y.min() <= y.max() < n_classes:
+        raise ValueError(
+            f"y must hold class indices from 0 to {n_classes - 1}; got {np.unique(y)}."
+        )
     out = no_moments(n_classes, X.shape[1], diagonal=diagonal)
-    add_rows(out, X, codes, weights)
+    add_rows(out, X, y, weights)
     return out
 
 
@@ -114,7 +135,7 @@ def _add_block(to, X, weights):
     diagonal = to.scatter.ndim == 1
     added = len(X) if weights is None else weights.sum()
     if to.count < _FAIR_SHARE * added:
-        merged = merge_moments(to, moments(X, weights, diagonal=diagonal))
+        merged = merge(to, moments(X, weights, diagonal=diagonal))
         to.count[...], to.mean[...], to.scatter[...] = merged
         return
     X -= to.mean
@@ -133,7 +154,12 @@ def class_shares(moments):
 
 
 def class_covariances(moments, *, spherical=False):
-    """Covariances of the classes, divisor n_j: (c, d, d), their diagonals (c, d), or σ²_j (c,)."""
+    """Covariances of the classes, divisor n_j: (c, d, d), their diagonals (c, d), or σ²_j (c,).
+
+    RowCovariances where the scatters are such.
+    """
+    if hasattr(moments.scatter, "weighted"):
+        return moments.scatter.weighted(1 / moments.count)
     divisor = moments.count[(..., *[None] * (moments.scatter.ndim - 1))]
     covariances = moments.scatter / divisor
     return covariances.mean(axis=-1) if spherical else covariances
@@ -161,10 +187,7 @@ def total_covariance(pooled, means, shares):
     return pooled + (between if len(pooled) == len(between) else between.mean())
 
 
-def shrunk_covariances(covariances, shrinkage):
-    """(1 − s)Σ + s·(tr Σ/d)·I, of full covariances (c, d, d) or of diagonals (c, d)."""
-    diagonal = covariances if covariances.ndim == 2 else covariance_diagonal(covariances)
-    target = shrinkage * diagonal.mean(axis=-1)
-    if covariances.ndim == 2:
-        return (1 - shrinkage) * covariances + target[:, None]
-    return (1 - shrinkage) * covariances + target[:, None, None] * np.eye(diagonal.shape[-1])
+def rescaled(moments, factors):
+    """Moments of the columns multiplied by factors (d,)."""
+    scatter = scaled_covariances(moments.scatter, factors)
+    return Moments(moments.count, scaled(moments.mean, factors), scatter)
