@@ -509,3 +509,17 @@ def tempered_loss(scores, codes, temperature, smoothed=True):
                 target = (n * target + 1) / (n + c)
             total += target * (norm - value / temperature)
     return total / n
+
+
+def ledoit_wolf(Z):
+    """Ledoit and Wolf (2004): intensity b²/d² and target μ for centred rows, by their matrices."""
+    n, d = Z.shape
+    S = np.zeros((d, d))
+    for z in Z:
+        S += np.outer(z, z) / n
+    mu = np.trace(S) / d
+    d2 = np.sum((S - mu * np.eye(d)) ** 2) / d
+    b2 = 0.0
+    for z in Z:
+        b2 += np.sum((np.outer(z, z) - S) ** 2) / d / n**2
+    return (min(b2, d2) / d2 if d2 > 0 else 0.0), mu

@@ -291,13 +291,24 @@ class SpikedGaussians(NamedTuple):
     def sq_distances(self, X, workspace):
         """d² (m, c) of rows to classes."""
         buffer = workspace.array("centred", *X.shape)
+        if len(self.classes) == 1:  # the rows are whitened once, around the middle of the means
+            centre = self.means.mean(axis=0)
+            apart, Z = self._whitened(np.subtract(X, centre, out=buffer))
+            means = zip(*self._whitened(self.means - centre))
+            return stacked(row_sq_norms(apart - m) + row_sq_norms(Z - z) for m, z in means)
         columns = []
-        for j, mean in enumerate(self.means):
+        for one, mean in zip(self.classes, self.means):
             Z = np.subtract(X, mean, out=buffer)
             apart = row_sq_norms(Z @ self.separators)
             Z *= self.scale
-            columns.append(apart + self.classes[j if len(self.classes) > 1 else 0].sq_norms(Z))
+            columns.append(apart + one.sq_norms(Z))
         return stacked(columns)
+
+    def _whitened(self, Z):
+        """Centred rows, which are overwritten, whitened by the common covariance: two parts."""
+        apart = Z @ self.separators
+        Z *= self.scale
+        return apart, self.classes[0].spikes.whitened(Z)
 
 
 def _spikes(roots, rows):
