@@ -1,6 +1,7 @@
 """GaussianClassifier: against textbook loops, against scikit-learn, and its options."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -407,6 +408,110 @@ def test_what_needs_all_rows_has_no_partial_fit_and_no_weights(options, reason):
     with pytest.raises(TypeError, match=reason):
         model.fit(X, y, sample_weight=np.ones(len(y)))
     assert hasattr(GaussianClassifier(feature_weights=[1, 2], weights_from="train"), "partial_fit")
+
+
+# Every parameter, before and after: what the next partial_fit does with the change.
+CHANGES = {
+    "covariance to diag": ({}, {"covariance": "diag"}),
+    "covariance to spherical": ({}, {"covariance": "spherical"}),
+    "diag to spherical": ({"covariance": "diag"}, {"covariance": "spherical"}),
+    "spherical to diag": ({"covariance": "spherical"}, {"covariance": "diag"}),
+    "pooled": ({}, {"pooled": True}),
+    "feature_weights": ({}, {"feature_weights": "descent"}),
+    "an array of weights": ({"feature_weights": "difference"}, {"feature_weights": [3, 2, 1, 0]}),
+    "weight_power": ({"feature_weights": "descent"}, {"weight_power": 1.0}),
+    "shrinkage": ({}, {"shrinkage": 0.3}),
+    "shrinkage and diag": ({"shrinkage": 0.3}, {"covariance": "diag", "shrinkage": None}),
+    "priors": ({}, {"priors": [0.6, 0.3, 0.1]}),
+    "missing": ({}, {"missing": "ignore"}),
+    "weights_from": ({"feature_weights": [1, 2, 3, 4]}, {"weights_from": "train"}),
+}
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_partial_fit_honours_changed_parameters(change, asked):
+    """As in scikit-learn: set_params counts from the next call to partial_fit, and not before."""
+    before, after = CHANGES[change]
+    X, y = problem(28)
+    parts = [(X[:40], y[:40]), (X[40:], y[40:])]
+    model = GaussianClassifier(**before).partial_fit(*parts[0], classes=[0, 1, 2])
+    expected = GaussianClassifier(**before).fit(*parts[0]).decision_function(X)
+    if asked:
+        model.predict(X)
+    model.set_params(**after)
+    assert_allclose(model.decision_function(X), expected, rtol=1e-9)
+    model.partial_fit(*parts[1])
+    fresh = GaussianClassifier(**{**before, **after})
+    for part in parts:
+        fresh.partial_fit(*part, classes=[0, 1, 2])
+    assert_allclose(model.decision_function(X), fresh.decision_function(X), rtol=1e-9)
+    assert model.covariances_.shape == fresh.covariances_.shape
+    # And back again: the scatter matrices are kept.
+    model.set_params(**{**GaussianClassifier().get_params(), **before}).partial_fit(X, y)
+    back = GaussianClassifier(**before).fit(np.vstack([X, X]), np.append(y, y))
+    assert_allclose(model.decision_function(X), back.decision_function(X), rtol=1e-7)
+
+
+def test_what_partial_fit_cannot_honour_is_refused():
+    X, y = problem(29)
+    for kind in ("diag", "spherical"):
+        model = GaussianClassifier(kind).partial_fit(X, y, classes=[0, 1, 2])
+        expected = model.decision_function(X)
+        with pytest.raises(ValueError, match="covariance='full' needs the scatter matrices"):
+            model.set_params(covariance="full").partial_fit(X, y)
+        assert_array_equal(model.decision_function(X), expected)
+    model = GaussianClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    for change in (
+        {"shrinkage": "auto"},
+        {"covariance_estimator": OAS()},
+        {"feature_weights": "descent", "weights_from": "train"},
+    ):
+        assert not hasattr(clone(model).set_params(**change), "partial_fit")
+    for change, message in [
+        ({"covariance": "tied"}, "covariance='tied'"),
+        ({"pooled": 1}, "pooled must be"),
+        ({"feature_weights": [1, 2]}, "4 nonnegative rank weights"),
+        ({"weight_power": -1}, "weight_power"),
+        ({"shrinkage": 3}, "shrinkage"),
+        ({"priors": [1, 1]}, "3 positive numbers"),
+        ({"missing": "drop"}, "missing"),
+    ]:
+        model = GaussianClassifier().partial_fit(X, y, classes=[0, 1, 2]).set_params(**change)
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "exact"),
+    [
+        ({"covariance": "DIAG"}, {"covariance": "diag"}),
+        ({"feature_weights": "Descent"}, {"feature_weights": "descent"}),
+        (
+            {"feature_weights": "descent", "weights_from": "TRAIN"},
+            {"feature_weights": "descent", "weights_from": "train"},
+        ),
+        ({"missing": "IGNORE"}, {"missing": "ignore"}),
+        ({"shrinkage": "Auto"}, {"shrinkage": "auto"}),
+    ],
+)
+def test_another_case_of_letters_warns_and_means_the_same(spelt, exact):
+    X, y = problem(30)
+    queries = X.copy()
+    if "missing" in exact:
+        queries[::2, 1] = np.nan
+    model, expected = GaussianClassifier(**spelt), GaussianClassifier(**exact).fit(X, y)
+    with pytest.warns(FutureWarning, match="is spelt"):
+        model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        assert_allclose(model.decision_function(queries), expected.decision_function(queries))
+        assert hasattr(model, "partial_fit") == hasattr(expected, "partial_fit")
+        tags = model.__sklearn_tags__().input_tags
+    assert tags.allow_nan == expected.__sklearn_tags__().input_tags.allow_nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        GaussianClassifier(**exact).fit(X, y).predict(queries)
 
 
 def test_partial_fit_errors():

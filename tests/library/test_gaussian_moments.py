@@ -102,3 +102,64 @@ def test_moments_of_one_row():
     found = moments(np.array([[1.0, 2.0]]))
     assert_array_equal(found.mean, [1, 2])
     assert_array_equal(found.scatter, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_any_split_and_any_order_of_merging_equal_one_pass(seed, weighted, diagonal):
+    X, codes, weights = rows(seed, n=400)
+    X = X * [1, 1e3, 1e-3, 1] + [0, 1e3, 0, 100]
+    weights = weights if weighted else None
+    whole = part_moments(X, codes, 3, weights, diagonal=diagonal)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(400)  # any rows in any part; parts without rows of some class
+    cuts = np.sort(rng.choice(400, 12, replace=False))
+    parts = [
+        part_moments(X[i], codes[i], 3, None if weights is None else weights[i], diagonal=diagonal)
+        for i in np.split(order, cuts)
+    ]
+    while len(parts) > 1:  # a random binary tree
+        a, b = (parts.pop(rng.integers(len(parts))) for _ in range(2))
+        parts.append(merge(a, b))
+    deviation = X.std(axis=0)
+    unit = deviation**2 if diagonal else np.outer(deviation, deviation)
+    assert_allclose(parts[0].count, whole.count, rtol=1e-12)
+    assert_allclose(parts[0].mean / deviation, whole.mean / deviation, rtol=1e-12, atol=1e-12)
+    assert np.abs((parts[0].scatter - whole.scatter) / unit).max() / 400 < 1e-12
+
+
+def test_a_fixed_order_gives_the_same_bits():
+    X, codes, weights = rows(1, n=1000, d=7)
+
+    def tree(X, codes, weights):
+        parts = [
+            part_moments(X[i : i + 100], codes[i : i + 100], 3, weights[i : i + 100])
+            for i in range(0, 1000, 100)
+        ]
+        while len(parts) > 1:
+            parts = [merge(*pair) if len(pair) > 1 else pair[0] for pair in zip(*[iter(parts)] * 2)]
+            if len(parts) == 5:
+                parts = [merge(parts[0], parts[4]), *parts[1:4]]
+        return parts[0]
+
+    first = tree(X, codes, weights)
+    # Other memory, another alignment.
+    moved = np.empty(X.size + 3)[3:].reshape(X.shape)
+    moved[:] = X
+    again = tree(moved, codes.copy(), weights.copy())
+    for a, b in zip(first, again):
+        assert_array_equal(a, b)
+
+
+def test_merging_with_nothing_changes_nothing():
+    X, codes, _ = rows(2)
+    whole = part_moments(X, codes, 3)
+    for found in (merge(whole, no_moments(3, 4)), merge(no_moments(3, 4), whole)):
+        for a, b in zip(found, whole):
+            assert_array_equal(a, b)
+
+
+def test_class_indices_out_of_range_are_refused():
+    with pytest.raises(ValueError, match=r"from 0 to 1; got \[0, 2\]"):
+        part_moments(np.zeros((2, 1)), np.array([0, 2]), 2)

@@ -100,9 +100,8 @@ def part_moments(X, y, n_classes, weights=None, *, diagonal=False):
     (array([3., 1.]), array([2., 7.]), array([8., 0.]))
     """
     if len(y) and not 0 <= y.min() <= y.max() < n_classes:
-        raise ValueError(
-            f"y must hold class indices from 0 to {n_classes - 1}; got {np.unique(y)}."
-        )
+        found = np.unique(y).tolist()
+        raise ValueError(f"y must hold class indices from 0 to {n_classes - 1}; got {found}.")
     out = no_moments(n_classes, X.shape[1], diagonal=diagonal)
     add_rows(out, X, y, weights)
     return out
