@@ -40,7 +40,14 @@ from ..formulas.moments import (
 from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
 from ..formulas.shrinkage import ledoit_wolf_covariances, shrunk_covariances, variances_of
 from ..formulas.thin_gaussians import thin_gaussians
-from ..formulas.units import column_sizes, column_units, common_unit, scaled, scaled_covariances
+from ..formulas.units import (
+    column_sizes,
+    column_units,
+    common_unit,
+    ratio,
+    scaled,
+    scaled_covariances,
+)
 from ..formulas.workspace import Workspace
 from ..kernels.training import row_chunks
 
@@ -52,6 +59,8 @@ WEIGHTS_FROM = ("sample", "train")
 LARGEST_TRAINING_VALUE = 1e153
 # Doubles of a chunk: small enough for a processor's cache, large enough to outweigh the calls.
 _CACHE_DOUBLES = 2**18
+# Doubles (a mebibyte) up to which asking for free memory takes longer than the work.
+_NOT_WORTH_ASKING = 2**17
 
 
 def _needs_rows(estimator):
@@ -84,7 +93,8 @@ def check_room(n_classes, n_features):
     # Scatters, covariances, their copies, factors and whiteners, and a few matrices of work.
     doubles = (6 * n_classes + 8) * n_features**2
     what = f"Full covariances of {n_features} features in {n_classes} classes, and their factors,"
-    check_memory(doubles, what, _ROOM_REMEDY)
+    if doubles > _NOT_WORTH_ASKING:
+        check_memory(doubles, what, _ROOM_REMEDY)
 
 
 # --- options and parameters ----------------------------------------------------------------------
@@ -166,13 +176,9 @@ def check_parameters(means, covariances, *, pooled):
     variances = covariances[:, None] if kind == "spherical" else variances_of(covariances)
     if (variances < 0).any():
         raise ValueError("covariances holds a negative variance.")
-    sizes = np.maximum(column_sizes(means), np.sqrt(variances).max(axis=0))
-    units = column_units(sizes)
-    if kind == "spherical":
-        units = common_unit(units, sizes)
-        covariances = (covariances / units[0]) / units[0]
-    else:
-        covariances = scaled_covariances(covariances, 1 / units)
+    sizes = np.maximum(np.abs(means).max(axis=0), np.sqrt(variances).max(axis=0))
+    units = common_unit(sizes) if kind == "spherical" else column_units(sizes)
+    covariances = scaled_covariances(covariances, ratio(None, units))
     for j, S in enumerate(covariances if kind == "full" else ()):
         deviations = np.sqrt(np.diagonal(S))
         factors = 1 / np.where(deviations > 0, deviations, 1.0)
@@ -181,7 +187,7 @@ def check_parameters(means, covariances, *, pooled):
             raise ValueError(f"Covariance {j} has a negative eigenvalue.")
         S += S.T
         S /= 2
-    return scaled(means, 1 / units), covariances, units, kind
+    return scaled(means, ratio(None, units)), covariances, units, kind
 
 
 def estimated_covariances(estimator, X, codes, classes):
@@ -344,9 +350,9 @@ def fitted_gaussians(moments, units, sizes, options, covariances=None):
         covariances = variances_of(covariances)
     if options.kind == "spherical" or amount:
         # Variances of different features are compared: all are stated in one unit.
-        common = common_unit(units, sizes)
-        means, covariances = scaled(means, units / common), _scaled(covariances, units / common)
-        units = common
+        common = common_unit(sizes)
+        factors, units = ratio(units, common), common
+        means, covariances = scaled(means, factors), scaled_covariances(covariances, factors)
     if options.kind == "spherical":
         covariances = covariances.mean(axis=1)
     elif amount:
@@ -362,16 +368,15 @@ def assembled(means, covariances, shares, priors, seen, units, pooled, weighting
     if pooled:
         rows = isinstance(covariances, RowCovariances)
         used = covariances.pooled(shares) if rows else pooled_covariance(covariances, shares)[None]
-    model_units = None if (units == 1).all() else units
     gaussians = None
     if isinstance(used, RowCovariances):
-        gaussians = thin_gaussians(means, used, shares, model_units)
+        gaussians = thin_gaussians(means, used, shares, units)
         if gaussians is None:
             check_room(*means.shape)
     if gaussians is None:
         dense = used.dense() if isinstance(used, RowCovariances) else used
-        gaussians = class_gaussians(means, dense, shares, model_units)
-    used = _scaled(used, units)
+        gaussians = class_gaussians(means, dense, shares, units)
+    used = scaled_covariances(used, units)
     if not isinstance(used, RowCovariances):
         used = np.broadcast_to(used, (n_seen, *used.shape[1:]))
         used = np.ascontiguousarray(used) if seen.all() else _with_rows(seen, used, np.nan)
@@ -383,15 +388,6 @@ def assembled(means, covariances, shares, priors, seen, units, pooled, weighting
         seen,
         gaussian_model(gaussians, weighting),
     )
-
-
-def _scaled(covariances, factors):
-    """Covariances of any form, of features multiplied by factors (d,)."""
-    if isinstance(covariances, RowCovariances):
-        return covariances.in_units(factors)
-    if covariances.ndim == 1:
-        return (covariances * factors[0]) * factors[0]
-    return scaled_covariances(covariances, factors)
 
 
 def _with_rows(seen, rows, fill):
@@ -606,16 +602,16 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         self : GaussianClassifier
             The fitted classifier.
         """
-        X, y, weights = self._check_training(X, y, sample_weight)
+        X, y, weights, sizes = self._check_training(X, y, sample_weight)
         options = self._check_options(X.shape[1])
         self.classes_, codes = check_classes(y)
         n_classes, d = len(self.classes_), X.shape[1]
         if options.priors is not None:
             check_priors(options.priors, n_classes)
-        self._sizes, self._options = column_sizes(X), options
+        self._sizes, self._options = sizes, options
         self._units = column_units(self._sizes)
         estimator = self.covariance_estimator
-        full, rows = options.kind == "full", scaled(X, 1 / self._units)
+        full, rows = options.kind == "full", scaled(X, ratio(None, self._units))
         if full and len(X) < d and options.weighting is None and estimator is None:
             self._moments = row_moments(rows, codes, n_classes, weights)
         else:
@@ -625,7 +621,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         covariances = None
         if estimator is not None:
             covariances = estimated_covariances(estimator, X, codes, self.classes_)
-            covariances = scaled_covariances(covariances, 1 / self._units)
+            covariances = scaled_covariances(covariances, ratio(None, self._units))
         elif options.shrinkage == "auto":
             means = self._moments.mean
             centred = (rows[codes == j] - means[j] for j in range(n_classes))
@@ -681,21 +677,21 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
             )
-        X, y, weights = self._check_training(X, y, sample_weight, reset=first)
+        X, y, weights, sizes = self._check_training(X, y, sample_weight, reset=first)
         options = self._check_options(X.shape[1])
         codes = known_codes(y, classes)
         if options.priors is not None:
             check_priors(options.priors, len(classes))
         if first:
             moments = self._no_moments(len(classes), X.shape[1], options.kind)
-            self._sizes, self._units = np.zeros(X.shape[1]), np.ones(X.shape[1])
+            self._sizes, self._units = np.zeros(X.shape[1]), None
         else:
             moments = self._moments_to_add_to(options.kind)
-        sizes = np.maximum(self._sizes, column_sizes(X))
+        sizes = np.maximum(self._sizes, sizes)
         units = column_units(sizes)
-        if (units != self._units).any():
-            moments = rescaled(moments, self._units / units)
-        add_rows(moments, scaled(X, 1 / units), codes, weights)
+        if units is not None or self._units is not None:
+            moments = rescaled(moments, ratio(self._units, units))
+        add_rows(moments, scaled(X, ratio(None, units)), codes, weights)
         self.classes_, self._moments, self._options = classes, moments, options
         self._sizes, self._units = sizes, units
         self._fitted = None  # made when it is needed: chunks cost no decomposition
@@ -727,7 +723,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             means, scatter = state["_moments"].mean, state["_moments"].scatter
             deviations = np.sqrt(variances_of(scatter))
             self._sizes = (np.abs(means) + deviations).max(axis=0)
-            self._units = np.ones_like(self._sizes)
+            self._units = None
         if "_fitted" in state and "_options" not in state:
             self._options = self._check_options(self.n_features_in_)
 
@@ -737,7 +733,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         return tags
 
     def _check_training(self, X, y, sample_weight, reset=True):
-        """Rows that count: complete, and with a positive weight."""
+        """Rows that count (complete, with a positive weight), and the sizes of the columns."""
         missing = self._ignores_missing()
         finite = "allow-nan" if missing else True
         if reset:
@@ -762,13 +758,14 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             weights = None if weights is None else weights[complete]
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        if not max(X.max(initial=0), -X.min(initial=0)) <= LARGEST_TRAINING_VALUE:  # or NaN
+        largest = max(X.max(initial=0), -X.min(initial=0))
+        if not largest <= LARGEST_TRAINING_VALUE:  # or NaN
             assert_all_finite(X, estimator_name=type(self).__name__)
             raise ValueError(
                 f"X holds values beyond {LARGEST_TRAINING_VALUE:g}, whose squares overflow. "
                 "Rescale the features."
             )
-        return X, y, weights
+        return X, y, weights, column_sizes(X, largest)
 
     def _check_more_rows(self, X, finite):
         """validate_data, unless X is a plain array: it takes as long as the sums over few rows.
@@ -892,9 +889,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         gaussians = fitted.model.gaussians
         if not isinstance(gaussians, ClassGaussians):
             check_room(len(self.classes_), self.n_features_in_)
-            covariances = fitted.covariances
-            if gaussians.units is not None:
-                covariances = covariances.in_units(1 / gaussians.units)
+            covariances = scaled_covariances(fitted.covariances, ratio(None, gaussians.units))
             gaussians = class_gaussians(
                 gaussians.means, covariances.dense(), gaussians.shares, gaussians.units
             )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .units import scaled
+from .units import ratio, scaled
 
 # Values up to this have squares, and many of those have sums, that stay finite.
 LARGEST = 1e140
@@ -15,12 +15,12 @@ def in_model_units(X, gaussians):
     limit of its own, and the unit of one column has no influence on another.
     """
     stretch = gaussians.stretch()
-    units = np.ones_like(stretch) if gaussians.units is None else gaussians.units
     with np.errstate(over="ignore"):  # no limit
-        limits = LARGEST / np.maximum(1 / LARGEST, 2 * len(stretch) * stretch) * units
+        limits = LARGEST / np.maximum(1 / LARGEST, 2 * len(stretch) * stretch)
+        limits = scaled(limits, gaussians.units)
     lowest = limits.min(initial=np.inf)
     within = X.max(initial=0.0) <= lowest and X.min(initial=0.0) >= -lowest  # False with NaN
-    return scaled(X if within else np.clip(X, -limits, limits), 1 / units)
+    return scaled(X if within else np.clip(X, -limits, limits), ratio(None, gaussians.units))
 
 
 def feature_sq_distances(X, gaussians, whiteners, workspace):

@@ -61,8 +61,6 @@ class RowCovariances(NamedTuple):
 
     def in_units(self, factors):
         """Covariances of the features multiplied by factors (d,)."""
-        if (factors == 1).all():
-            return self
         diagonal = (self.diagonal * factors) * factors
         return self._replace(rows=self.rows * factors, diagonal=diagonal)
 
