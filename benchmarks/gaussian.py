@@ -1,10 +1,13 @@
-"""Gaussian classifiers: python -m benchmarks.gaussian [--tables] [--curves figure.png]
+"""Gaussian classifiers: python -m benchmarks.gaussian [--wide] [--tables] [--curves figure.png]
 
 Speed against scikit-learn's QDA as ratios within one run, with the goals beside them; with
-``--tables`` paper D's tables 1 and 2 over 500 repetitions, with ``--curves`` its figures over 100.
+``--wide`` more features than rows, with ``--tables`` paper D's tables 1 and 2 over 500 repetitions,
+with ``--curves`` its figures over 100.
 """
 
 import argparse
+import time
+from functools import partial
 
 import numpy as np
 import sklearn
@@ -84,6 +87,38 @@ def speed():
         print(f"Memory beside the output: {extra:.2f} MiB; working_memory {budget} MiB")
 
 
+def _fit_predict(model, X, y, queries):
+    return model.fit(X, y).predict(queries)
+
+
+def wide():
+    """Forty rows and thousands of features: processor seconds and memory."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    print("| p | options | fit, s | predict 1,000 rows, s | memory, MB |")
+    print("|---|---|---|---|---|")
+    for p in (2000, 6000):
+        X, queries = rng.normal(size=(40, p)), rng.normal(size=(1000, p))
+        X[:, :50] += y[:, None]
+        for pooled in (False, True):
+            for shrinkage in (None, 0.1, "auto"):
+                model = GaussianClassifier(pooled=pooled, shrinkage=shrinkage)
+                fits, predictions = [], []
+                for _ in range(3):
+                    start = time.process_time()
+                    model.fit(X, y)
+                    fits.append(time.process_time() - start)
+                    start = time.process_time()
+                    model.predict(queries)
+                    predictions.append(time.process_time() - start)
+                run = partial(_fit_predict, model, X, y, queries)
+                peak = peak_doubles(run) * 8 / 1e6
+                options = f"shrinkage={shrinkage!r}" + ", pooled" * pooled
+                print(
+                    f"| {p} | {options} | {min(fits):.3f} | {min(predictions):.2f} | {peak:.0f} |"
+                )
+
+
 def tables():
     """Tables 1 and 2 of paper D."""
     print("\nNoise of variance 10 on all features, 500 repetitions, seed 0")
@@ -119,15 +154,18 @@ def curves(path):
 def main():
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--wide", action="store_true")
     parser.add_argument("--tables", action="store_true")
     parser.add_argument("--curves", metavar="PNG")
     arguments = parser.parse_args()
     print_machine()
+    if arguments.wide:
+        wide()
     if arguments.tables:
         tables()
     if arguments.curves:
         curves(arguments.curves)
-    if not arguments.tables and not arguments.curves:
+    if not (arguments.wide or arguments.tables or arguments.curves):
         speed()
 
 

@@ -404,7 +404,9 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
     squared Mahalanobis distance to class j or, with `feature_weights`, paper D's weighted one, in
     which features that stand out as noisy count less. Constant, duplicate and collinear features,
     classes with fewer objects than features and with a single object all work by one rank rule,
-    which the user guide states.
+    which the user guide states. With fewer rows than features `fit` and `predict` never form a
+    covariance matrix: time is O(n²p) and memory O(np) for n rows and p features, with shrinkage or
+    without.
 
     Parameters
     ----------
@@ -427,7 +429,8 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         paper; 1 is its equation (11) as printed.
     missing : {"raise", "ignore"}, default="raise"
         What to do about NaN in rows to predict: refuse them, or compare a row with the classes in
-        the features that it has (exact marginals). Training rows with NaN are then left out.
+        the features that it has (exact marginals). Training rows with NaN are then left out. This
+        parameter is read at prediction too.
     shrinkage : None, "auto" or float, default=None
         Shrink covariances towards their mean variance times the identity, as scikit-learn does: a
         number from 0 to 1, or by Ledoit and Wolf on standardised features.
@@ -446,7 +449,8 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
     covariances_ : ndarray of shape (n_classes, n_features, n_features)
         Class covariances as estimated (the rank rule does not touch them), divisor n_j: the number
         of objects, or total weight, of the class; of shape (n_classes, n_features) for
-        ``"diag"`` and (n_classes,) for ``"spherical"``. Equal if `pooled`.
+        ``"diag"`` and (n_classes,) for ``"spherical"``. Equal if `pooled`. With fewer rows than
+        features they are formed only when they are asked for.
     priors_ : ndarray of shape (n_classes,)
         Prior probabilities.
     ranks_ : ndarray of shape (n_classes,)
@@ -640,6 +644,12 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
     @available_if(_moments_suffice)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add rows to what has been fitted: the same, up to rounding, as one fit on all of them.
+
+        Parameters changed by ``set_params`` count from the next call on, for all rows so far. Only
+        a change from a diagonal or spherical to a full covariance is refused, because the
+        covariances of the earlier rows are not known. Full covariances need n_classes matrices of
+        n_features × n_features, also where `fit` on few rows does not; too large ones are refused
+        with a MemoryError before anything is allocated.
 
         Not available with `covariance_estimator`, ``shrinkage="auto"`` or
         ``weights_from="train"``.
