@@ -439,11 +439,15 @@ def test_wrong_parameters(params, message):
 
 def test_names_of_kernels_in_any_case(data):
     X, y = data
-    searches = [KernelQuadraticDiscriminantCV(kernel=k, cv=3).fit(X, y) for k in ("rbf", "RBF")]
+    searches = [KernelQuadraticDiscriminantCV(kernel=k, cv=3) for k in ("rbf", "RBF")]
+    searches[0].fit(X, y)
+    with pytest.warns(FutureWarning, match="is spelt 'rbf'"):
+        searches[1].fit(X, y)
     assert_allclose(*(search.cv_results_["mean_test_score"] for search in searches))
     assert len(searches[1].cv_results_["params"]) == 72
     K = rbf_kernel(X)
-    KernelQuadraticDiscriminantCV(kernel="Precomputed", cv=3).fit(K, y).predict(K)
+    with pytest.warns(FutureWarning, match="is spelt 'precomputed'"):
+        KernelQuadraticDiscriminantCV(kernel="Precomputed", cv=3).fit(K, y).predict(K)
     with pytest.raises(ValueError, match="PrecomputedKernel"):
         KernelQuadraticDiscriminantCV(kernels=["precomputed"], cv=3).fit(K, y)
 

@@ -172,4 +172,4 @@ def test_precomputed_kernel_wants_row_numbers(rows):
 
 def test_objects_need_labels():
     with pytest.raises(ValueError, match="requires y"):
-        KernelQuadraticDiscriminant(kernel="Edit").fit(["a", "b"], None)
+        KernelQuadraticDiscriminant(kernel="edit").fit(["a", "b"], None)
