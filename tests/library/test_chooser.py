@@ -21,7 +21,7 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import _choice, _families
+from mahalearn.model_selection import _choice, _families, grids
 from mahalearn.model_selection._choice import choose, make_splits
 from mahalearn.model_selection._families import FAMILIES, Found, OutOfTime
 
@@ -39,9 +39,9 @@ def data():
 def small_grids():
     """Fewer kernel widths and machines: what is tested does not depend on their number."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_families, "RELATIVE_GAMMAS", (0.3, 3.0))
-        patch.setattr(_families, "SVM_CS", (1, 10))
-        patch.setattr(_families, "SVM_DELTAS", (0.5, 1.0))
+        patch.setattr(grids, "GAMMAS", (0.3, 3.0))
+        patch.setattr(grids, "CS", (1, 10))
+        patch.setattr(grids, "DELTAS", (0.5, 1.0))
         yield
 
 

@@ -2,7 +2,8 @@
 
 Widths are multiples of the plain estimator's γ = "scale", so that they suit data in any units.
 Regularisation is absolute for kernels with self-similarities 1 (rbf, laplacian, cosine, chi2); for
-kernels of another scale it is measured in their spread. Every grid holds the plain default.
+kernels of another scale it is measured in their spread, so that results do not depend on their
+units. Every grid holds the plain default (in those units).
 """
 
 import numpy as np
@@ -33,4 +34,4 @@ DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 def regs(name, spread, default):
     """Regularisation values for a kernel of this spread, the plain default among them."""
     values, power = REGS[name]
-    return sorted({*(value * spread**power for value in values), float(default)})
+    return [value * spread**power for value in sorted({*values, float(default)})]
