@@ -112,10 +112,14 @@ class Setting(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Parameters and held-out scores (m, c) of all folds one after the other, their rounding."""
+    """Parameters and held-out scores (m, c) of all folds one after the other, their rounding.
+
+    step: the rank of the path's value among those tried with the same kernel and variant.
+    """
 
     params: dict
     setting: Setting
+    step: int
     scores: np.ndarray
     rounding: np.ndarray
 
@@ -339,7 +343,8 @@ class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
             scores, rounding = held_out_scores(plain, folds, values, len(objects.classes))
             for r, value in enumerate(values):
                 params = {**setting.params, **variant, plain._axis: value}
-                found.append(Candidate(params, setting, scores[..., r], rounding[..., r]))
+                step = sum(other < value for other in values)
+                found.append(Candidate(params, setting, step, scores[..., r], rounding[..., r]))
         return found
 
     def _folds(self, objects, setting, pairs):
@@ -384,8 +389,7 @@ class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
         refuse_nan(table.mean(axis=1), self.scoring)
         self.cv_results_ = results_table(params, table)
         # Ties: more regularisation first, then the earlier kernel (wider, of lower degree).
-        axis = self._plain._axis
-        best = max(leading, key=lambda x: (float(np.max(x[2].params[axis])), -x[1]))
+        best = max(leading, key=lambda x: (x[2].step, -x[1]))
         self.best_index_ = best[1]
         self.best_score_ = float(best[0])
         common = {**self._common(), **best[2].params}
