@@ -1,0 +1,530 @@
+"""Landmarks: how they are chosen, kernel rows against them, and their features as a transformer."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.cluster import kmeans_plusplus
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._objects import check_objects, take
+from .._validation import check_choice, check_count, check_symmetric
+from ..formulas.landmarks import landmark_features
+from ..formulas.spectrum import CORRECTIONS
+from .protocol import fit_kernel, is_precomputed, kernel_diagonal, kernel_matrix, takes_vectors
+from .training import row_chunks
+
+LANDMARK_METHODS = ("auto", "kmeans", "rpcholesky", "uniform")
+# How a landmark map may treat negative eigenvalues; "shift" changes objects' own similarities only.
+LANDMARK_SPECTRA = ("krein", "ignore", "raise", "clip", "flip", "square")
+# Rows of which landmarks are chosen, per landmark and at least: more hardly changes the choice.
+_ROWS_PER_LANDMARK, _LEAST_ROWS = 10, 10_000
+_LLOYD_STEPS = 3
+# Rows of kernel values that are computed at a time: they stay in the processor's cache.
+_PIECE = 256
+# "auto" of a map: at most this many landmarks, at most this share of k(x, x) left over.
+_MOST_LANDMARKS, _LEFT_OVER = 1000, 0.01
+
+
+def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
+    """Landmarks for the objects X: rows of an array, or objects. Labels play no part.
+
+    kernel is a fitted kernel. method: "kmeans" (k-means++ and a few Lloyd steps; the landmarks are
+    means, not objects), "rpcholesky" (randomly pivoted Cholesky: objects are drawn with a
+    probability that is their residual), "uniform", or "auto": k-means for vectors, randomly pivoted
+    Cholesky for objects with a definite kernel, uniform otherwise. The first landmarks of
+    "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects than landmarks
+    asked for, all of them are taken, in their order.
+    """
+    method = check_choice(method, "landmark_method", LANDMARK_METHODS)
+    m = check_count(n_landmarks, "landmarks")
+    random_state = check_random_state(random_state)
+    if len(X) <= m:
+        return X
+    vectors = getattr(kernel, "requires_vector_input", True)
+    definite = bool(getattr(kernel, "positive_definite", False))
+    if method == "auto":
+        method = "kmeans" if vectors else "rpcholesky" if definite else "uniform"
+    if method == "kmeans" and not vectors:
+        raise ValueError(
+            "landmark_method='kmeans' needs vectors, whose means are the landmarks; for objects "
+            "use 'rpcholesky' or 'uniform'."
+        )
+    if method == "uniform":
+        return take(X, random_state.permutation(len(X))[:m])
+    most = max(_LEAST_ROWS, _ROWS_PER_LANDMARK * m)
+    if len(X) > most:
+        X = take(X, np.sort(random_state.permutation(len(X))[:most]))
+    if method == "kmeans":
+        return _kmeans(np.asarray(X), _in_metric(kernel, X), m, random_state)
+    return take(X, rp_cholesky(kernel, X, m, random_state))
+
+
+def _in_metric(kernel, X):
+    """The rows in the coordinates whose Euclidean distances the kernel sees, where it has some."""
+    if hasattr(kernel, "whiten"):
+        return kernel.whiten(X)
+    if getattr(kernel, "scale", None) is not None:
+        return (np.asarray(X) - kernel.center) / kernel.scale
+    return np.asarray(X)
+
+
+def _kmeans(X, Y, m, random_state):
+    """k-means++ and a few Lloyd steps on the rows Y; returns means of the rows X."""
+    centres, _ = kmeans_plusplus(Y, m, random_state=random_state, n_local_trials=1)
+    for step in range(_LLOYD_STEPS):
+        last = step == _LLOYD_STEPS - 1
+        nearest = pairwise_distances_argmin(Y, centres)
+        order = np.argsort(nearest, kind="stable")
+        counts = np.bincount(nearest, minlength=m)
+        kept = np.flatnonzero(counts)  # of equal rows some centres get none
+        starts = (np.cumsum(counts) - counts)[kept]
+        means = np.add.reduceat((X if last else Y)[order], starts, axis=0) / counts[kept, None]
+        if not last:
+            centres[kept] = means
+    return means.astype(X.dtype, copy=False)
+
+
+def rp_cholesky(kernel, X, m, random_state):
+    """Positions of up to m objects by randomly pivoted Cholesky (Chen, Epperly, Tropp, Webber).
+
+    Each is drawn with a probability that is the residual k(x, x) − φᵀφ by those before. Fewer come
+    where nothing is left over.
+    """
+    left = kernel_diagonal(kernel, X).astype(float)
+    if (left < 0).any():
+        raise ValueError(
+            "landmark_method='rpcholesky' needs a positive definite kernel; this one has negative "
+            "self-similarities. Use 'uniform'."
+        )
+    floor = 1e-10 * left.max(initial=0.0)
+    factor = np.zeros((m, len(X)))
+    chosen = []
+    for i in range(m):
+        left[left <= floor] = 0.0
+        if not left.any():
+            break
+        pivot = int(random_state.choice(len(X), p=left / left.sum()))
+        column = kernel_matrix(kernel, X, take(X, np.array([pivot])))[:, 0]
+        column -= factor[:i, pivot] @ factor[:i]
+        if column[pivot] <= floor:  # rounding, or an indefinite kernel
+            left[pivot] = 0.0
+            continue
+        factor[i] = column / np.sqrt(column[pivot])
+        left -= factor[i] ** 2
+        left[pivot] = 0.0
+        chosen.append(pivot)
+    return np.array(chosen, dtype=np.intp)
+
+
+class LandmarkKernel:
+    """Kernel rows of objects against fixed landmarks, in float64 or float32.
+
+    Parameters
+    ----------
+    kernel : a fitted kernel, or None where objects are given by their kernel rows
+    landmarks : the landmarks; where kernel is None, their own kernel rows (m, m)
+    dtype : of the rows
+    """
+
+    def __init__(self, kernel, landmarks, dtype=np.float64):
+        self.kernel = kernel
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float64, np.float32):
+            raise ValueError(f"dtype must be float64 or float32; got {dtype!r}.")
+        self.landmarks = landmarks
+        self._fast = None
+
+    def __getstate__(self):
+        return {"kernel": self.kernel, "landmarks": self.landmarks, "dtype": self.dtype.name}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
+    def __len__(self):
+        return len(self.landmarks)
+
+    @property
+    def positive_definite(self):
+        """Whether the kernel is known to be positive definite."""
+        return bool(getattr(self.kernel, "positive_definite", False))
+
+    def first(self, m):
+        """The same with the first m landmarks only; of rows given, the first m columns."""
+        if self.kernel is None:
+            return LandmarkKernel(None, np.asarray(self.landmarks)[:m, :m], self.dtype)
+        return LandmarkKernel(self.kernel, take(self.landmarks, slice(0, m)), self.dtype)
+
+    def gram(self):
+        """Kernel matrix of the landmarks, float64."""
+        if self.kernel is None:
+            return check_symmetric(np.array(self.landmarks, dtype=float), "The landmarks' matrix")
+        K = kernel_matrix(self.kernel, self.landmarks, self.landmarks)
+        return check_symmetric(K, "The landmarks' kernel matrix")
+
+    def rows(self, X, out=None, origin=None):
+        """Kernel rows (b, m) of objects X; written into `out` if given, relative to `origin`."""
+        out = np.empty((len(X), len(self)), self.dtype) if out is None else out
+        if self._fast is None:
+            self._fast = _rbf_parts(self.kernel, self.landmarks, self.dtype)
+        if not self._fast:
+            if self.kernel is None:
+                np.copyto(out, np.asarray(X)[:, : len(self)], casting="same_kind")
+            else:
+                out[...] = kernel_matrix(self.kernel, X, self.landmarks)
+            if origin is not None:
+                out -= origin
+            return out
+        prepare, right, gamma = self._fast
+        for start in range(0, len(X), _PIECE):
+            rows = slice(start, start + _PIECE)
+            left, piece = prepare(X[rows], gamma, self.dtype), out[rows]
+            np.dot(left, right, out=piece)
+            np.exp(piece, out=piece)
+            if origin is not None:
+                piece -= origin
+        return out
+
+    def self_similarities(self, X):
+        """k(x, x) of objects; None where only their rows are known, unless it is constant."""
+        if self.kernel is not None:
+            return kernel_diagonal(self.kernel, X)
+        diagonal = np.diagonal(self.landmarks)
+        if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
+            return np.full(len(X), float(diagonal[0]))
+        return None
+
+
+class _Prepare:
+    """Rows of X as the left factor of the exponent −γ‖x − z‖² = [2γx, −γ‖x‖², 1]·[z; 1; −γ‖z‖²]."""
+
+    def __init__(self, center, scale, whiten):
+        self.center, self.scale, self.whiten = center, scale, whiten
+
+    def vectors(self, X):
+        X = self.whiten(X) if self.whiten is not None else np.asarray(X)
+        return (X - self.center) / self.scale
+
+    def __call__(self, X, gamma, dtype):
+        X = self.vectors(X)
+        left = np.empty((len(X), X.shape[1] + 2), dtype)
+        left[:, :-2] = X
+        left[:, -2] = -gamma * np.einsum("ij,ij->i", X, X)
+        left[:, -1] = 1
+        return left
+
+
+def _rbf_parts(kernel, landmarks, dtype):
+    """What the fast path of RBF kernels needs, () for other kernels."""
+    whiten = getattr(kernel, "whiten", None)
+    if whiten is not None and hasattr(kernel, "gamma_"):
+        gamma, center, scale = kernel.gamma_, None, None
+    elif getattr(kernel, "name", None) == "rbf":
+        gamma, whiten = kernel.gamma, None
+        center, scale = (getattr(kernel, name, None) for name in ("center", "scale"))
+    else:
+        return ()
+    Z = np.asarray(whiten(landmarks) if whiten is not None else landmarks, dtype=float)
+    scale = np.ones(Z.shape[1]) if scale is None else np.asarray(scale, dtype=float)
+    # Relative to the middle of the landmarks, so that a common offset costs no digits.
+    Z = (Z - (0.0 if center is None else center)) / scale
+    middle = Z.mean(axis=0)
+    Z = Z - middle
+    center = (0.0 if center is None else np.asarray(center)) + middle * scale
+    right = np.vstack([2 * gamma * Z.T, np.ones(len(Z)), -gamma * np.einsum("ij,ij->i", Z, Z)])
+    prepare = _Prepare(center.astype(dtype), scale.astype(dtype), whiten)
+    return prepare, np.ascontiguousarray(right, dtype=dtype), float(gamma)
+
+
+class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Features of a kernel by its values against a few landmarks (Nyström), signs included.
+
+    With the kernel matrix of the landmarks K = UΛUᵀ an object with kernel values k against them
+    becomes φ = |Λ|^(−½)Uᵀk. Inner products of the features, with the signs J of Λ, are the kernel,
+    k(x, y) ≈ φ(x)ᵀJφ(y), exactly so where x or y is a landmark. Any linear model on them is a
+    kernel model. Definite kernels have J = I; for indefinite ones ``signs_`` is the diagonal of J.
+
+    Parameters
+    ----------
+    landmarks : int, "auto" or a collection of objects, default=100
+        Number of landmarks to choose; ``"auto"`` takes as many as leave 1 % of k(x, x) over, up to
+        1000; or the landmarks themselves. With ``kernel="precomputed"`` a collection holds the
+        positions of the landmarks among the rows of X in `fit`; the columns of X are then either
+        all training objects or, in that order, the landmarks alone.
+    method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
+        How they are chosen, always without labels: k-means++ with a few Lloyd steps (vectors),
+        randomly pivoted Cholesky (any definite kernel), or uniformly. "auto" is the first that the
+        kernel allows; a precomputed kernel counts as indefinite.
+    kernel : str or callable, default="rbf"
+        A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
+        :mod:`mahalearn.kernels`).
+    gamma : float, "scale" or "auto", default="scale"
+        Parameter of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square"}, default="krein"
+        What to do about negative eigenvalues: keep their features (``signs_`` says which; "ignore"
+        does the same), raise, or correct the kernel.
+    rtol : float, default=None
+        Eigenvalues up to this fraction of the largest are cut. None chooses: rounding for definite
+        kernels, 1e-4 for indefinite ones.
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+    Attributes
+    ----------
+    landmarks_ : collection
+        The landmarks; for a precomputed kernel their columns in X.
+    signs_ : ndarray of shape (n_components,)
+        Diagonal of J, +1 or −1 for each feature.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the landmarks' kernel matrix, those that were kept, ascending.
+    kernel_ : object
+        The kernel as fitted.
+    n_features_in_ : int
+        Number of features seen in `fit`, where the input is a table.
+
+    References
+    ----------
+    C. Williams and M. Seeger, Using the Nyström method to speed up kernel machines, NIPS 2000;
+    Y. Chen, E. Epperly, J. Tropp and R. Webber, Randomly pivoted Cholesky, 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from mahalearn import LandmarkMap
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(LandmarkMap(200, random_state=0), LogisticRegression(max_iter=1000))
+    >>> print(f"{model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]):.2f}")
+    0.97
+    """
+
+    def __init__(
+        self,
+        landmarks=100,
+        *,
+        method="auto",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        rtol=None,
+        random_state=None,
+    ):
+        self.landmarks = landmarks
+        self.method = method
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.spectrum = spectrum
+        self.rtol = rtol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        chosen = isinstance(self.landmarks, (numbers.Integral, str))
+        tags.input_tags.pairwise = is_precomputed(self.kernel) and chosen
+        return tags
+
+    def fit(self, X, y=None):
+        """Choose the landmarks and decompose their kernel matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, or their kernel values (``kernel="precomputed"``).
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        self : LandmarkMap
+            The fitted transformer.
+        """
+        spectrum = check_choice(self.spectrum, "spectrum", LANDMARK_SPECTRA)
+        X = self._check(X, reset=True)
+        if is_precomputed(self.kernel):
+            self.kernel_ = "precomputed"
+            self._rows = self._fit_precomputed(X)
+        else:
+            self.kernel_ = fit_kernel(
+                self.kernel,
+                X,
+                gamma=self.gamma,
+                degree=self.degree,
+                coef0=self.coef0,
+                kernel_params=self.kernel_params,
+            )
+            self.landmarks_ = self._choose(X)
+            self._rows = LandmarkKernel(self.kernel_, self.landmarks_)
+        K = self._rows.gram()
+        correction = spectrum if spectrum in CORRECTIONS else None
+        self._features = landmark_features(K, rtol=self.rtol, correction=correction)
+        if spectrum == "raise":
+            refuse_negative(self._features)
+        self.signs_ = self._features.signs
+        self.eigenvalues_ = self._features.values
+        return self
+
+    def _check(self, X, reset):
+        if takes_vectors(self.kernel):
+            return validate_data(self, X, reset=reset, dtype=np.float64)
+        return check_objects(X)
+
+    def _fit_precomputed(self, X):
+        if isinstance(self.landmarks, (numbers.Integral, str)):
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    "To choose landmarks from a precomputed kernel X must be the square matrix of "
+                    f"all training objects; got shape {X.shape}. If its columns are the landmarks, "
+                    "pass their positions among the rows as landmarks=."
+                )
+            auto = not isinstance(self.landmarks, numbers.Integral)
+            m = _MOST_LANDMARKS if auto else check_count(self.landmarks, "landmarks")
+            method = check_choice(self.method, "method", LANDMARK_METHODS)
+            positions = np.arange(len(X))
+            if m < len(X):
+                lookup = _MatrixKernel(X)
+                method = "uniform" if method == "auto" else method
+                positions = choose_landmarks(lookup, positions, m, method, self.random_state)
+            if auto:
+                positions = positions[
+                    : _enough(X[:, positions], X[np.ix_(positions, positions)], X.diagonal())
+                ]
+            self.landmarks_ = positions
+            self._columns = positions
+            return LandmarkKernel(None, X[np.ix_(positions, positions)])
+        positions = np.asarray(self.landmarks)
+        whole = positions.dtype.kind in "iu" and positions.ndim == 1 and len(positions)
+        if not whole or not 0 <= positions.min() <= positions.max() < len(X):
+            raise ValueError(
+                "With kernel='precomputed' landmarks must be positions among the rows of X, from 0 "
+                f"to {len(X) - 1}; got {self.landmarks!r}."
+            )
+        if X.shape[1] == len(positions):  # the columns are the landmarks
+            self._columns = np.arange(len(positions))
+        elif X.shape[0] == X.shape[1]:
+            self._columns = positions
+        else:
+            raise ValueError(
+                f"X must have a column for each of the {len(positions)} landmarks or for each of "
+                f"the {len(X)} training objects; got shape {X.shape}."
+            )
+        self.landmarks_ = positions
+        return LandmarkKernel(None, X[np.ix_(positions, self._columns)])
+
+    def _choose(self, X):
+        if isinstance(self.landmarks, numbers.Integral):
+            return choose_landmarks(self.kernel_, X, self.landmarks, self.method, self.random_state)
+        if not isinstance(self.landmarks, str):
+            return self._check(self.landmarks, reset=False)
+        check_choice(self.landmarks, "landmarks", ("auto",))
+        most = min(_MOST_LANDMARKS, len(X))
+        chosen = choose_landmarks(self.kernel_, X, most, self.method, self.random_state)
+        sample = take(X, slice(0, None, max(1, len(X) // 2000)))
+        k = kernel_matrix(self.kernel_, sample, chosen)
+        K = kernel_matrix(self.kernel_, chosen, chosen)
+        return take(chosen, slice(0, _enough(k, K, kernel_diagonal(self.kernel_, sample))))
+
+    def transform(self, X):
+        """Features of objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values with the columns of `fit` (``"precomputed"``).
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_components)
+            φ(x), a row for each object.
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        parts = [self._features.transform(k) for _, k in self._kernel_rows(X)]
+        return np.concatenate(parts)
+
+    def residual(self, X):
+        """What the landmarks leave over of each object, k(x, x) − φᵀJφ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects.
+
+        Returns
+        -------
+        residual : ndarray of shape (n_samples,)
+            0 for landmarks; small where the landmarks represent the object well.
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        kxx = self._rows.self_similarities(X)
+        if kxx is None:
+            raise ValueError(
+                "A precomputed kernel does not tell k(x, x) of an object, unless that of all "
+                "landmarks is the same; use a kernel object, such as PrecomputedKernel."
+            )
+        parts = [self._features.residual(kxx[rows], k) for rows, k in self._kernel_rows(X)]
+        return np.concatenate(parts)
+
+    def _kernel_rows(self, X):
+        precomputed = self._rows.kernel is None
+        for rows in row_chunks(len(X), 3 * len(self._rows)):
+            part = take(X, rows)
+            yield rows, self._rows.rows(part[:, self._columns] if precomputed else part)
+
+    @property
+    def _n_features_out(self):
+        return len(self.signs_)
+
+
+class _MatrixKernel:
+    """Row numbers into a matrix, for choosing landmarks."""
+
+    requires_vector_input = False
+
+    def __init__(self, K):
+        self.K = K
+
+    def __call__(self, X, Y):
+        return self.K[np.ix_(X, Y)]
+
+    def diag(self, X):
+        """Self-similarities."""
+        return self.K.diagonal()[X]
+
+
+def refuse_negative(features):
+    """Raise where the landmarks' kernel matrix has negative eigenvalues."""
+    if not features.definite:
+        raise ValueError(
+            "The kernel is not positive definite: the landmarks' matrix has "
+            f"{int((features.signs < 0).sum())} negative eigenvalues, and spectrum='raise' asks to "
+            "stop. spectrum='krein' handles them as the papers do."
+        )
+
+
+def _enough(k, K, kxx):
+    """The fewest of the first 16, 32, 64, … landmarks that leave little of k(x, x) over."""
+    m = 16
+    while m < len(K):
+        features = landmark_features(K[:m, :m])
+        own = np.abs(features.self_similarities(kxx, k[:, :m])).mean()
+        if np.abs(features.residual(kxx, k[:, :m])).mean() <= _LEFT_OVER * own:
+            return m
+        m *= 2
+    return len(K)
