@@ -42,8 +42,9 @@ class QuadraticForm(NamedTuple):
     """d²(x) = s·κ(x) + Σ w P², P = Fᵀ(k − mean), for a path of r values of α.
 
     mean (m,), projection F (m, p), weights (p, r), self_weights s (r,). linear, constant: where
-    they are given, κ is k(x, x) − linear·k + constant, and k(x, x) is what the caller passes; otherwise
-    the caller passes κ. log_volumes (r,): the log-determinant of a normal density, or NaN.
+    they are given, κ is k(x, x) − linear·k + constant, and k(x, x) is what the caller passes;
+    otherwise the caller passes κ. log_volumes (r,): the log-determinant of a normal density, NaN
+    where there is none.
     """
 
     mean: np.ndarray

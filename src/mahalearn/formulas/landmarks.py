@@ -81,9 +81,9 @@ def landmark_features(K, *, rtol=None, dtype=np.float64, correction=None, centre
     """The features of the landmarks with Gram matrix K (m, m), which is not changed.
 
     rtol: eigenvalues up to this fraction of the largest in absolute value are cut; None chooses,
-    see `default_rtol`, for kernel rows of the given dtype. correction: "clip", "flip" or "square", None
-    for J as it is. centre: take a kernel whose trace is not positive relative to the landmarks'
-    mean.
+    see `default_rtol`, for kernel rows of the given dtype. correction: "clip", "flip" or "square",
+    None for J as it is. centre: take a kernel whose trace is not positive relative to the mean of
+    the landmarks.
     """
     means = None
     if centre and np.trace(K) <= 0:
