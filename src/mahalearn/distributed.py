@@ -2,8 +2,8 @@
 
 Every part of the data is reduced, where it is, to the statistics of
 :mod:`mahalearn.classifiers._landmark_statistics`, a few matrices of m × m; these are merged
-pairwise in a fixed tree. The result has the same bits whatever the number of workers, and whether or not one
-of them was lost on the way. The active client or scheduler of dask is used.
+pairwise in a fixed tree. The result has the same bits whatever the number of workers, and whether
+or not one of them was lost on the way. The active client or scheduler of dask is used.
 
 Other systems need the same two functions, :func:`part_moments` and :func:`merge`. With Spark::
 
@@ -291,22 +291,37 @@ def _parts(X, y):
                 f"{name} must be a dask collection; got {type(collection).__name__}. For arrays in "
                 "memory use the estimators themselves."
             )
-    if X.ndim == 2 and hasattr(X, "rechunk"):
+    if hasattr(X, "map_partitions"):
+        if not hasattr(y, "map_partitions"):
+            raise TypeError("With a dask dataframe X, y must be a series of the same dataframe.")
+        # One table: dask may divide two selections of the same files differently.
+        table = X.assign(**{_TARGET: y})
+        parts = [_delayed(_split, nout=2)(part) for part in table.to_delayed()]
+    else:
         X = X.rechunk({1: -1})
-        if hasattr(y, "rechunk") and not np.isnan(X.chunks[0]).any():
+        if not np.isnan(X.chunks[0]).any():
             y = y.rechunk((X.chunks[0],))
-    X_parts, y_parts = (list(np.ravel(collection.to_delayed())) for collection in (X, y))
-    if len(X_parts) != len(y_parts):
-        raise ValueError(
-            f"X has {len(X_parts)} parts and y {len(y_parts)}; divide both alike (take y from the "
-            "same dataframe, or rechunk)."
-        )
-    lengths = _compute([_delayed(len)(part) for part in y_parts])
+        X_parts, y_parts = (list(np.ravel(collection.to_delayed())) for collection in (X, y))
+        if len(X_parts) != len(y_parts):
+            raise ValueError(
+                f"X has {len(X_parts)} parts and y {len(y_parts)}; rechunk both alike."
+            )
+        parts = list(zip(X_parts, y_parts, strict=True))
+    lengths = _compute([_delayed(len)(labels) for _, labels in parts])
     kept = [i for i, length in enumerate(lengths) if length]
     if not kept:
         raise ValueError("The collection has no rows.")
     starts = np.cumsum([0, *lengths]).tolist()
-    return [(X_parts[i], y_parts[i]) for i in kept], [starts[i] for i in kept]
+    return [tuple(parts[i]) for i in kept], [starts[i] for i in kept]
+
+
+_TARGET = "mahalearn target"
+
+
+def _split(table):
+    """Features and labels of a part of a dataframe, as arrays."""
+    y = table.pop(_TARGET).to_numpy()
+    return table.to_numpy(), np.array(y.tolist()) if y.dtype == object else y
 
 
 def _one_thread():

@@ -236,10 +236,11 @@ def _take(X, index):
 
 
 def enough_landmarks(statistics, method, values, *, smallest=64, **params):
-    """The fewest landmarks, on the path m, m/2, m/4, …, within one standard error of the best.
+    """The fewest landmarks, on the path …, m/4, m/2, m, within one standard error of the best.
 
     The errors are out-of-fold ones of the statistics' sample, for the best value at each m; the
-    statistics must have folds. Returns m' and the table (m', mean error, standard error).
+    statistics must have folds. The path is left early where two doublings in a row gain less than a
+    standard error. Returns m' and the table of (m', mean error, standard error).
     """
     plan = statistics.plan
     if plan.n_folds < 2:
@@ -248,19 +249,28 @@ def enough_landmarks(statistics, method, values, *, smallest=64, **params):
     while path[-1] // 2 >= smallest:
         path.append(path[-1] // 2)
     table = []
-    for m in path:
-        errors = np.empty((plan.n_folds, len(values)))
-        part = statistics.first(m)
-        weights = part.sample_weights()
-        for fold in range(plan.n_folds):
-            held = part.sample.select(part.sample.folds == fold)
-            if not len(held):
-                raise ValueError("A fold has no row in the sample; keep more rows.")
-            model = landmark_model(part.without_fold(fold), method, values, **params)
-            wrong = model.scores(held.rows).argmax(axis=-1) != held.codes
-            errors[fold] = (wrong * weights[held.codes]).sum(axis=1) / weights[held.codes].sum()
-        best = errors.mean(axis=0).argmin()
-        mean = errors[:, best].mean()
-        table.append((m, mean, errors[:, best].std(ddof=1) / np.sqrt(plan.n_folds)))
-    m, mean, error = min(table, key=lambda row: row[1])
-    return min(row[0] for row in table if row[1] <= mean + error), table[::-1]
+    for m in path[::-1]:
+        errors = _sample_errors(statistics.first(m), method, values, params)
+        best = errors[:, errors.mean(axis=0).argmin()]
+        table.append((m, best.mean(), best.std(ddof=1) / np.sqrt(len(best))))
+        if len(table) > 2:
+            before = min(table[:-2], key=lambda row: row[1])
+            if min(row[1] for row in table[-2:]) > before[1] - before[2]:
+                break
+    _, mean, error = min(table, key=lambda row: row[1])
+    return min(row[0] for row in table if row[1] <= mean + error), table
+
+
+def _sample_errors(statistics, method, values, params):
+    """Out-of-fold errors of the sample's rows, (n_folds, len(values)), classes in proportion."""
+    n_folds, sample = statistics.plan.n_folds, statistics.sample
+    weights = statistics.sample_weights()
+    errors = np.empty((n_folds, len(values)))
+    for fold in range(n_folds):
+        held = sample.select(sample.folds == fold)
+        if not len(held):
+            raise ValueError("A fold has no row in the sample; keep more rows.")
+        model = landmark_model(statistics.without_fold(fold), method, values, **params)
+        wrong = model.scores(held.rows).argmax(axis=-1) != held.codes
+        errors[fold] = (wrong @ weights[held.codes]) / weights[held.codes].sum()
+    return errors

@@ -159,8 +159,11 @@ def make_plan(
 
 
 def most_landmarks(n_rows, n_classes, n_folds):
-    """How many landmarks the data can use and a quarter of the free memory can hold."""
-    m, available = min(AUTO_LANDMARKS, n_rows), available_memory()
+    """How many landmarks the data can use and a quarter of the free memory can hold.
+
+    Beyond an eighth of the rows the exact method would not cost much more.
+    """
+    m, available = min(AUTO_LANDMARKS, max(n_rows // 8, 100)), available_memory()
     if available is not None:
         m = min(m, int(np.sqrt(available / 4 / 8 / (n_folds * n_classes + 3))))
     return max(m, 1)

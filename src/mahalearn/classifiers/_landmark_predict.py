@@ -119,8 +119,8 @@ class QuadraticLandmarkModel(_LandmarkPredictor):
     def sq_distances(self, X, self_similarity=None):
         """Squared distances of objects to the classes, (r, n, c).
 
-        With landmarks they are approximations, biased upwards: what the landmarks leave over of an
-        object counts as if no class explained it.
+        With landmarks they are approximations. That to an object's own class is biased upwards:
+        what the landmarks leave over of the object counts as if no class explained it.
         """
         if not any(form.self_weights.any() for form in self.forms):
             return self._sq_distances(X, None)

@@ -255,12 +255,26 @@ def pooled_moments(groups):
 
 
 def mean_spread(groups, features):
-    """|Σ_j trace K̃_j|/n, the mean spread of the objects around their class means; 1 if it is 0."""
-    spread = 0.0
+    """|Σ_j trace K̃_j|/n, the mean spread of the objects around their class means; 1 if it is 0.
+
+    It is the trace of the class scatters in the space of the features, plus what the landmarks
+    leave over, corrected (on average) as the spectrum was.
+    """
+    n = sum(g.n for g in groups)
+    within = groups[0].scatter.copy()
+    for g in groups[1:]:
+        within += g.scatter
+
+    def scatter_trace(f):
+        return np.einsum("ij,ij->j", f.W, within @ f.W) @ f.signs
+
+    base = features if features.original is None else features.original
+    rest = -scatter_trace(base)
     for g in groups:
-        mu = (g.mean - features.shift) @ features.W
-        own = g.own
-        if features.means is not None:
-            own = own - 2 * g.n * g.mean.mean() + g.n * features.means.grand_mean
-        spread += own - g.n * (mu * mu) @ features.signs
-    return abs(spread) / sum(g.n for g in groups) or 1.0
+        mu = (g.mean - base.shift) @ base.W
+        rest += g.own - g.n * (mu * mu) @ base.signs
+        if base.means is not None:
+            rest += g.n * (base.means.grand_mean - 2 * g.mean.mean())
+    if features.correction is not None:
+        rest = n * correct_values(rest / n, features.correction)
+    return abs(scatter_trace(features) + rest) / n or 1.0
