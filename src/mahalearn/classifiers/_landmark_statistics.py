@@ -9,7 +9,8 @@ import numpy as np
 from .._objects import take
 from .._validation import check_count, check_memory, known_codes
 from ..formulas.landmarks import (
-    add_kernel_rows,
+    add_squares,
+    add_sums,
     group_moments,
     leading_landmarks,
     merge_landmark_moments,
@@ -24,6 +25,8 @@ SAMPLE_ROWS = 20_000
 _LEAST_OF_CLASS = 200
 # Bytes of kernel rows that are computed before they are multiplied.
 _BLOCK_BYTES = 2**24
+# Blocks of float32 products that are added up in float32.
+_FLOAT32_BLOCKS = 4
 # Rows of an array in memory that are passed on at a time.
 BATCH_ROWS = 65_536
 
@@ -153,11 +156,18 @@ class LandmarkStatistics:
         stop = 0
         for group in np.flatnonzero(counts):
             start, stop = stop, stop + counts[group]
-            for first in range(start, stop, block):
+            for i, first in enumerate(range(start, stop, block)):
                 part = take(X, order[first : min(first + block, stop)])
                 k = rows.rows(part, out=buffer[: len(part)], origin=origin)
                 own = rows.self_similarities(part)
-                add_kernel_rows(moments, group, k, np.nan if own is None else own.sum(), scratch)
+                add_sums(moments, group, k, np.nan if own is None else own.sum())
+                if scratch is None:
+                    add_squares(moments.squares[group], k)
+                    continue
+                # In float32 a few blocks are added up before they go to the sums in float64.
+                add_squares(scratch, k, fresh=i % _FLOAT32_BLOCKS == 0)
+                if (i + 1) % _FLOAT32_BLOCKS == 0 or first + block >= stop:
+                    moments.squares[group] += scratch
         if not np.isfinite(moments.sums).all():
             raise ValueError(
                 "The kernel gave NaN or infinite values; check its inputs and scaling."

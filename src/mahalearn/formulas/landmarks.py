@@ -147,23 +147,33 @@ def no_landmark_moments(n_groups, origin):
     )
 
 
-def add_kernel_rows(to, group, k, own, scratch=None):
+def add_kernel_rows(to, group, k, own):
     """Add kernel rows k (b, m), already relative to the origin, to a group of moments, in place.
 
     own is the sum of their k(x, x). Rows in float32 are multiplied in float32 and added up in
-    float64; scratch (m, m) is then the memory to use, zero above its diagonal.
+    float64.
     """
+    add_sums(to, group, k, own)
+    if k.dtype == np.float64:
+        add_squares(to.squares[group], k)
+    else:
+        to.squares[group] += add_squares(np.zeros((k.shape[1],) * 2, np.float32), k)
+
+
+def add_sums(to, group, k, own):
+    """Add the number and the sum of kernel rows to a group of moments, in place."""
     to.count[group] += len(k)
     to.own[group] += own
     to.sums[group] += np.ones(len(k), k.dtype) @ k
-    if k.dtype == np.float64:
-        # In Fortran's order the lower triangle is the upper one.
-        out = blas.dsyrk(1.0, k.T, beta=1.0, c=to.squares[group].T, overwrite_c=1)
-        assert np.shares_memory(out, to.squares)
-        return
-    scratch = np.zeros((k.shape[1],) * 2, np.float32) if scratch is None else scratch
-    blas.ssyrk(1.0, k.T, beta=0.0, c=scratch.T, overwrite_c=1)
-    to.squares[group] += scratch
+
+
+def add_squares(C, k, *, fresh=False):
+    """C + kᵀk (fresh: kᵀk) in the lower triangle of C (m, m), in place, in the precision of k."""
+    syrk = blas.dsyrk if k.dtype == np.float64 else blas.ssyrk
+    # In Fortran's order the lower triangle is the upper one.
+    out = syrk(1.0, k.T, beta=0.0 if fresh else 1.0, c=C.T, overwrite_c=1)
+    assert np.shares_memory(out, C)
+    return C
 
 
 def merge_landmark_moments(a, b):
