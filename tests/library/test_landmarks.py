@@ -556,10 +556,19 @@ def test_landmarks_are_chosen_without_labels(method):
 def test_the_scan_of_parts_is_the_scan_of_all():
     whole = scan(X, Y)
     parts = merge_tree([scan(X[:1], Y[:1]), scan(X[1:1000], Y[1:1000]), scan(X[1000:], Y[1000:])])
-    assert_allclose(whole.variance, X.var(), rtol=1e-12)
-    assert_allclose(parts.variance, X.var(), rtol=1e-12)
+    for scanned in (whole, parts):
+        rows = scanned.two_rows()
+        assert_allclose(rows.var(), X.var(), rtol=1e-12)
+        assert_allclose(rows.mean(axis=0), X.mean(axis=0), rtol=1e-10, atol=1e-12)
+        assert_allclose(rows.std(axis=0), X.std(axis=0), rtol=1e-12)
     assert parts.counts == whole.counts
     assert_allclose(make_plan(whole, landmarks=5).rows.kernel.gamma, 1 / (6 * X.var()))
+    units = X * [1, 1, 100, 1, 1, 1]  # in different units: standardised, as the estimators do
+    kernel = make_plan(scan(units, Y), landmarks=5).rows.kernel
+    exact = KernelQuadraticDiscriminant().fit(units, Y).kernel_
+    assert_allclose(kernel.scale, exact.scale)
+    assert_allclose(kernel.gamma, exact.gamma)
+    assert_allclose(LandmarkKernel(kernel, units[:9]).rows(units), exact(units, units[:9]))
 
 
 def test_good_choices_leave_less_over_than_uniform_ones():

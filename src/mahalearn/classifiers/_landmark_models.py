@@ -24,9 +24,9 @@ from ..formulas.landmarks import landmark_features, mean_spread
 from ..formulas.offsets import error_offsets, map_offsets
 from ..formulas.spectrum import CORRECTIONS
 from ..kernels.landmarks import LANDMARK_SPECTRA, refuse_negative
-from ._distances import REG_ON, VARIANTS, alphas_of
 from ._landmark_heads import head_model
 from ._landmark_predict import LinearLandmarkModel, QuadraticLandmarkModel
+from .distances import REG_ON, VARIANTS, alphas_of
 
 LANDMARK_OFFSETS = ("error", "map", None)
 

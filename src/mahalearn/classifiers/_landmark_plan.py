@@ -6,7 +6,14 @@ import numpy as np
 
 from .._validation import available_memory, check_choice, check_classes, check_count
 from ..kernels.landmarks import choose_landmarks
-from ..kernels.protocol import fit_kernel, is_precomputed, takes_vectors
+from ..kernels.named import standardizes
+from ..kernels.protocol import (
+    check_kernel_name,
+    fit_kernel,
+    is_named,
+    is_precomputed,
+    takes_vectors,
+)
 from ._landmark_models import enough_landmarks, landmark_model
 from ._landmark_statistics import (
     LandmarkPlan,
@@ -47,11 +54,14 @@ class Scan:
         """Sorted labels; at least two."""
         return check_classes(np.array(list(self.counts)))[0]
 
-    @property
-    def variance(self):
-        """Variance of all entries of the table together, as gamma="scale" takes it."""
-        mean = np.mean(self.mean)
-        return float(np.mean(self.scatter / self.n_rows + (self.mean - mean) ** 2))
+    def two_rows(self):
+        """Two rows with the mean and the standard deviation of every column.
+
+        So the variance of all entries together is that of the table, too: what kernels by name
+        learn from data (gamma="scale", standardize) they learn from these two.
+        """
+        spread = np.sqrt(self.scatter / self.n_rows)
+        return np.vstack([self.mean + spread, self.mean - spread])
 
     def add(self, X, y, start=None, *, vectors=True):
         """Add labelled rows; start is the position of the first one."""
@@ -114,31 +124,30 @@ def make_plan(
     degree=3,
     coef0=1,
     kernel_params=None,
+    standardize="auto",
     n_folds=1,
     dtype=None,
     **more,
 ):
     """The plan for scanned data: the kernel fitted, the landmarks chosen.
 
-    gamma="scale" is that of all rows; kernels with a ``fit`` of their own learn from the scan's
-    sample. landmarks: a number, "auto" (as many as memory allows, up to 2000), or the landmarks
-    themselves. dtype None is float32 for float32 data and float64 otherwise.
+    What kernels by name learn from data (gamma="scale", standardize) is that of all rows; kernels
+    with a ``fit`` of their own learn from the scan's sample. landmarks: a number, "auto" (as many
+    as memory allows, up to 2000), or the landmarks themselves. dtype None is float32 for float32
+    data and float64 otherwise.
     """
     if is_precomputed(kernel):
         raise ValueError("For precomputed kernel rows make a LandmarkPlan directly.")
     vectors = takes_vectors(kernel)
     sample = scanned.sample.rows
-    if vectors and isinstance(gamma, str) and gamma == "scale":
-        variance = scanned.variance
-        gamma = 1 / (sample.shape[1] * variance) if variance > 0 else 1.0
-    fitted = fit_kernel(
-        kernel,
-        np.asarray(sample, dtype=float) if vectors else sample,
-        gamma=gamma,
-        degree=degree,
-        coef0=coef0,
-        kernel_params=kernel_params,
-    )
+    rows, settings = sample, {"kernel_params": kernel_params}
+    if is_named(kernel):
+        rows = scanned.two_rows()
+        settings |= {"gamma": gamma, "degree": degree, "coef0": coef0}
+        settings["standardize"] = standardizes(standardize, check_kernel_name(kernel), rows)
+    elif vectors:
+        rows = np.asarray(sample, dtype=float)
+    fitted = fit_kernel(kernel, rows, **settings)
     classes = scanned.classes
     if isinstance(landmarks, str):
         check_choice(landmarks, "landmarks", ("auto",))

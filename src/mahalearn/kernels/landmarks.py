@@ -13,7 +13,16 @@ from .._objects import check_objects, take
 from .._validation import check_choice, check_count, check_symmetric
 from ..formulas.landmarks import landmark_features
 from ..formulas.spectrum import CORRECTIONS
-from .protocol import fit_kernel, is_precomputed, kernel_diagonal, kernel_matrix, takes_vectors
+from .named import standardizes
+from .protocol import (
+    check_kernel_name,
+    fit_kernel,
+    is_named,
+    is_precomputed,
+    kernel_diagonal,
+    kernel_matrix,
+    takes_vectors,
+)
 from .training import row_chunks
 
 LANDMARK_METHODS = ("auto", "kmeans", "rpcholesky", "uniform")
@@ -272,6 +281,10 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square"}, default="krein"
         What to do about negative eigenvalues: keep their features (``signs_`` says which; "ignore"
         does the same), raise, or correct the kernel.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
     rtol : float, default=None
         Eigenvalues up to this fraction of the largest are cut. None chooses: rounding for definite
         kernels, 1e-4 for indefinite ones.
@@ -319,6 +332,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
         rtol=None,
         random_state=None,
     ):
@@ -330,6 +344,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.spectrum = spectrum
+        self.standardize = standardize
         self.rtol = rtol
         self.random_state = random_state
 
@@ -360,14 +375,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self.kernel_ = "precomputed"
             self._rows = self._fit_precomputed(X)
         else:
-            self.kernel_ = fit_kernel(
-                self.kernel,
-                X,
-                gamma=self.gamma,
-                degree=self.degree,
-                coef0=self.coef0,
-                kernel_params=self.kernel_params,
-            )
+            self.kernel_ = fit_kernel(self.kernel, X, **self._kernel_settings(X))
             self.landmarks_ = self._choose(X)
             self._rows = LandmarkKernel(self.kernel_, self.landmarks_)
         K = self._rows.gram()
@@ -383,6 +391,14 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=reset, dtype=np.float64)
         return check_objects(X)
+
+    def _kernel_settings(self, X):
+        settings = {"kernel_params": self.kernel_params}
+        if is_named(self.kernel):
+            name = check_kernel_name(self.kernel)
+            settings |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            settings["standardize"] = standardizes(self.standardize, name, X)
+        return settings
 
     def _fit_precomputed(self, X):
         if isinstance(self.landmarks, (numbers.Integral, str)):
