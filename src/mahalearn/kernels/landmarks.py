@@ -466,7 +466,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Returns
         -------
         features : ndarray of shape (n_samples, n_components)
-            φ(x), a row for each object.
+            Features φ(x), a row for each object.
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
