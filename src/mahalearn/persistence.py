@@ -74,7 +74,7 @@ HOMES = {
     "SpikedGaussians": "formulas.thin_gaussians",
     "Spikes": "formulas.thin_gaussians",
     "Whitening": "formulas.whitening",
-    "LandmarkKernel": "kernels.landmarks",
+    "LandmarkKernel": "kernels.landmark_rows",
     "LandmarkMap": "kernels.landmarks",
     "MahalanobisKernel": "kernels.mahalanobis",
     "PrecomputedKernel": "kernels.precomputed",

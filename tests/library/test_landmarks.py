@@ -42,7 +42,7 @@ from mahalearn.formulas.landmarks import (
     no_landmark_moments,
     subtract_landmark_moments,
 )
-from mahalearn.kernels.landmarks import LandmarkKernel, choose_landmarks
+from mahalearn.kernels.landmark_rows import LandmarkKernel, choose_landmarks
 from mahalearn.kernels.protocol import fit_kernel
 from mahalearn.persistence import load_model, save_model
 

@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 
 from .._validation import available_memory, check_choice, check_classes, check_count
-from ..kernels.landmarks import choose_landmarks
+from ..kernels.landmark_rows import choose_landmarks
 from ..kernels.named import standardizes
 from ..kernels.protocol import (
     check_kernel_name,

@@ -17,7 +17,7 @@ from ..formulas.landmarks import (
     moments_without,
     no_landmark_moments,
 )
-from ..kernels.landmarks import LandmarkKernel
+from ..kernels.landmark_rows import LandmarkKernel
 
 # Rows kept for what moments do not tell: offsets by errors, how many landmarks are enough.
 SAMPLE_ROWS = 20_000
