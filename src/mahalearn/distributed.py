@@ -23,7 +23,9 @@ from .classifiers._landmark_heads import (
 )
 from .classifiers._landmark_models import distance_model, landmark_model
 from .classifiers._landmark_plan import Scan, make_plan
-from .formulas.moments import merge_moments
+from .formulas.moments import merge as merge_moments
+from .formulas.moments import rescaled
+from .formulas.units import column_units, ratio
 
 
 def is_dask_collection(X):
@@ -270,8 +272,15 @@ def _gaussian_part(estimator, X, y, classes):
 
 
 def _merge_gaussians(a, b):
+    """Two parts' classifiers as one: their moments in common units, merged."""
+    sizes = np.maximum(a._sizes, b._sizes)
+    units = column_units(sizes)
+    parts = [part._moments for part in (a, b)]
+    if units is not None:
+        parts = [rescaled(p._moments, ratio(p._units, units)) for p in (a, b)]
     out = clone(a)
-    vars(out).update(vars(a), _moments=merge_moments(a._moments, b._moments), _fitted=None)
+    merged = merge_moments(*parts)
+    vars(out).update(vars(a), _moments=merged, _sizes=sizes, _units=units, _fitted=None)
     return out
 
 

@@ -13,11 +13,11 @@ from ..formulas.moments import (
     add_rows,
     class_covariances,
     class_shares,
-    merge_moments,
     no_moments,
     pooled_covariance,
     total_covariance,
 )
+from ..formulas.moments import merge as merge_moments
 from ._landmark_statistics import as_batches
 
 LANDMARK_HEADS = ("fisher", "quadratic")
