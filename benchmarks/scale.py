@@ -1,6 +1,6 @@
 """Landmarks at scale: ``python -m benchmarks.scale [section …]``.
 
-Sections: pass, predict, million, agreement, accuracy, search, growth, dask. Processor time on one
+Sections: pass, predict, million, crossover, agreement, accuracy, search, growth, dask. Processor time on one
 BLAS thread; floors are measured in the same run. Nothing is tuned on test data.
 """
 
@@ -170,6 +170,18 @@ def part_million(folder, parquet):
     else:
         print(f"  whole fit {seconds / floor:.2f} × the floor of its pass   goal 1.5")
         print(f"  memory beyond the input {peak_rss() - before:.0f} MB   goal 400")
+
+
+def section_crossover():
+    """From which n on landmarks cost less than exact RC+ to fit."""
+    X, y = big_set(20_000)
+    print("\nFitting RC+ with error offsets, CPU s: exact, and m = 1,000 landmarks")
+    for n in (2500, 5000, 10_000, 20_000):
+        exact = KernelQuadraticDiscriminant(reg=1e-4)
+        seconds = cpu(lambda n=n, M=exact: M.fit(X[:n], y[:n]))[1] if n <= 10_000 else np.nan
+        options = {"landmarks": 1000, "random_state": 0, "values": [1e-4]}
+        ours = cpu(lambda n=n, o=options: fit_landmark_model(X[:n], y[:n], **o))[1]
+        print(f"  n = {n:<8}{seconds:>8.1f}{ours:>8.1f}")
 
 
 def section_agreement():
@@ -378,6 +390,7 @@ SECTIONS = {
     "pass": section_pass,
     "predict": section_predict,
     "million": section_million,
+    "crossover": section_crossover,
     "agreement": section_agreement,
     "accuracy": section_accuracy,
     "search": section_search,
