@@ -1,7 +1,7 @@
 """Landmarks at scale: ``python -m benchmarks.scale [section …]``.
 
-Sections: pass, predict, million, crossover, agreement, accuracy, search, growth, dask. Processor time on one
-BLAS thread; floors are measured in the same run. Nothing is tuned on test data.
+Sections: pass, predict, million, crossover, agreement, accuracy, search, growth, dask. Processor
+time on one BLAS thread; floors are measured in the same run. Nothing is tuned on test data.
 """
 
 import argparse
