@@ -98,7 +98,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     >>> from sklearn.pipeline import make_pipeline
     >>> from mahalearn import LandmarkMap
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = make_pipeline(LandmarkMap(200, random_state=0), LogisticRegression(max_iter=1000))
+    >>> features = LandmarkMap(200, standardize=False, random_state=0)  # pixels have one unit
+    >>> model = make_pipeline(features, LogisticRegression(max_iter=1000))
     >>> print(f"{model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]):.2f}")
     0.95
     """
