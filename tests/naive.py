@@ -523,3 +523,34 @@ def ledoit_wolf(Z):
     for z in Z:
         b2 += np.sum((np.outer(z, z) - S) ** 2) / d / n**2
     return (min(b2, d2) / d2 if d2 > 0 else 0.0), mu
+
+
+# --- landmarks ------------------------------------------------------------------------------------
+
+
+def nystroem(k_x, K, k_y):
+    """k(x, y) ≈ k_xᵀK⁻¹k_y for each pair of rows, one linear system at a time."""
+    return np.array([[a @ np.linalg.solve(K, b) for b in k_y] for a in k_x])
+
+
+def moments_about(rows, origin):
+    """n, Σ(k − o) and Σ(k − o)(k − o)ᵀ, one row at a time."""
+    total, squares = np.zeros(len(origin)), np.zeros((len(origin), len(origin)))
+    for row in rows:
+        total += row - origin
+        squares += np.outer(row - origin, row - origin)
+    return len(rows), total, squares
+
+
+def fisher_discriminant(K, codes, j, beta, k):
+    """f of queries with rows k: N, a and the offset as they are printed (C, (7) and (8))."""
+    n = len(K)
+    one, rest = codes == j, codes != j
+    N = np.zeros((n, n))
+    for members in (one, rest):
+        size = members.sum()
+        H = np.eye(size) - np.ones((size, size)) / size
+        N += size / n * K[:, members] @ H @ K[:, members].T
+    z = np.where(one, 1 / one.sum(), -1 / rest.sum())
+    a = np.linalg.solve(N + beta * np.eye(n), K @ z)
+    return k @ a - a @ K @ np.abs(z) / 2
