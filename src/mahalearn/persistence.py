@@ -30,6 +30,7 @@ HOMES = {
     "GaussianModel": "classifiers.gaussian",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
     "GaussianHead": "classifiers._heads",
+    "LeastSquaresHead": "classifiers._heads",
     "GaussianClassifier": "classifiers.gaussian",
     "GaussianOptions": "classifiers.gaussian",
     "KernelFisherDiscriminant": "classifiers.kernel_fisher",

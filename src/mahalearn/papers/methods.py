@@ -114,29 +114,38 @@ def log_grid(low, high, n):
     return tuple(float(v) for v in np.geomspace(low, high, n))
 
 
-def distance_method(name, variant, values, head=None, reg_on="auto"):
-    """KQD (head None), or the Fisher or quadratic discriminant in the dissimilarity space."""
-    fixed = {"variants": (variant,), "reg_on": reg_on}
+# Every option of a search that the papers fix, so that no default of the library matters.
+ACCURACY, BALANCED = "accuracy", "balanced_accuracy"
+
+
+def distance_method(name, variant, values, *, reg_on, head=None, scoring=ACCURACY):
+    """KQD (head None), or a discriminant in the dissimilarity space.
+
+    reg_on: "kernel" where the values are α, "covariance" where they are σ².
+    """
+    fixed = {"variants": (variant,), "reg_on": reg_on, "scoring": scoring, "spectrum": "krein"}
     if head is None:
-        return Searched(name, _quadratic, values, fixed)
-    return Searched(name, _dissimilarity_space, values, {"discriminant": head, **fixed})
+        return Searched(name, _quadratic, values, {**fixed, "offset": "error"})
+    return Searched(name, _dissimilarity_space, values, {**fixed, "discriminant": head})
 
 
-def kfd(name, values):
+def kfd(name, values, scoring=ACCURACY):
     """Kernel Fisher discriminant."""
-    return Searched(name, _fisher, values)
+    return Searched(name, _fisher, values, {"scoring": scoring, "spectrum": "krein"})
 
 
-def svm(name, values):
-    """Support vector machine, one-vs-all."""
-    return Searched(name, _machine, values)
+def svm(name, values, scoring=ACCURACY, pseudo_fisher=False):
+    """Support vector machine, one-vs-all; pseudo_fisher: see `OneVsAllSearch`."""
+    return Searched(name, _machine, values, {"scoring": scoring, "pseudo_fisher": pseudo_fisher})
 
 
-def knn(name, most):
+def knn(name, most, scoring=ACCURACY):
     """Kernel nearest neighbours with 1 to `most` neighbours."""
-    return Searched(name, _neighbours, tuple(range(1, most + 1)))
+    fixed = {"scoring": scoring, "spectrum": "krein", "weights": "uniform"}
+    return Searched(name, _neighbours, tuple(range(1, most + 1)), fixed)
 
 
-def kpca_qd(name, values):
+def kpca_qd(name, values, scoring=ACCURACY):
     """Quadratic discriminant on the kernel principal components of 0.8 of the variance."""
-    return Searched(name, _pca, values, {"n_components": 0.8})
+    fixed = {"scoring": scoring, "spectrum": "krein", "n_components": 0.8}
+    return Searched(name, _pca, values, fixed)

@@ -39,14 +39,22 @@ NAMES = {
 SPELLINGS = {"Prodom": "ProDom", "Pen-DIST": "Pen-DIS"}
 
 
-def methods(plus, minus, sigma2, beta, C, neighbours, pca, prefix=""):
+def methods(plus, minus, sigma2, beta, C, neighbours, pca, prefix="", pseudo_fisher=False):
     """Rows of the paper's tables; the indefinite ones have the prefix I."""
     distances = (("IC+", plus), ("IC-", minus), ("RC+", sigma2), ("RC-", sigma2))
     distances += (("FK+", plus), ("FK-", minus))
     return (
-        *(distance_method(f"{prefix}KQD-{variant}", variant, grid) for variant, grid in distances),
+        *(
+            distance_method(
+                f"{prefix}KQD-{variant}",
+                variant,
+                grid,
+                reg_on="covariance" if variant.startswith("RC") else "kernel",
+            )
+            for variant, grid in distances
+        ),
         kfd(f"{prefix}KFD", beta),
-        svm(f"{prefix}SVM", C),
+        svm(f"{prefix}SVM", C, pseudo_fisher=pseudo_fisher),
         knn(f"{prefix}KNN", neighbours),
         kpca_qd(f"{prefix}KPCA-QD", pca),
     )
@@ -64,6 +72,7 @@ def toy_methods(prefix):
         8,
         log_grid(1e-7, 1, 8),
         prefix,
+        pseudo_fisher=bool(prefix),
     )
 
 
