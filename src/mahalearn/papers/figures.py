@@ -51,8 +51,13 @@ def distance_map(problem):
 
     extent, points = plane(np.array([[-2.0, -2.0], [2.0, 2.0]]))
     panels = []
-    for title, variant, reg in (("IC, α = 1e-4", "IC-", 1e-4), ("RC, σ² = 1", "RC+", 1.0)):
-        model = KernelMahalanobisTransformer(variant, reg, kernel="rbf", gamma=1.0)
+    for title, variant, reg, reg_on in (
+        ("IC, α = 1e-4", "IC-", 1e-4, "kernel"),
+        ("RC, σ² = 1", "RC+", 1.0, "covariance"),
+    ):
+        model = KernelMahalanobisTransformer(
+            variant, reg, reg_on=reg_on, kernel="rbf", gamma=1.0, spectrum="krein"
+        )
         distances = model.fit(problem.X, problem.y).transform(points)[:, 0]
         own = model.transform(problem.X)[:, 0]
         panels.append(

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..results import error_rates
 from .protocol import Outcome
-
-N_FOLDS = 10
+from .splits import stratified_folds
 
 
 @dataclass(frozen=True)
@@ -96,17 +95,6 @@ def _machine(values, folds, **more):
     from .svm_search import OneVsAllSearch
 
     return OneVsAllSearch(values, folds, **more)
-
-
-def stratified_folds(y, seed):
-    """The ten folds of a cell, the same for every method and kernel."""
-    from sklearn.model_selection import StratifiedKFold
-
-    with warnings.catch_warnings():
-        # A class of fewer than ten objects is absent from some folds' test parts: no harm.
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
-        return list(splitter.split(np.zeros(len(y)), y))
 
 
 def log_grid(low, high, n):

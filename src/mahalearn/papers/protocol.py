@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from .. import results
+from .record import commit
 
 
 class Outcome(NamedTuple):
@@ -65,6 +66,18 @@ class Published:
     n: int = 1
 
 
+class Convention(NamedTuple):
+    """A choice that the paper does not print, and the cells whose published numbers led to it.
+
+    Those cells are calibration: they agree because the choice was made for them, and test nothing.
+    `cells` holds pairs (data set, method or value); none where the text or the authors' software
+    alone led to the choice.
+    """
+
+    text: str
+    cells: frozenset = frozenset()
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A table or figure of a paper.
@@ -102,8 +115,15 @@ class Experiment:
         How the report draws it; "" for a table.
     slack, digits : dict
         For measured values: by how much each may differ beside its spread, and its decimals.
+    conventions : tuple of Convention
+        Choices that the paper leaves open, with the cells that led to them.
+    readings : dict
+        Data sets that are another reading of one -> that one. They are compared with its published
+        numbers and shown, but not counted.
     notes : tuple of str
-        What a reader of the comparison must know.
+        What else a reader of the comparison must know.
+    extra : callable
+        Rows of the experiment -> further blocks of the page.
     availability : callable
         Name of a data set -> nothing, or an error that says how to get it; None if none is needed.
     """
@@ -126,7 +146,10 @@ class Experiment:
     figure: str = ""
     slack: dict = field(default_factory=dict)
     digits: dict = field(default_factory=dict)
+    conventions: tuple = ()
+    readings: dict = field(default_factory=dict)
     notes: tuple = ()
+    extra: Callable = lambda rows: []
     availability: Callable = None
 
     def cells(self, *, quick=False, repetitions=None):
@@ -141,6 +164,11 @@ class Experiment:
             for repetition in range(min(n, most) if most == 1 else n):
                 for method in self.methods:
                     yield Cell(self.id, dataset, method.name, repetition, setting)
+
+    @property
+    def calibration(self):
+        """Cells that led to a convention, as pairs (data set, method or value)."""
+        return frozenset().union(*(convention.cells for convention in self.conventions))
 
     def method(self, name):
         """The method of a name."""
@@ -182,7 +210,7 @@ def run_cell(experiment, cell, earlier):
         seed=seed,
         setting=cell.setting,
         status=getattr(data, "status", "generated"),
-        versions=results.versions(),
+        versions={**results.versions(), "commit": commit()} if commit() else results.versions(),
         seconds=round(time.process_time() - start, 3),
     )
 
