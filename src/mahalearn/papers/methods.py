@@ -91,7 +91,7 @@ def _pca(values, folds, **more):
     return KernelPCAQuadraticDiscriminantCV(values, cv=folds, **more)
 
 
-def _machine(values, folds, **more):
+def _one_vs_all(values, folds, **more):
     from .svm_search import OneVsAllSearch
 
     return OneVsAllSearch(values, folds, **more)
@@ -124,7 +124,7 @@ def kfd(name, values, scoring=ACCURACY):
 
 def svm(name, values, scoring=ACCURACY, pseudo_fisher=False):
     """Support vector machine, one-vs-all; pseudo_fisher: see `OneVsAllSearch`."""
-    return Searched(name, _machine, values, {"scoring": scoring, "pseudo_fisher": pseudo_fisher})
+    return Searched(name, _one_vs_all, values, {"scoring": scoring, "pseudo_fisher": pseudo_fisher})
 
 
 def knn(name, most, scoring=ACCURACY):
