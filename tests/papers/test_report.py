@@ -100,14 +100,14 @@ def test_a_scatter_has_a_point_for_every_compared_cell():
     spec = table(calibration={("d1", "m3")})
     found = compare(rows({"m1": [0.1], "m2": [0.5], "m3": [0.3]}), spec)
     (block,) = scatter_blocks("A", [spec], {"T1": found})
-    assert [(p["x"], p["y"], p["state"]) for p in block["points"]] == [
-        (10.0, 10.0, "agree"),
-        (20.0, 50.0, "differ"),
-        (30.0, 30.0, "calibration"),
+    assert [(p["x"], p["y"], p["state"], p["calibration"]) for p in block["points"]] == [
+        (10.0, 10.0, "agree", False),
+        (20.0, 50.0, "differ", False),
+        (30.0, 30.0, "agree", True),
     ]
     text = plots.scatter({**block, "title": EVIL})
     assert "<script" not in text and text.count("<g>") == 3
-    assert "T1, d1, m2: 50, published 20" in text
+    assert "T1, d1, m2: 50, published 20" in text and "calibration (1)" in text
     logarithmic = plots.scatter({**block, "log": True})
     assert logarithmic.count("<g>") == 3
 

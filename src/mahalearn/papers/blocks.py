@@ -1,5 +1,8 @@
 """Blocks of a page (see :mod:`mahalearn.app.report`) from compared tables: tables, scatters."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from ..app.words import number
 from .agreement import STAND_IN
 
@@ -43,13 +46,19 @@ def caption(found):
     """How many cells agree, over how many repetitions."""
     if found.repetitions is None:
         return "Not measured yet."
-    least, most = found.repetitions
-    parts = [f"{found.total} cells agree"]
+    text = f"{found.total} cells agree"
     if found.calibration.of:
-        parts[0] += (
-            f"; of these {found.calibration.agreeing} of {found.calibration.of} served calibration"
-        )
-    parts.append(f"Our repetitions: {least if least == most else f'{least} to {most}'}")
+        tested = found.total - found.calibration
+        text += f": {found.calibration} of calibration, {tested} of the test"
+    return f"{text}. {remarks(found)}"
+
+
+def remarks(found):
+    """Our repetitions, and what is not counted."""
+    if found.repetitions is None:
+        return "Not measured yet."
+    least, most = found.repetitions
+    parts = [f"Our repetitions: {least if least == most else f'{least} to {most}'}"]
     if found.stand_ins.of:
         parts.append(f"Stand-in data, not counted: {found.stand_ins}")
     if found.readings.of:
@@ -86,49 +95,50 @@ def _spread(value, digits):
     return number(value.mean, digits) + (f" ({number(value.std, digits)})" if value.std else "")
 
 
-# Which lines of tables share a scale, and how their axes are named.
+class Scale(NamedTuple):
+    """Lines of tables that share an axis: its name, which lines, whether it is logarithmic."""
+
+    unit: str
+    belongs: Callable
+    log: bool = False
+
+
 SCALES = (
-    (
-        "errors or accuracies in percent",
-        lambda table, line: table["measure"] != "values" or line == "accuracy",
-        False,
-    ),
-    (
-        "shares and squared distances",
-        lambda table, line: line in ("r_neg", "mean_distance_sq"),
-        False,
-    ),
-    ("numbers of eigenvalues", lambda table, line: line in ("p", "q"), False),
-    ("rank weights", lambda table, line: line.startswith("rank "), False),
-    ("parameters", lambda table, line: line[-2:] in (" C", " γ", " δ"), True),
+    Scale("errors in percent", lambda table, line: table["measure"] != "values"),
+    Scale("accuracies in percent", lambda table, line: line == "accuracy"),
+    Scale("shares, squared distances", lambda table, line: line in ("r_neg", "mean_distance_sq")),
+    Scale("numbers of eigenvalues", lambda table, line: line in ("p", "q")),
+    Scale("rank weights", lambda table, line: line.startswith("rank ")),
+    Scale("parameters", lambda table, line: line[-2:] in (" C", " γ", " δ"), log=True),
 )
 
 
 def scatter_blocks(paper, tables, found):
     """Ours against published for all cells of a paper, a picture for each scale."""
     blocks = []
-    for unit, belongs, log in SCALES:
+    for scale in SCALES:
         points = [
             {
                 "x": cell.published.mean,
                 "y": cell.ours.mean,
                 "allowed": cell.allowed,
-                "state": "calibration" if cell.calibration and not cell.apart else state_of(cell),
+                "state": state_of(cell),
+                "calibration": cell.calibration,
                 "name": f"{table['id']}, {column}, {line}",
             }
             for table in tables
             for (column, line), cell in found[table["id"]].cells.items()
-            if belongs(table, line) and cell.agrees is not None
+            if scale.belongs(table, line) and cell.agrees is not None
         ]
         if points:
             ids = ", ".join(dict.fromkeys(point["name"].split(",")[0] for point in points))
             blocks.append(
                 {
                     "kind": "scatter",
-                    "title": f"Paper {paper}: {unit} ({ids})",
+                    "title": f"Paper {paper}: {scale.unit} ({ids})",
                     "xlabel": "published",
                     "ylabel": "ours",
-                    "log": log,
+                    "log": scale.log,
                     "points": points,
                 }
             )

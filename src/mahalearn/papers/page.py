@@ -1,7 +1,7 @@
 """The document of the papers' experiments: tables, statements, figures, errata, missing data."""
 
 from .agreement import Count, compare
-from .blocks import caption, scatter_blocks, table_block
+from .blocks import remarks, scatter_blocks, table_block
 
 RULE = (
     "A cell agrees if |ours − published| ≤ 2·√(s²/R + s'²/R') + 1 point, with the standard "
@@ -15,7 +15,7 @@ CONCLUSIONS = (
 )
 SCATTER = (
     "Every cell, ours against published. The bar of a cell is what the rule of agreement allows: a "
-    "cell agrees where its bar crosses the diagonal."
+    "cell agrees where its bar crosses the diagonal. Diamonds are calibration cells."
 )
 # Longer lists of cells are counted.
 MOST_LISTED = 12
@@ -95,7 +95,7 @@ def _overview(tables, found, statements):
             "cells": [
                 table["title"],
                 *map(str, _counts([found[table["id"]]])),
-                caption(found[table["id"]]),
+                remarks(found[table["id"]]),
             ],
         }
         for table in tables
@@ -124,7 +124,7 @@ def _overview(tables, found, statements):
                 "prose": True,
                 "caption": "",
                 "corner": "",
-                "columns": ["table", "in total", "test cells", "calibration cells", "agreement"],
+                "columns": ["table", "in total", "test cells", "calibration cells", "remarks"],
                 "rows": rows,
             },
             KEY,
