@@ -133,7 +133,7 @@ def knn(name, most, scoring=ACCURACY):
     return Searched(name, _neighbours, tuple(range(1, most + 1)), fixed)
 
 
-def kpca_qd(name, values, scoring=ACCURACY):
-    """Quadratic discriminant on the kernel principal components of 0.8 of the variance."""
-    fixed = {"scoring": scoring, "spectrum": "krein", "n_components": 0.8}
+def kpca_qd(name, values, kept, scoring=ACCURACY):
+    """Quadratic discriminant on the kernel principal components of a share of the variance."""
+    fixed = {"scoring": scoring, "spectrum": "krein", "n_components": kept}
     return Searched(name, _pca, values, fixed)
