@@ -152,7 +152,7 @@ def test_svms_can_be_chosen_by_balanced_accuracy():
     ours = OneVsAllSearch(grid["C"], folds, gammas=grid["gamma"], scoring="balanced_accuracy").fit(
         X, y
     )
-    theirs = GridSearchCV(OneVsAllSVC(), grid, cv=folds, scoring="balanced_accuracy").fit(X, y)
+    theirs = GridSearchCV(OneVsRestSVC(), grid, cv=folds, scoring="balanced_accuracy").fit(X, y)
     assert ours.best_score_ == pytest.approx(theirs.best_score_)
     assert ours.best_score_ != pytest.approx(
         OneVsAllSearch(grid["C"], folds, gammas=grid["gamma"]).fit(X, y).best_score_
@@ -207,6 +207,8 @@ def test_no_method_relies_on_a_default_of_the_library():
         for method in e.methods:
             if isinstance(method, Searched):
                 assert method.values and "scoring" in method.fixed
+                if "pseudo_fisher" not in method.fixed:
+                    assert method.fixed["standardize"] is False and "spectrum" in method.fixed
                 if "variants" in method.fixed:
                     assert method.fixed["reg_on"] in ("kernel", "covariance")
                     assert "offset" in method.fixed or "discriminant" in method.fixed

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .methods import COMMON
 from .protocol import Outcome
 
 RESOLUTION = 72
@@ -56,7 +57,7 @@ def distance_map(problem):
         ("RC, σ² = 1", "RC+", 1.0, "covariance"),
     ):
         model = KernelMahalanobisTransformer(
-            variant, reg, reg_on=reg_on, kernel="rbf", gamma=1.0, spectrum="krein"
+            variant, reg, reg_on=reg_on, kernel="rbf", gamma=1.0, **COMMON
         )
         distances = model.fit(problem.X, problem.y).transform(points)[:, 0]
         own = model.transform(problem.X)[:, 0]

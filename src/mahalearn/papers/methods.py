@@ -102,8 +102,10 @@ def log_grid(low, high, n):
     return tuple(float(v) for v in np.geomspace(low, high, n))
 
 
-# Every option of a search that the papers fix, so that no default of the library matters.
 ACCURACY, BALANCED = "accuracy", "balanced_accuracy"
+# What every search is told, so that no default of the library matters: negative eigenvalues as the
+# papers handle them, data as the experiment prepared them.
+COMMON = {"spectrum": "krein", "standardize": False}
 
 
 def distance_method(name, variant, values, *, reg_on, head=None, scoring=ACCURACY):
@@ -111,7 +113,7 @@ def distance_method(name, variant, values, *, reg_on, head=None, scoring=ACCURAC
 
     reg_on: "kernel" where the values are α, "covariance" where they are σ².
     """
-    fixed = {"variants": (variant,), "reg_on": reg_on, "scoring": scoring, "spectrum": "krein"}
+    fixed = {"variants": (variant,), "reg_on": reg_on, "scoring": scoring, **COMMON}
     if head is None:
         return Searched(name, _quadratic, values, {**fixed, "offset": "error"})
     return Searched(name, _dissimilarity_space, values, {**fixed, "discriminant": head})
@@ -119,7 +121,7 @@ def distance_method(name, variant, values, *, reg_on, head=None, scoring=ACCURAC
 
 def kfd(name, values, scoring=ACCURACY):
     """Kernel Fisher discriminant."""
-    return Searched(name, _fisher, values, {"scoring": scoring, "spectrum": "krein"})
+    return Searched(name, _fisher, values, {"scoring": scoring, **COMMON})
 
 
 def svm(name, values, scoring=ACCURACY, pseudo_fisher=False):
@@ -129,11 +131,11 @@ def svm(name, values, scoring=ACCURACY, pseudo_fisher=False):
 
 def knn(name, most, scoring=ACCURACY):
     """Kernel nearest neighbours with 1 to `most` neighbours."""
-    fixed = {"scoring": scoring, "spectrum": "krein", "weights": "uniform"}
+    fixed = {"scoring": scoring, "weights": "uniform", **COMMON}
     return Searched(name, _neighbours, tuple(range(1, most + 1)), fixed)
 
 
 def kpca_qd(name, values, kept, scoring=ACCURACY):
     """Quadratic discriminant on the kernel principal components of a share of the variance."""
-    fixed = {"scoring": scoring, "spectrum": "krein", "n_components": kept}
+    fixed = {"scoring": scoring, "n_components": kept, "priors": None, **COMMON}
     return Searched(name, _pca, values, fixed)
