@@ -22,8 +22,8 @@ from mahalearn.papers.methods import Searched
 from mahalearn.papers.protocol import (
     Draw,
     Experiment,
+    Measured,
     Measurement,
-    Outcome,
     run,
     run_cell,
     seed_of,
@@ -329,7 +329,7 @@ def test_a_set_missing_in_one_paper_is_not_missing_in_another(tmp_path):
     def other(draw):
         return draw
 
-    measured = Measurement("m", lambda data, seed, earlier: Outcome(values={"v": 1}))
+    measured = Measurement("m", lambda data, seed, earlier: Measured(values={"v": 1}))
     common = {"paper": "X", "title": "", "methods": (measured,), "datasets": ("Heart",)}
     first = Experiment(id="X1", source=other, repetitions=1, availability=absent, **common)
     second = Experiment(id="X2", source=other, repetitions=1, **common)

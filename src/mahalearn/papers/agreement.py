@@ -82,7 +82,7 @@ def count(cells):
     return Count(sum(verdicts), len(verdicts))
 
 
-class Comparison(NamedTuple):
+class ComparedTable(NamedTuple):
     """A whole table: `cells` by (column, line); counts; rank correlations by column."""
 
     cells: dict
@@ -108,7 +108,7 @@ def compare(rows, table):
 
     Returns
     -------
-    Comparison
+    ComparedTable
         `total` counts all cells of the paper's own and of rebuilt data, those of calibration
         included; `calibration` counts the latter alone.
     """
@@ -133,7 +133,7 @@ def compare(rows, table):
             )
     measured = [cell for cell in cells.values() if cell.ours is not None]
     counted = [cell for cell in cells.values() if not cell.apart]
-    return Comparison(
+    return ComparedTable(
         cells=cells,
         total=count(counted),
         calibration=count(cell for cell in counted if cell.calibration),

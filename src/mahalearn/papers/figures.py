@@ -3,7 +3,7 @@
 import numpy as np
 
 from .methods import COMMON
-from .protocol import Outcome
+from .protocol import Measured
 
 RESOLUTION = 72
 MARGIN = 0.08
@@ -36,7 +36,7 @@ def decision_map(methods, problem, seed):
             }
         )
     shown = np.column_stack([problem.X, problem.y])[:SHOWN]
-    return Outcome(
+    return Measured(
         values={
             "extent": extent,
             "resolution": RESOLUTION,
@@ -71,7 +71,7 @@ def distance_map(problem):
                 "other": float(own[problem.y == 1].mean()),
             }
         )
-    return Outcome(
+    return Measured(
         values={
             "extent": extent,
             "resolution": RESOLUTION,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..results import error_rates
-from .protocol import Outcome
+from .protocol import Measured
 from .splits import stratified_folds
 
 
@@ -51,7 +51,7 @@ class Searched:
     def run(self, problem, seed, earlier):
         """Choose, fit, and count the errors on the test data."""
         model, chosen = self.fit(problem, seed)
-        return Outcome(*error_rates(problem.y_test, model.predict(problem.X_test)), params=chosen)
+        return Measured(*error_rates(problem.y_test, model.predict(problem.X_test)), params=chosen)
 
 
 def _described(params):

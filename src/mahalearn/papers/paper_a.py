@@ -6,7 +6,7 @@ import numpy as np
 
 from .figures import decision_map, distance_map
 from .methods import BALANCED, distance_method, kfd, knn, log_grid, svm
-from .protocol import Convention, Experiment, Measurement, Problem
+from .protocol import Convention, Experiment, Measurement, Trial
 from .publications import errors, table
 from .splits import hold_out
 
@@ -55,7 +55,7 @@ def toy(draw):
     kernel, size = draw.dataset.split(" n=")
     rng = np.random.RandomState(draw.seed)
     train, test = two_mixtures(int(size), random_state=rng), two_mixtures(N_TEST, random_state=rng)
-    return Problem(*train, *test, kernel=KERNELS[kernel])
+    return Trial(*train, *test, kernel=KERNELS[kernel])
 
 
 @lru_cache(maxsize=2)
@@ -78,13 +78,13 @@ def real(draw):
     scaler = StandardScaler().fit(data.data[train])
     X, X_test = (scaler.transform(data.data[part]) for part in (train, test))
     kernel = {"kernel": "rbf", "gammas": tuple(gamma / X.shape[1] for gamma in GAMMAS)}
-    return Problem(X, data.target[train], X_test, data.target[test], kernel, data.status)
+    return Trial(X, data.target[train], X_test, data.target[test], kernel, data.status)
 
 
 def xor(draw):
     """The four corners, one class on each diagonal."""
     X = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
-    return Problem(X, np.array([0, 1, 1, 0]), X, np.array([0, 1, 1, 0]))
+    return Trial(X, np.array([0, 1, 1, 0]), X, np.array([0, 1, 1, 0]))
 
 
 def figures(draw):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..app.words import number
 from ..results import error_rates
-from .protocol import Convention, Experiment, Measurement, Outcome, Problem, Published
+from .protocol import Convention, Experiment, Measured, Measurement, Published, Trial
 from .publications import errors, table
 
 # Names in the paper's tables -> names of the sets.
@@ -82,7 +82,7 @@ def realisation(draw):
     # Beyond the paper's number there are random splits, as where the benchmark's are lost.
     drawn = _realisations(draw.dataset, 1 + draw.repetition // REALISATIONS)
     train, test, genuine = drawn[draw.repetition]
-    return Problem(
+    return Trial(
         data.data[train],
         data.target[train],
         data.data[test],
@@ -103,7 +103,7 @@ def choose_rbf(sets, seed, earlier):
     theirs = rbf_reference(m, published["RBF γ"], published["RBF C"])
     compared = excess(rbf_reference(m, **chosen), theirs, sets.pairs)
     values = {"RBF γ": chosen["gamma"], "RBF C": chosen["C"], **_told(compared)}
-    return Outcome(params=chosen, values=values)
+    return Measured(params=chosen, values=values)
 
 
 def choose_line(covariance, label):
@@ -118,7 +118,7 @@ def choose_line(covariance, label):
         models = [mahalanobis_svc(covariance, **params) for params in (chosen, published)]
         compared = excess(*models, sets.pairs)
         values = {f"{label} C": chosen["C"], f"{label} δ": chosen["delta"], **_told(compared)}
-        return Outcome(params=chosen, values=values)
+        return Measured(params=chosen, values=values)
 
     return choose
 
@@ -180,7 +180,7 @@ def choose_grid(sets, seed, earlier):
     from .rbf_reference import choose_mahalanobis
 
     (found,) = choose_mahalanobis(sets.pairs, search="grid", Cs=sets.Cs)
-    return Outcome(params={"C": float(found.C), "delta": float(found.parameter)})
+    return Measured(params={"C": float(found.C), "delta": float(found.parameter)})
 
 
 def classifier(choice, covariance=None, delta=None):
@@ -196,7 +196,7 @@ def classifier(choice, covariance=None, delta=None):
             chosen["delta"] = chosen["delta"] if delta is None else delta
             model = mahalanobis_svc(covariance, **chosen)
         predicted = model.fit(problem.X, problem.y).predict(problem.X_test)
-        return Outcome(*error_rates(problem.y_test, predicted), params=chosen)
+        return Measured(*error_rates(problem.y_test, predicted), params=chosen)
 
     return run
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .figures import decision_map
 from .methods import distance_method, kfd, knn, kpca_qd, log_grid, svm
-from .protocol import Convention, Experiment, Measurement, Outcome, Problem, Published
+from .protocol import Convention, Experiment, Measured, Measurement, Published, Trial
 from .publications import errors, table
 from .splits import hold_out
 
@@ -109,7 +109,7 @@ def toy(draw):
     from ..datasets.synthetic import bent_normals
 
     gammas = sorted(s**-2 for s in _widths(draw.dataset, TOY_WIDTHS))
-    return Problem(*_drawn(bent_normals, draw.seed), kernel={"kernel": "rbf", "gammas": gammas})
+    return Trial(*_drawn(bent_normals, draw.seed), kernel={"kernel": "rbf", "gammas": gammas})
 
 
 def board(draw):
@@ -119,7 +119,7 @@ def board(draw):
     widths = _widths(draw.dataset, BOARD_WIDTHS)
     # From the widest: of equally good kernels the first is taken.
     kernels = [partial(checkerboard_kernel, s=s) for s in sorted(widths, reverse=True)]
-    return Problem(*_drawn(checkerboard, draw.seed), kernel={"kernels": kernels})
+    return Trial(*_drawn(checkerboard, draw.seed), kernel={"kernels": kernels})
 
 
 @lru_cache(maxsize=1)
@@ -166,7 +166,7 @@ def real(draw):
         K = kernel.fit_transform(matrix[np.ix_(train, train)])
     K_test = kernel.transform(matrix[np.ix_(test, train)])
     y, y_test = data.target[train], data.target[test]
-    return Problem(K, y, K_test, y_test, {"kernel": "precomputed"}, data.status)
+    return Trial(K, y, K_test, y_test, {"kernel": "precomputed"}, data.status)
 
 
 def board_spectrum(problem, seed, earlier):
@@ -193,7 +193,7 @@ def _spectrum(values, **more):
 
     values = values[0] if isinstance(values, tuple) else values
     p, q = signature(values)
-    return Outcome(values={"r_neg": negative_fraction(values), "p": p, "q": q, **more})
+    return Measured(values={"r_neg": negative_fraction(values), "p": p, "q": q, **more})
 
 
 def published_toy(name, overall, n=10):

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from .protocol import Convention, Experiment, Measurement, Outcome, Published
+from .protocol import Convention, Experiment, Measured, Measurement, Published
 from .publications import table
 
 # Columns of the tables -> names of the classifiers.
@@ -27,13 +27,13 @@ def _simulation(draw, name):
 def weights(draw, seed, earlier):
     """Weights of the ten ranks."""
     found = _simulation(draw, WEIGHTS[draw.dataset])["rank_weights"]
-    return Outcome(values={f"rank {i}": weight for i, weight in enumerate(found, start=1)})
+    return Measured(values={f"rank {i}": weight for i, weight in enumerate(found, start=1)})
 
 
 def accuracy(draw, seed, earlier):
     """Accuracy at noise 10 on all features."""
     found = _simulation(draw, CLASSIFIERS[draw.dataset])["accuracy"]
-    return Outcome(error=1 - found / 100, values={"accuracy": found})
+    return Measured(error=1 - found / 100, values={"accuracy": found})
 
 
 def curves(draw, seed, earlier):
@@ -46,7 +46,7 @@ def curves(draw, seed, earlier):
     curve = {name: [r["accuracy"] for r in rows if r["classifier"] == name] for name in names}
     x = [row[axis] for row in rows if row["classifier"] == names[0]]
     noisy = "" if axis == "n_features" else rows[0]["n_features"]
-    return Outcome(values={"axis": axis, "noisy": noisy, "x": x, "curves": curve})
+    return Measured(values={"axis": axis, "noisy": noisy, "x": x, "curves": curve})
 
 
 def published_weights():

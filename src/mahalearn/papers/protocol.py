@@ -15,7 +15,7 @@ from .. import results
 from .record import commit
 
 
-class Outcome(NamedTuple):
+class Measured(NamedTuple):
     """What a method's run gives: errors as shares, chosen parameters, other numbers."""
 
     error: float | None = None
@@ -33,7 +33,7 @@ class Draw(NamedTuple):
     setting: str
 
 
-class Problem(NamedTuple):
+class Trial(NamedTuple):
     """Training and test data of a cell, and what a search is told of the kernels to choose from."""
 
     X: object
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Measurement:
-    """A cell that is not a classifier: `function(data, seed, earlier)` gives its Outcome."""
+    """A cell that is not a classifier: `function(data, seed, earlier)` gives its Measured."""
 
     name: str
     function: Callable
@@ -163,7 +163,7 @@ class Experiment:
             # What does not depend on a repetition is measured once.
             for repetition in range(min(n, most) if most == 1 else n):
                 for method in self.methods:
-                    yield Cell(self.id, dataset, method.name, repetition, setting)
+                    yield CellKey(self.id, dataset, method.name, repetition, setting)
 
     @property
     def calibration(self):
@@ -175,7 +175,7 @@ class Experiment:
         return next(method for method in self.methods if method.name == name)
 
 
-class Cell(NamedTuple):
+class CellKey(NamedTuple):
     """Name of a cell; the same as its row's key."""
 
     experiment: str
@@ -205,7 +205,7 @@ def run_cell(experiment, cell, earlier):
         balanced_error=found.balanced_error,
         params=found.params,
         values={**getattr(data, "values", {}), **found.values}
-        if isinstance(data, Problem)
+        if isinstance(data, Trial)
         else found.values,
         seed=seed,
         setting=cell.setting,

@@ -88,7 +88,7 @@ def sentence(runs, rows):
     commits = list(dict.fromkeys(run["commit"] for run in working if run.get("commit")))
     parts = [f"Made by: {'; '.join(commands)}"]
     if len(working) > 1:
-        parts[0] += f" (in {len(working)} goes)"
+        parts[0] += f" ({len(working)} runs)"
     wall = sum(run["wall_seconds"] for run in working)
     parts.append(
         f"Wall time {_hours(wall)}, processor time {_hours(sum(row.seconds for row in rows))}"
