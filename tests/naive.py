@@ -554,3 +554,36 @@ def fisher_discriminant(K, codes, j, beta, k):
     z = np.where(one, 1 / one.sum(), -1 / rest.sum())
     a = np.linalg.solve(N + beta * np.eye(n), K @ z)
     return k @ a - a @ K @ np.abs(z) / 2
+
+
+def least_squares_targets(X, y, Z):
+    """Fitted targets (m, c) of queries: for each class a plane through +1 for it, −1 for others."""
+    design = np.array([[*row, 1.0] for row in X])
+    scores = []
+    for label in sorted(set(y)):
+        targets = np.array([1.0 if other == label else -1.0 for other in y])
+        solution = np.linalg.solve(design.T @ design, design.T @ targets)
+        scores.append([float(np.dot([*z, 1.0], solution)) for z in Z])
+    return np.array(scores).T
+
+
+def pseudo_inverse_discriminant(X, y, Z, priors, tiny):
+    """Quadratic scores with Σ⁺ instead of Σ⁻¹; directions without variance count as `tiny`."""
+    scores = []
+    for label, prior in zip(sorted(set(y)), priors, strict=True):
+        group = np.array([x for x, other in zip(X, y, strict=True) if other == label])
+        mean = group.mean(axis=0)
+        covariance = sum(np.outer(x - mean, x - mean) for x in group) / len(group)
+        values, axes = np.linalg.eigh(covariance)
+        column = []
+        for z in Z:
+            d2 = log_det = 0.0
+            for value, axis in zip(values, axes.T, strict=True):
+                if value > 1e-9:
+                    d2 += np.dot(axis, z - mean) ** 2 / value
+                    log_det += np.log(value)
+                else:
+                    log_det += np.log(tiny)
+            column.append(-d2 / 2 - log_det / 2 + np.log(prior))
+        scores.append(column)
+    return np.array(scores).T

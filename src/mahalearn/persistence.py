@@ -38,6 +38,7 @@ HOMES = {
     "RowSample": "classifiers._landmark_statistics",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
     "GaussianHead": "classifiers._heads",
+    "LeastSquaresHead": "classifiers._heads",
     "GaussianClassifier": "classifiers.gaussian",
     "GaussianOptions": "classifiers.gaussian",
     "KernelFisherDiscriminant": "classifiers.kernel_fisher",

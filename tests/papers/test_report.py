@@ -9,9 +9,11 @@ from itertools import pairwise
 
 import pytest
 
-from mahalearn.app.report import html, markdown, svg
-from mahalearn.papers.agreement import compare, table_block
+from mahalearn.app.report import html, markdown, plots, svg
+from mahalearn.papers.agreement import compare
+from mahalearn.papers.blocks import scatter_blocks, table_block
 from mahalearn.papers.page import document
+from mahalearn.papers.protocol import Convention, Published
 from mahalearn.results import Row
 
 EVIL = '<script>alert("x")</script>&'
@@ -26,13 +28,17 @@ def table(**changes):
         "lines": ["m1", "m2", "m3"],
         "measure": "error",
         "published": {
-            (c, m): {"mean": 10.0 * i, "std": 2.0, "n": 10}
+            (c, m): Published(10.0 * i, 2.0, 10)
             for c in ("d1", "d2")
             for i, m in enumerate(("m1", "m2", "m3"), start=1)
         },
         "slack": {},
         "digits": {},
+        "readings": {},
+        "conventions": [],
+        "calibration": frozenset(),
         "notes": [],
+        "extra": lambda rows: [],
         "figure": "",
     }
     return {**base, **changes}
@@ -52,41 +58,80 @@ def test_agreement_is_two_standard_errors_and_a_point():
     for shift, agrees in ((4.09, True), (4.11, False), (-4.09, True), (-4.11, False)):
         mean = (10 + shift) / 100
         found = compare(rows({"m1": [mean - spread, mean + spread]}), table())
-        cell = found["cells"]["d1", "m1"]
-        assert cell["allowed"] == pytest.approx(4.098, abs=1e-3)
-        assert cell["agrees"] is agrees
+        cell = found.cells["d1", "m1"]
+        assert cell.allowed == pytest.approx(4.098, abs=1e-3)
+        assert cell.agrees is agrees
 
 
 def test_counts_leave_out_stand_ins():
     measured = rows({"m1": [0.1], "m2": [0.5]}) + rows({"m1": [0.1]}, "d2", status="stand-in")
     found = compare(measured, table())
-    assert (found["agreeing"], found["counted"]) == (1, 2)
-    assert (found["apart_agreeing"], found["apart"]) == (1, 1)
+    assert found.total == (1, 2) and found.stand_ins == (1, 1) and found.readings == (0, 0)
     block = table_block(table(), found)
     assert block["columns"] == ["d1", "d2 (stand-in)"]
     assert [c["state"] for c in block["rows"][0]["cells"]] == ["agree", "apart"]
 
 
+def test_calibration_is_counted_in_the_total_and_apart():
+    convention = Convention("A choice.", frozenset({("d1", "m1"), ("d2", "m2")}))
+    spec = table(conventions=[convention], calibration=convention.cells)
+    measured = rows({"m1": [0.1], "m2": [0.5]}) + rows({"m2": [0.5]}, "d2")
+    found = compare(measured, spec)
+    assert found.total == (1, 3) and found.calibration == (1, 2)
+    text, _ = markdown.render(
+        page_of(measured, conventions=[convention], calibration=convention.cells)
+    )
+    assert "1 of 3 (33 %) cells agree in total." in text
+    assert "1 of these calibration cells agree, and 0 of 1 (0 %) of the cells" in text
+    assert "A choice. Calibration (marked °): m1 on d1, m2 on d2." in text
+    assert "| m1 | 10.0° / 10.0 (2.0) |" in text
+
+
+def test_another_reading_is_compared_but_not_counted():
+    spec = table(columns=["d1", "other"], readings={"other": "d1"})
+    found = compare(rows({"m1": [0.5]}) + rows({"m1": [0.1]}, "other"), spec)
+    assert found.total == (0, 1) and found.readings == (1, 1)
+    block = table_block(spec, found)
+    assert block["columns"] == ["d1", "other (not counted)"]
+    assert [c["state"] for c in block["rows"][0]["cells"]] == ["differ", "apart"]
+
+
+def test_a_scatter_has_a_point_for_every_compared_cell():
+    spec = table(calibration={("d1", "m3")})
+    found = compare(rows({"m1": [0.1], "m2": [0.5], "m3": [0.3]}), spec)
+    (block,) = scatter_blocks("A", [spec], {"T1": found})
+    assert [(p["x"], p["y"], p["state"], p["calibration"]) for p in block["points"]] == [
+        (10.0, 10.0, "agree", False),
+        (20.0, 50.0, "differ", False),
+        (30.0, 30.0, "agree", True),
+    ]
+    text = plots.scatter({**block, "title": EVIL})
+    assert "<script" not in text and text.count("<g>") == 3
+    assert "T1, d1, m2: 50, published 20" in text and "calibration (1)" in text
+    logarithmic = plots.scatter({**block, "log": True})
+    assert logarithmic.count("<g>") == 3
+
+
 def test_rank_correlation_of_the_methods():
     order = compare(rows({"m1": [0.1], "m2": [0.2], "m3": [0.4]}), table())
     reverse = compare(rows({"m1": [0.4], "m2": [0.2], "m3": [0.1]}), table())
-    assert order["correlations"] == {"d1": pytest.approx(1.0), "d2": None}
-    assert reverse["correlations"]["d1"] == pytest.approx(-1.0)
+    assert order.correlations == {"d1": pytest.approx(1.0), "d2": None}
+    assert reverse.correlations["d1"] == pytest.approx(-1.0)
 
 
 def test_values_are_compared_with_their_own_slack():
     spec = table(measure="values", lines=["r_neg"], slack={"r_neg": 0.01}, columns=["d1"])
-    spec["published"] = {("d1", "r_neg"): {"mean": 0.2, "std": 0.0, "n": 25}}
+    spec["published"] = {("d1", "r_neg"): Published(0.2, 0.0, 25)}
     for value, agrees in ((0.209, True), (0.211, False)):
         found = compare([Row("T1", "d1", "spectrum", 0, values={"r_neg": value})], spec)
-        assert found["cells"]["d1", "r_neg"]["agrees"] is agrees
+        assert found.cells["d1", "r_neg"].agrees is agrees
 
 
 def page_of(measured, **changes):
-    context = {"papers": {"A": "First"}, "tables": [table(**changes)], "slips": {"A": [EVIL]}}
+    context = {"papers": {"A": "First"}, "tables": [table(**changes)], "errata": {"A": [EVIL]}}
     context["sources"] = {}
     claims = {"A": [{"text": EVIL, "verdict": True, "detail": EVIL}]}
-    return document(measured, context, claims, command=EVIL)
+    return document(measured, context, claims, made_by=EVIL)
 
 
 class Tags(HTMLParser):
@@ -133,7 +178,7 @@ def test_a_page_without_rows():
 def test_markdown_has_the_same_numbers():
     text, figures = markdown.render(page_of(rows({"m1": [0.1], "m2": [0.5]})))
     assert "| m1 | 10.0 / 10.0 (2.0) |" in text and "50.0 / 20.0 (2.0) ✗" in text
-    assert "<script" not in text and figures == {}
+    assert "<script" not in text and list(figures) == ["paper-A-1.svg"]
 
 
 def test_curves_place_their_points_in_order():

@@ -14,6 +14,8 @@ is a dict with a ``kind``:
 - ``statements``: ``items`` of ``{"text", "verdict": True, False or None, "detail"}``.
 - ``key``: ``states``, pairs of a state and what it means.
 - ``curves``: ``title``, ``xlabel``, ``ylabel``, ``x``, ``series`` of ``{"name", "y"}``.
+- ``scatter``: ``title``, ``xlabel``, ``ylabel``, ``log``, ``points`` of ``{"x", "y", "allowed",
+  "state", "calibration", "name"}`` about the diagonal.
 - ``maps``: ``title``, ``extent``, ``resolution``, ``panels``, ``points``.
 - ``code``: ``text``; ``figures``: ``items``, figures side by side, each with ``words`` below it.
 - ``space``, ``histograms``, ``stems``, ``reliability``, ``bars``: see

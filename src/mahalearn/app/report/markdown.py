@@ -1,9 +1,9 @@
 """A document as Markdown, for the documentation; figures become files beside it."""
 
-from . import svg
+from . import plots, svg
 from .html import VERDICTS
 
-FIGURES = {"curves": svg.curves, "maps": svg.maps}
+FIGURES = {"curves": svg.curves, "maps": svg.maps, "scatter": plots.scatter}
 _SIGNS = {"agree": "", "differ": " ✗", "apart": "", "": ""}
 
 

@@ -236,7 +236,60 @@ def interval_bar(bar, width=150, height=16):
     )
 
 
+# States of a scatter's points: colour, mark, name.
+SCATTER_STATES = {
+    "agree": (PALETTE[0], "circle", "agrees"),
+    "differ": (PALETTE[1], "square", "differs"),
+    "apart": (PALETTE[6], "triangle", "not counted"),
+}
+
+
+def scatter(block, size=520):
+    """Points about the diagonal, each with a bar of what is allowed.
+
+    With points of x, y, allowed, state (agree, differ, apart), calibration (drawn as a diamond) and
+    name; log for logarithmic axes, without bars. Points that differ are drawn last, on top.
+    """
+    position = math.log10 if block.get("log") else float
+    order = ("apart", "agree", "differ")
+    points = sorted(block["points"], key=lambda p: order.index(p["state"]))
+    values = [position(v) for p in points for v in (p["x"], p["y"])]
+    room = 0.04 * ((max(values) - min(values)) or 1.0)
+    low, high = min(values) - room, max(values) + room
+    axes = _Axes(_powers(block), (low, high), (low, high), size, size, above=18)
+    axes.line(low, low, high, high, 'class="axis" stroke-dasharray="5 4"')
+    for p in points:
+        if p["allowed"] and not block.get("log"):
+            top, bottom = min(high, p["y"] + p["allowed"]), max(low, p["y"] - p["allowed"])
+            style = f'stroke="{SCATTER_STATES[p["state"]][0]}" stroke-width="1" opacity=".3"'
+            axes.line(p["x"], bottom, p["x"], top, style)
+    for p in points:
+        colour, kind, _ = SCATTER_STATES[p["state"]]
+        x, y = axes.at(position(p["x"]), position(p["y"]))
+        title = f"<title>{escape(p['name'])}: {p['y']:.4g}, published {p['x']:.4g}</title>"
+        mark = _mark("diamond" if p["calibration"] else kind, x, y, colour, 2.8)
+        axes.parts.append(f"<g>{title}{mark}</g>")
+    counts = {state: sum(p["state"] == state for p in points) for state in SCATTER_STATES}
+    entries = [
+        (f"{name} ({counts[state]})", colour, kind)
+        for state, (colour, kind, name) in SCATTER_STATES.items()
+        if counts[state]
+    ]
+    if calibrated := sum(p["calibration"] for p in points):
+        entries.append((f"calibration ({calibrated})", "currentColor", "diamond"))
+    axes.legend_above(entries)
+    return axes.svg()
+
+
+def _powers(block):
+    """Axis names that say so where ticks are powers of ten."""
+    if not block.get("log"):
+        return block
+    return {**block, **{k: f"{block[k]} (power of 10)" for k in ("xlabel", "ylabel")}}
+
+
 PLOTS = {
+    "scatter": scatter,
     "space": space,
     "histograms": histograms,
     "stems": stems,
