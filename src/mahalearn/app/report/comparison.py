@@ -461,7 +461,7 @@ def _importance(found):
         text += " No column has an interval that is entirely above 0."
     figure = {
         "kind": "intervals",
-        "id": "importance",
+        "id": "permutation-importance",
         "title": f"Increase of the {by} when a column is shuffled",
         "xlabel": f"increase of the {by} (percentage points)",
         "zero": True,

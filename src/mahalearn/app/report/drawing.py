@@ -35,6 +35,7 @@ VARIABLES = {
 DASHES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (8, 3)))
 MARKERS = "osD^vPXh"
 WIDTH, HEIGHT = 460, 330
+LONGEST_LABEL = 600
 _SETTINGS = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -56,6 +57,8 @@ _SETTINGS = {
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": SOFT,
+    "xtick.bottom": False,
+    "ytick.left": False,
     "xtick.color": SOFT,
     "ytick.color": SOFT,
     "xtick.labelcolor": INK,
@@ -173,7 +176,7 @@ def svg(drawing, name, label, *, themed=True):
             "width": f"{float(width):g}",
             "height": f"{float(height):g}",
             "role": "img",
-            "aria-label": label,
+            "aria-label": clean(label, LONGEST_LABEL),
             "style": "stroke-linejoin:round;font-family:system-ui,-apple-system,'Segoe UI',"
             "Roboto,'Liberation Sans',sans-serif",
         }
@@ -192,20 +195,24 @@ def _shorten(root, name, drawing, themed):
         for child in list(parent):
             if child.tag in ("metadata", "style"):
                 parent.remove(child)
+    short = {identity: f"{name}.{i}" for i, identity in enumerate(sorted(referred))}
     for element in root.iter():
         identity = element.attrib.pop("id", "")
-        if identity in referred:
-            element.set("id", f"{name}-{identity}")
+        if identity in short:
+            element.set("id", short[identity])
         elif identity.startswith("row-"):
             _mark_rows(element, *map(int, identity.split("-")[1:]))
         elif identity.startswith("tip-"):
-            element.set("data-tip", drawing.tips[int(identity[4:])])
+            element.set("data-tip", clean(drawing.tips[int(identity[4:])], LONGEST_LABEL))
         if element.get("href", "").startswith("#"):
-            element.set("href", f"#{name}-{element.get('href')[1:]}")
+            element.set("href", "#" + short[element.get("href")[1:]])
         for key, value in element.attrib.items():
-            if key in ("d", "points", "x", "y", "width", "height", "transform", "clip-path"):
-                value = " ".join(_NUMBER.sub(_rounded, value).split())
-                element.set(key, value.replace("url(#", f"url(#{name}-"))
+            if key in ("d", "x", "y", "width", "height", "transform"):
+                element.set(key, " ".join(_NUMBER.sub(_rounded, value).split()))
+            elif key == "clip-path":
+                element.set(key, f"url(#{short[value[5:-1]]})")
+        if element.get("d", "").count("L") > 2:
+            element.set("d", _straightened(element.get("d")))
         if element.get("transform", "").startswith("rotate(-0 "):
             del element.attrib["transform"]
         if "style" in element.attrib:
@@ -240,6 +247,21 @@ def _mark_rows(element, first, count):
             child.set("data-row", str(first + i))
     elif count == 1:
         element.set("data-row", str(first))
+
+
+def _straightened(path):
+    """A path without the points in the middle of its straight lines."""
+    kept = []  # commands with their coordinates
+    for command, *rest in (part.split() for part in re.findall(r"[A-Za-z][^A-Za-z]*", path)):
+        at = [float(v) for v in rest]
+        if command == "L" and len(kept) > 1 and kept[-1][0] == "L" and len(kept[-2][1]) == 2:
+            (ax, ay), (bx, by), (cx, cy) = kept[-2][1], kept[-1][1], at
+            turn = (bx - ax) * (cy - by) - (by - ay) * (cx - bx)
+            ahead = (bx - ax) * (cx - bx) + (by - ay) * (cy - by)
+            if turn == 0 and ahead >= 0:
+                kept.pop()
+        kept.append((command, at))
+    return "".join(command + " ".join(f"{v:g}" for v in at) for command, at in kept)
 
 
 def _rounded(found):

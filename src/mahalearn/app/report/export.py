@@ -30,7 +30,7 @@ def figure_files(document, kinds=KINDS):
     content : bytes
         What it holds.
     """
-    used = {}
+    used = set()
     for section in document["sections"]:
         tables = 0
         for block in _blocks(section["blocks"]):
@@ -38,12 +38,12 @@ def figure_files(document, kinds=KINDS):
                 tables += 1
                 suffix = "" if tables == 1 else f"-{tables}"
                 name = figure_name({"id": f"table-{section['id']}{suffix}"}, used)
-                used[name] = True
+                used.add(name)
                 if "csv" in kinds:
                     yield f"{name}.csv", csv_bytes(*_table(block))
             elif block["kind"] in FIGURES:
                 name = figure_name(block, used)
-                used[name] = True
+                used.add(name)
                 drawing = drawn(block)
                 if "svg" in kinds:
                     text = svg(drawing, name, alternative(block), themed=False)

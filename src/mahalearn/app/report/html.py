@@ -71,15 +71,13 @@ def fragment(document):
 def _filled(document, prefix):
     """The body of a document, and the numbers of its figures by their names."""
     data = {}
+    used = {f"{prefix}{section['id']}" for section in document["sections"]}
 
     def draw(block):
-        name = figure_name(block, data, prefix)
+        name = figure_name(block, used, prefix)
+        used.add(name)
         drawing = drawn(block)
-        data[name] = {
-            "title": block["title"],
-            "columns": drawing.columns,
-            "rows": [[_short(cell) for cell in row] for row in drawing.rows],
-        }
+        data[name] = {"title": block["title"], **_packed(drawing)}
         return {"name": name, "svg": _markup()(svg(drawing, name, alternative(block)))}
 
     template = environment().get_template("body.html")
@@ -114,6 +112,23 @@ def asset(name):
 def _hash(text):
     """The hash of an inline element for the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
+
+
+def _packed(drawing):
+    """The numbers of a figure, texts that come again and again replaced by their number."""
+    rows = [list(row) for row in drawing.rows]
+    texts = {}
+    for i, _ in enumerate(drawing.columns):
+        column = [row[i] for row in rows]
+        if all(isinstance(cell, str) for cell in column):
+            words = list(dict.fromkeys(column))
+            if 2 * len(words) < len(rows):
+                texts[i] = words
+                number = {word: k for k, word in enumerate(words)}
+                for row in rows:
+                    row[i] = number[row[i]]
+    rows = [[_short(cell) for cell in row] for row in rows]
+    return {"columns": drawing.columns, "texts": texts, "rows": rows}
 
 
 def _short(cell):

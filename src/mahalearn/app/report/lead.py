@@ -13,10 +13,11 @@ def lead(found):
     winner, board = found["winner"], found["leaderboard"]
     mean, low, high = winner[error_key(found)]
     family = found["chosen"].get("family")
+    which = _article(found) if len(board) == 1 else "the smallest"
     best = (
-        f"{winner['title']}{f' ({family})' * bool(family)} has "
-        f"{'a' if len(board) == 1 else 'the smallest'} {error_name(found)} of {percent(mean)} on "
-        f"{found['problem']['name']} (95 % interval {percent(low)} to {percent(high)})."
+        f"{winner['title']}{f' ({family})' * bool(family)} has {which} {error_name(found)} of "
+        f"{percent(mean)} on {found['problem']['name']} (95 % interval {percent(low)} to "
+        f"{percent(high)})."
     )
     return [" ".join([best, *_rivals(found)])]
 
@@ -29,6 +30,10 @@ def error_key(found):
 def error_name(found):
     """What the error that decides is called."""
     return "error" if found["plan"]["by"] == "plain" else "balanced error"
+
+
+def _article(found):
+    return "an" if error_name(found).startswith("e") else "a"
 
 
 def _rivals(found):
