@@ -30,12 +30,12 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command, f
         refitted = refit(problem, outcome, board[0]["name"])
         about = describe(problem, outcome, board, refitted, command)
         found = findings(problem, outcome, refitted, board, about)
+        made = document(found)
+        page = html.render(made)
     save_model(refitted.model, out / "model.skops", about=about, overwrite=True)
     write_text(out / "results.csv", csv_text(table_rows(board, outcome)))
     write_text(out / "comparison.json", json.dumps(found, ensure_ascii=False, default=str))
-    with console.status("Writing the page"):
-        made = document(found)
-        write_text(out / "report.html", html.render(made))
+    write_text(out / "report.html", page)
     show(board, outcome.plan.by)
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"),

@@ -11,7 +11,6 @@ import warnings
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from ...results import error_rates
@@ -57,7 +56,7 @@ def explain(problem, outcome, refitted, hardest, seconds=SECONDS):
     pipeline = fixed(refitted.model.classifier)
     if pipeline.steps[0][0] == "measure":
         pipeline = Pipeline(pipeline.steps[1:])
-    work = _Work(problem, outcome.plan, pipeline, refitted.model.temperature)
+    work = _Work(problem, outcome, pipeline, refitted.model.temperature)
     found = {"importance": None, "contributions": None, "skipped": []}
     if problem.kind == "vectors":
         found["importance"], found["contributions"] = work.importance(
@@ -68,15 +67,14 @@ def explain(problem, outcome, refitted, hardest, seconds=SECONDS):
 
 
 class _Work:
-    """The winner with fixed parameters, on folds of the problem."""
+    """The winner with fixed parameters, on the outer folds of the first repetition."""
 
-    def __init__(self, problem, plan, pipeline, temperature):
-        self.problem, self.plan, self.pipeline = problem, plan, pipeline
+    def __init__(self, problem, outcome, pipeline, temperature):
+        self.problem, self.plan, self.pipeline = problem, outcome.plan, pipeline
         self.temperature = temperature
         self.data = Data(problem)
         self.classes = np.unique(problem.y)
-        folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
-        self.splits = list(folds.split(np.zeros(len(problem)), problem.y))
+        self.splits = outcome.splits[: outcome.plan.folds]
 
     def fit(self, train, test):
         """The fitted pipeline and the held-out objects as it takes them."""

@@ -165,7 +165,7 @@ def findings(problem, outcome, refitted, board, about, seconds=SECONDS):
             "measure": problem.measure,
             "counts": [(str(k), n) for k, n in problem.counts.items()],
         },
-        "notes": [*problem.notes, *outcome.notes],
+        "notes": [str(note) for note in (*problem.notes, *outcome.notes)],
         "plan": vars(outcome.plan),
         "n_folds": len(outcome.splits),
         "seconds": outcome.seconds,
