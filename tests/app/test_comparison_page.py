@@ -30,7 +30,7 @@ from mahalearn.app.comparing.held_out import (
 )
 from mahalearn.app.report import html
 from mahalearn.app.report.comparison import document
-from mahalearn.app.report.drawing import PAPER, SERIES, clean, svg
+from mahalearn.app.report.drawing import PAPER, SERIES, _style, clean, svg
 from mahalearn.app.report.export import figure_files
 from mahalearn.app.report.figures import FIGURES, drawn
 from mahalearn.app.report.notebook import Report, compare
@@ -224,7 +224,7 @@ def test_curves_are_thinned_and_keep_their_ends():
         x, y = np.array(curve["x"]), np.array(curve["y"])
         assert len(x) <= 62 and (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
         assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
-        assert np.trapezoid(y, x) == pytest.approx(curve["area"], abs=0.01)
+        assert np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2) == pytest.approx(curve["area"], abs=0.01)
     two = per_class(["a", "b"], [1, 1], truth % 2, truth % 2, proba[:, :2])
     assert len(curves(two, truth % 2, proba[:, :2])["roc"]) == 1
 
@@ -633,3 +633,15 @@ def test_compare_refuses_what_it_cannot_use():
         compare(np.zeros((3, 1)), [0, 1])
     with pytest.raises(ValueError, match="by must be"):
         compare(np.zeros((3, 1)), [0, 1, 1], by="x")
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        ("font: 10px 'DejaVu Sans', 'Arial'; fill: #1c1e21", "font-size:10px;fill:#1c1e21"),
+        ("font: bold 11.5px 'DejaVu Sans'", "font-size:11.5px;font-weight:bold"),
+        ("font-size: 9px; font-family: 'DejaVu Sans'", "font-size:9px"),
+    ],
+)
+def test_fonts_of_all_versions_of_matplotlib_become_those_of_the_page(style, expected):
+    assert _style(style, themed=False) == expected

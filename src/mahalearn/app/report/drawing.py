@@ -276,6 +276,10 @@ def _style(style, themed):
         key, value = key.strip(), value.strip()
         if not key or key == "font-family":
             continue
+        if key == "font":  # matplotlib before 3.10 writes size, weight and family as one
+            *words, size = re.match(r"[^']*?[\d.]+px", value)[0].split()
+            parts += [f"font-size:{size}", *(f"font-weight:{w}" for w in words if w == "bold")]
+            continue
         if themed:
             value = _COLOUR.sub(_variable, value)
         parts.append(f"{key}:{value}")

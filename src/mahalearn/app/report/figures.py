@@ -429,6 +429,8 @@ def maps(block, size=180, columns=4):
         if panel.get("subtitle"):
             head += "\n" + clean(panel["subtitle"], 34)
         ax.set_title(head, fontsize=9.5, loc="left")
+        ax.set_xlim(x0, x1)
+        ax.set_ylim(y0, y1)
         ax.tick_params(labelsize=8)
     for ax in grid.flat[len(panels) :]:
         ax.set_visible(False)

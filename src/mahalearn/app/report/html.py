@@ -162,5 +162,6 @@ def environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["units"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     found.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return found
