@@ -21,6 +21,15 @@ from .statistics import corrected_interval, error_interval
 
 # Seconds that each of the two parts may take.
 SECONDS = 15.0
+NOT_MEASURED = (
+    "The importance of the columns was not measured, because it would have taken too long."
+)
+ENDS_EARLY = (
+    "The learning curve ends early, because larger training sets would have taken too long."
+)
+NO_CURVE = "There is no learning curve: {}."
+WHY_SLOW = "it would have taken too long"
+WHY_SMALL = "the best method cannot be fitted on smaller training sets"
 SHUFFLES = 5
 MOST_COLUMNS = 60
 # Held-out objects of a fold that are enough for the importance of a column.
@@ -31,7 +40,7 @@ SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 LEAST_OF_CLASS = 3
 
 
-def explain(problem, outcome, refitted, hardest, seconds=SECONDS):
+def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
     """Permutation importance, contributions and the learning curve of the winner.
 
     Parameters
@@ -42,6 +51,8 @@ def explain(problem, outcome, refitted, hardest, seconds=SECONDS):
         The comparison.
     refitted : Refitted
         The winner.
+    name : str
+        Its method.
     hardest : list of int
         Numbers of the objects whose contributions are wanted.
     seconds : float
@@ -58,7 +69,11 @@ def explain(problem, outcome, refitted, hardest, seconds=SECONDS):
         pipeline = Pipeline(pipeline.steps[1:])
     work = _Work(problem, outcome, pipeline, refitted.model.temperature)
     found = {"importance": None, "contributions": None, "skipped": []}
-    if problem.kind == "vectors":
+    # A fit with fixed parameters takes less than one with its search, but it cannot be stopped.
+    too_slow = np.mean([cell.fit_seconds for cell in outcome.of(name)]) > 2 * seconds
+    if problem.kind == "vectors" and too_slow:
+        found["skipped"].append(NOT_MEASURED)
+    elif problem.kind == "vectors":
         found["importance"], found["contributions"] = work.importance(
             hardest, time.monotonic() + seconds, found["skipped"]
         )
@@ -125,10 +140,7 @@ class _Work:
             if time.monotonic() + (time.monotonic() - start) > deadline:
                 break
         if len(rises) < 2:
-            skipped.append(
-                "The importance of the columns was not measured, because it would have taken too "
-                "long."
-            )
+            skipped.append(NOT_MEASURED)
             return None, _contributions(self.problem, hardest, contributions)
         share = float(np.mean(done))
         rows = [
@@ -185,15 +197,18 @@ class _Work:
         smallest -= -(-smallest // self.plan.folds)  # in a training part
         shares = [s for s in SHARES if s * smallest >= LEAST_OF_CLASS]
         if len(shares) < 2:
-            skipped.append(
-                "There is no learning curve: the smallest class has too few objects for smaller "
-                "training sets."
-            )
+            skipped.append(NO_CURVE.format("the smallest class has too few objects for it"))
             return None
         orders = [self._nested(train, fold) for fold, (train, _) in enumerate(self.splits)]
-        errors, sizes = {}, {}
-        for share in shares:
+        errors, sizes, start = {}, {}, time.monotonic()
+        for k, share in enumerate(shares):
             mine, size = [], []
+            if k:  # kernel methods take the square of the number of objects, or more
+                spent = time.monotonic() - start
+                if time.monotonic() + spent * (share / shares[k - 1]) ** 2 > deadline:
+                    skipped.append(ENDS_EARLY)
+                    break
+            start = time.monotonic()
             for (train, test), rank in zip(self.splits, orders):
                 part = train[rank <= share + 1e-12]
                 try:
@@ -207,12 +222,11 @@ class _Work:
             if len(mine) == len(self.splits):
                 errors[share], sizes[share] = mine, round(np.mean(size))
             elif time.monotonic() > deadline:
-                skipped.append(
-                    "The learning curve ends early, because larger training sets would have taken "
-                    "too long."
-                )
+                skipped.append(ENDS_EARLY)
                 break
         if len(errors) < 2:
+            slow = skipped[-1:] == [ENDS_EARLY]
+            skipped[len(skipped) - slow :] = [NO_CURVE.format(WHY_SLOW if slow else WHY_SMALL)]
             return None
         kept = list(errors)
         ratio = float(np.mean([len(test) / len(train) for train, test in self.splits]))

@@ -184,7 +184,7 @@ def findings(problem, outcome, refitted, board, about, seconds=SECONDS):
         "pairs": _pairs(problem, refitted, codes, labels, confusion),
         "distance_title": METHODS[refitted.distance_method].title,
         "spectrum": _spectrum(problem, refitted),
-        **explain(problem, outcome, refitted, numbers, seconds),
+        **explain(problem, outcome, refitted, winner, numbers, seconds),
     }
 
 
