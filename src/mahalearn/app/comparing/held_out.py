@@ -7,7 +7,7 @@ parts are pooled; with repeated folds each object counts once for each repetitio
 import numpy as np
 from scipy.special import softmax
 
-from ...model_selection._scores import fit_temperature
+from ...formulas.calibration import fit_temperature
 
 BINS = 8
 # Bins of probabilities that differ by less would hide each other.
