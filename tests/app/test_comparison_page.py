@@ -646,3 +646,14 @@ def test_compare_refuses_what_it_cannot_use():
 )
 def test_fonts_of_all_versions_of_matplotlib_become_those_of_the_page(style, expected):
     assert _style(style, themed=False) == expected
+
+
+def test_a_negative_part_of_rounding_is_called_negligible(found):
+    spectrum = {"values": [2.0, 1.0, -0.5], "what": "a kernel", "signature": [2, 1]}
+    for share, said in ((1e-6, "negligible"), (0.14, "mahalearn works with them")):
+        found["spectrum"] = {**spectrum, "negative_fraction": share}
+        assert said in texts(found, "spectrum")
+    found["spectrum"] = {**spectrum, "signature": [3, 0], "negative_fraction": 0.0}
+    assert "a proper inner product" in texts(found, "spectrum")
+    found["spectrum"] = None
+    assert section_of(found, "spectrum") is None

@@ -338,7 +338,9 @@ def _pair(problem, d2, codes, labels, pair, most, rule):
         low, high = low / 1.15, high * 1.15
     else:
         margin = 0.05 * np.where(high > low, high - low, 1.0)
-        low, high = low - margin, high + margin  # no mark lies over the edge
+        # No mark lies over the edge, and hardly any room is below a distance of 0.
+        low = np.where(low >= 0, np.maximum(low - margin, -margin / 2), low - margin)
+        high = high + margin
     regions, axes = None, None
     if rule is not None:
         space = np.geomspace if log else np.linspace

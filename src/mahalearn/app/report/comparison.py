@@ -15,6 +15,8 @@ MOST_IMPORTANCES = 15
 MOST_EXPLAINED = 4
 MOST_FEATURES = 200
 MOST_COUNTS = 60
+# Share of the spectrum below which negative eigenvalues may come from rounding.
+NEGLIGIBLE = 5e-4
 
 
 def document(found):
@@ -834,12 +836,15 @@ def _spectrum(found):
     if not spectrum:
         return None
     p, q = spectrum["signature"]
-    meaning = (
-        "There are no negative eigenvalues: the kernel is a proper inner product."
-        if not q
-        else "Negative eigenvalues show that no vectors have exactly these (dis)similarities; "
-        "mahalearn works with them as they are."
-    )
+    if not q:
+        meaning = "There are no negative eigenvalues: the kernel is a proper inner product."
+    elif spectrum["negative_fraction"] < NEGLIGIBLE:
+        meaning = "The negative part is negligible: it may come from rounding."
+    else:
+        meaning = (
+            "Negative eigenvalues show that no vectors have exactly these (dis)similarities; "
+            "mahalearn works with them as they are."
+        )
     return _section(
         "spectrum",
         "Spectrum of the kernel",
