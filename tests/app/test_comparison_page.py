@@ -657,3 +657,20 @@ def test_a_negative_part_of_rounding_is_called_negligible(found):
     assert "a proper inner product" in texts(found, "spectrum")
     found["spectrum"] = None
     assert section_of(found, "spectrum") is None
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_scatter_has_a_mark_for_every_point(log):
+    keys = ("x", "y", "allowed", "state", "calibration", "name")
+    cells = [
+        (10.0, 10.0, 4.0, "agree", False, "a"),
+        (20.0, 50.0, 4.0, "differ", False, "b"),
+        (30.0, 30.0, None, "agree", True, NASTY),
+    ]
+    points = [dict(zip(keys, cell)) for cell in cells]
+    block = {"kind": "scatter", "title": "t", "xlabel": "published", "ylabel": "ours", "log": log}
+    drawing = drawn({**block, "points": points})
+    assert sorted(row[0] for row in drawing.rows) == sorted(p["name"] for p in points)
+    text = svg(drawing, "scatter", "t")
+    assert "agrees, calibration (1)" in text and "differs (1)" in text and "<script" not in text
+    assert len(set(re.findall(r'data-row="(\d+)"', text))) == 3

@@ -384,6 +384,68 @@ def curves(block):
     return Drawing(figure, ["series", block["xlabel"], block["ylabel"]], rows, [])
 
 
+# States of a scatter's points: colour, marker and name; those that differ are drawn last, on top.
+SCATTER_STATES = {
+    "apart": (SERIES[6], "^", "not counted"),
+    "agree": (SERIES[0], "o", "agrees"),
+    "differ": (SERIES[1], "s", "differs"),
+}
+
+
+def scatter(block):
+    """Points about the diagonal, each with a bar of what is allowed.
+
+    points of x, y, allowed, state (agree, differ, apart), calibration (drawn as a diamond) and
+    name; log for logarithmic axes, without bars.
+    """
+    figure, ax = _axes(block, width=520, height=560, grid="both")
+    log = block.get("log")
+    values = [v for p in block["points"] for v in (p["x"], p["y"])]
+    if log:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        low, high = min(values) / 1.15, max(values) * 1.15
+    else:
+        room = 0.04 * ((max(values) - min(values)) or 1.0)
+        low, high = min(values) - room, max(values) + room
+    ax.plot([low, high], [low, high], color=SOFT, linewidth=1, linestyle="--")
+    handles, labels, rows = [], [], []
+    for state, (colour, marker, name) in SCATTER_STATES.items():
+        mine = [p for p in block["points"] if p["state"] == state]
+        bars = [p for p in mine if p["allowed"] and not log]
+        ax.vlines(
+            [p["x"] for p in bars],
+            [p["y"] - p["allowed"] for p in bars],
+            [p["y"] + p["allowed"] for p in bars],
+            color=colour,
+            linewidth=1,
+            alpha=0.3,
+        )
+        for shape in (marker, "D"):
+            part = [p for p in mine if bool(p["calibration"]) == (shape == "D")]
+            if not part:
+                continue
+            (line,) = ax.plot(
+                [p["x"] for p in part],
+                [p["y"] for p in part],
+                shape,
+                color=colour,
+                markersize=4.5,
+                linestyle="none",
+            )
+            mark(line, len(rows), len(part))
+            rows += [[p["name"], p["x"], p["y"], p["allowed"], state] for p in part]
+            handles.append(line)
+            labels.append(f"{name}{', calibration' * (shape == 'D')} ({len(part)})")
+    ax.set_xlim(low, high)
+    ax.set_ylim(low, high)
+    if log:
+        _plain_log(ax.xaxis)
+        _plain_log(ax.yaxis)
+    _legend(ax, handles, labels)
+    return Drawing(figure, ["cell", block["xlabel"], block["ylabel"], "allowed", "state"], rows, [])
+
+
 def maps(block, size=180, columns=4):
     """Small maps side by side: labels as regions or distances as shades, with the points."""
     from matplotlib.colors import LinearSegmentedColormap, ListedColormap
@@ -452,4 +514,5 @@ FIGURES = {
     "counts": counts,
     "curves": curves,
     "maps": maps,
+    "scatter": scatter,
 }
