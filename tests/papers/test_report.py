@@ -1,5 +1,6 @@
 """The page: agreement as defined, everything escaped, nothing from elsewhere."""
 
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
