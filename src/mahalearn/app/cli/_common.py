@@ -275,7 +275,11 @@ def command_line(context, **values):
     parts = ["mahalearn", context.info_name]
     for parameter in context.command.params:
         value = values.get(parameter.name, context.params.get(parameter.name))
-        if value is None or parameter.name in ("jobs", "force"):  # they do not change results
+        if value is None or parameter.name in (
+            "jobs",
+            "force",
+            "figures",
+        ):  # they do not change results
             continue
         if parameter.param_type_name == "argument":
             parts.append(shlex.quote(str(value)))

@@ -15,13 +15,14 @@ from ..comparing.refit import refit
 from ..reading.problem import DataError
 from ..report import html
 from ..report.comparison import document
+from ..report.export import save_figures
 from ..words import counted
 from ._common import OUTPUTS, check_out, csv_text, progress_bar
 
 console = Console()
 
 
-def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
+def compare(problem, out, *, methods, plan, jobs, time_budget, force, command, figures=None):
     """Compare, save the best, write the page."""
     check_out(out, force, OUTPUTS)
     outcome, board = run(problem, methods, plan, jobs, time_budget)
@@ -29,7 +30,8 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
         refitted = refit(problem, outcome, board[0]["name"])
         about = describe(problem, outcome, board, refitted, command)
         found = findings(problem, outcome, refitted, board, about)
-        page = html.render(document(found))
+        made = document(found)
+        page = html.render(made)
     save_model(refitted.model, out / "model.skops", about=about, overwrite=True)
     write_text(out / "results.csv", csv_text(table_rows(board, outcome)))
     write_text(out / "comparison.json", json.dumps(found, ensure_ascii=False, default=str))
@@ -40,6 +42,9 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
         ("the page", "the best, fitted on all objects", "the leaderboard"),
     ):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
+    if figures is not None:
+        save_figures(made, figures)
+        console.print(f"{figures}  [dim]figures and numbers[/]", soft_wrap=True, highlight=False)
 
 
 def train(problem, out, *, method, plan, jobs, force, command):

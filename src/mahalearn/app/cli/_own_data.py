@@ -107,6 +107,9 @@ def compare(
     time_budget: Annotated[
         float | None, typer.Option(min=1, help="Seconds; folds finished by then count.")
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for the figures (SVG, PNG) and numbers (CSV).")
+    ] = None,
     jobs: _Jobs = None,
     seed: _Seed = 0,
     force: _Force = False,
@@ -140,6 +143,7 @@ def compare(
             time_budget=time_budget,
             force=force,
             command=command,
+            figures=figures,
         )
 
     _guard(work)
@@ -273,8 +277,8 @@ def datasets():
     _guard(work)
 
 
-def write_comparison_page(folder):
-    """Write the page of a comparison again."""
+def write_comparison_page(folder, figures=None):
+    """Write the page of a comparison again, and its figures into a folder."""
 
     def work():
         import json
@@ -283,10 +287,12 @@ def write_comparison_page(folder):
         from ..reading.problem import DataError
         from ..report import html
         from ..report.comparison import document
+        from ..report.export import save_figures
 
         path = folder / "comparison.json"
         try:
-            page = html.render(document(json.loads(path.read_text(encoding="utf-8"))))
+            made = document(json.loads(path.read_text(encoding="utf-8")))
+            page = html.render(made)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise DataError(
                 f"{str(path)!r} is not what this version of mahalearn compare writes; run compare "
@@ -294,5 +300,8 @@ def write_comparison_page(folder):
             ) from None
         write_text(folder / "report.html", page)
         typer.echo(f"page: {folder / 'report.html'}")
+        if figures is not None:
+            saved = save_figures(made, figures)
+            typer.echo(f"{len(saved)} files of figures and tables: {figures}")
 
     _guard(work)
