@@ -107,11 +107,9 @@ def test_a_scatter_has_a_point_for_every_compared_cell():
         (20.0, 50.0, "differ", False),
         (30.0, 30.0, "agree", True),
     ]
-    text = plots.scatter({**block, "title": EVIL})
-    assert "<script" not in text and text.count("<g>") == 3
-    assert "T1, d1, m2: 50, published 20" in text and "calibration (1)" in text
-    logarithmic = plots.scatter({**block, "log": True})
-    assert logarithmic.count("<g>") == 3
+    text = svg(drawn({**block, "title": EVIL}), "scatter", EVIL)
+    assert "<script" not in text and "calibration (1)" in text
+    assert len(marks(block)) == len(marks({**block, "log": True})) == 3
 
 
 def test_rank_correlation_of_the_methods():
