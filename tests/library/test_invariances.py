@@ -69,7 +69,7 @@ def reference(name, index):
 
 
 def some(name, at_most=5):
-    """Positions of at most so many cases of a name, spread over all of them; the chooser is slow."""
+    """Positions of at most so many cases of a name, spread over all; the chooser is slow."""
     at_most = 1 if name == "MahalanobisClassifierCV" else at_most
     return range(0, len(CASES[name]), -(-len(CASES[name]) // at_most))
 
@@ -79,7 +79,8 @@ def check(name, positions, report):
     positions = list(positions)
     lines = []
     for index in positions:
-        lines += failures([CASES[name][index]], lambda case: report(case, *reference(name, index)))
+        if reports := report(CASES[name][index], *reference(name, index)):
+            lines.append(f"{CASES[name][index]}: {'; '.join(reports)}")
     assert_none(lines, len(positions))
 
 
