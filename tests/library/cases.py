@@ -397,7 +397,7 @@ def thinned(cases, at_most):
 
 # What `make test` runs: all pairs of options for the class-wise distances, some for the others.
 CASES = {
-    name: thinned(cases, 60 if name == "KernelQuadraticDiscriminant" else 20)
+    name: thinned(cases, 60 if name == "KernelQuadraticDiscriminant" else 16)
     for name, cases in build_cases().items()
 }
 # Public names that are no estimators of their own, and why no case is needed.

@@ -68,7 +68,7 @@ def reference(name, index):
         return given, model, outputs(model, given.queries)
 
 
-def some(name, at_most=5):
+def some(name, at_most=4):
     """Positions of at most so many cases of a name, spread over all; the chooser is slow."""
     at_most = 1 if name == "MahalanobisClassifierCV" else at_most
     return range(0, len(CASES[name]), -(-len(CASES[name]) // at_most))
@@ -149,7 +149,7 @@ def test_two_processes_find_what_one_finds(name):
 
 @every_name
 def test_fits_in_two_threads_do_not_meet(name):
-    positions = list(some(name, 3))
+    positions = list(some(name, 2))
     with ThreadPoolExecutor(2) as pool:
         jobs = [
             (index, pool.submit(answers, CASES[name][index].new(), reference(name, index)[0]))
@@ -218,7 +218,7 @@ def test_layout_and_container_do_not_matter(name):
             found += differences(answers(case.new(), again), expected, 1e-7)
         return found
 
-    check(name, some(name, 3), report)
+    check(name, some(name, 2), report)
 
 
 @every_name
@@ -231,7 +231,7 @@ def test_single_precision_input_is_taken_as_its_values(name):
         as_double = given._replace(X=X.astype(float), queries=queries.astype(float))
         return differences(single, answers(case.new(), as_double), 1e-10)
 
-    check(name, some(name, 3), report)
+    check(name, some(name, 2), report)
 
 
 def _order_matters(case):
