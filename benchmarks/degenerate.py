@@ -41,7 +41,8 @@ from mahalearn import (
     MahalanobisSVC,
     MahalanobisSVCCV,
     MeasureKernel,
-    OneVsAllSVC,
+    OneVsRestSVC,
+    OneVsRestSVCCV,
     ProximityKernel,
     PseudoEuclideanEmbedding,
 )
@@ -203,6 +204,7 @@ def kernel_options(rng, kind):
         rng, "rbf", "rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", MahalanobisKernel()
     )
     gamma = choose(rng, "scale", "scale", 10.0 ** rng.integers(-6, 7))
+    policy["standardize"] = choose(rng, "auto", "auto", True, False)
     return {"kernel": kernel, "gamma": float(gamma) if gamma != "scale" else gamma, **policy}
 
 
@@ -244,6 +246,7 @@ def estimator(rng, kind, n, counts):
         "fisher search",
         "pca search",
         "neighbours search",
+        "svm search",
     ]
     if kind == "columns":
         names += ["gaussian", "gaussian", "gaussian", "mahalanobis svm", "mahalanobis search"]
@@ -282,7 +285,7 @@ def estimator(rng, kind, n, counts):
                 **kernel_options(rng, kind),
             )
         case "svm":
-            return OneVsAllSVC(max_iter=500, **kernel_options(rng, kind))
+            return OneVsRestSVC(max_iter=500, **kernel_options(rng, kind))
         case "embedding":
             return PseudoEuclideanEmbedding(choose(rng, None, 1, 0.9), **kernel_options(rng, kind))
         case "quadratic search":
@@ -305,6 +308,8 @@ def estimator(rng, kind, n, counts):
             return KernelPCAQuadraticDiscriminantCV([reg, 0.1], **search_options(rng, kind, cv))
         case "neighbours search":
             return KernelKNeighborsClassifierCV([1], **search_options(rng, kind, cv))
+        case "svm search":
+            return OneVsRestSVCCV([1.0, 10.0], max_iter=500, **search_options(rng, kind, cv))
         case "gaussian":
             return GaussianClassifier(
                 choose(rng, "full", "diag", "spherical"),

@@ -35,7 +35,8 @@ from mahalearn import (
     MahalanobisSVC,
     MahalanobisSVCCV,
     MeasureKernel,
-    OneVsAllSVC,
+    OneVsRestSVC,
+    OneVsRestSVCCV,
     PrecomputedKernel,
     ProximityKernel,
     PseudoEuclideanEmbedding,
@@ -254,7 +255,7 @@ def build_cases(reduced=True):
         return PseudoEuclideanEmbedding(kernel=kernel, **params)
 
     def svm(**params):
-        return OneVsAllSVC(tol=1e-8, max_iter=100_000, **params)
+        return OneVsRestSVC(tol=1e-8, max_iter=100_000, **params)
 
     heads = ("fisher", "quadratic", LinearDiscriminantAnalysis())
     cross_fit = {"cross_fit": True, "cv": 3, "random_state": 0}
@@ -262,7 +263,9 @@ def build_cases(reduced=True):
         "KernelQuadraticDiscriminant": over(
             KernelQuadraticDiscriminant,
             **_distance_options(
-                offset=("error", "loo", "map", None), class_weight=(None, "balanced")
+                offset=("error", "loo", "map", None),
+                class_weight=(None, "balanced"),
+                standardize=("auto", True, False),
             ),
         ),
         "KernelMahalanobisTransformer": over(KernelMahalanobisTransformer, **_distance_options()),
@@ -283,14 +286,16 @@ def build_cases(reduced=True):
             ],
             **_distance_options(discriminant=heads),
         ),
-        "KernelFisherDiscriminant": over(KernelFisherDiscriminant, reg=(1e-3, 0.1)),
+        "KernelFisherDiscriminant": over(
+            KernelFisherDiscriminant, reg=(1e-3, 0.1), standardize=("auto", True, False)
+        ),
         "KernelPCAQuadraticDiscriminant": over(
             KernelPCAQuadraticDiscriminant, n_components=(0.8, 3, None)
         ),
         "KernelKNeighborsClassifier": over(
             KernelKNeighborsClassifier, weights=("uniform", "distance")
         ),
-        "OneVsAllSVC": over(svm, C=(1.0, 10.0)),
+        "OneVsRestSVC": over(svm, C=(1.0, 10.0)),
         "PseudoEuclideanEmbedding": over(embedding, n_components=(None, 0.9, 2)),
         "ProximityKernel": [
             Case(ProximityKernel(kind, scale), "dissimilarity")
@@ -347,6 +352,7 @@ SEARCHES = {
         KernelKNeighborsClassifierCV([1, 3, 5], cv=FOLDS),
         KernelKNeighborsClassifierCV([1, 4], weights="distance", cv=FOLDS),
     ],
+    "OneVsRestSVCCV": [OneVsRestSVCCV([1.0, 10.0], tol=1e-8, max_iter=100_000, cv=FOLDS)],
     "MahalanobisSVCCV": [
         MahalanobisSVCCV([1, 10], [0.5, 1.0], cv=FOLDS, tol=1e-8),
         MahalanobisSVCCV(
@@ -404,6 +410,7 @@ CASES = {
 EXCLUDED = {
     "MahalanobisKernel": "a kernel: tested through the estimators",
     "MeasureKernel": "a kernel: tested through the estimators",
+    "OneVsAllSVC": "the deprecated name of OneVsRestSVC",
     "PrecomputedKernel": "a kernel: tested through the estimators",
 }
 

@@ -50,6 +50,8 @@ from mahalearn import (
     MahalanobisKernel,
     MahalanobisSVC,
     MahalanobisSVCCV,
+    OneVsRestSVC,
+    OneVsRestSVCCV,
     load_model,
     save_model,
 )
@@ -291,6 +293,8 @@ UNIT_FREE = [
     MahalanobisSVC(tol=1e-8),
     MahalanobisSVC(covariance="full", tol=1e-8),
     MahalanobisSVCCV([1, 10], [0.5, 1.0], cv=FOLDS, tol=1e-8),
+    KernelQuadraticDiscriminant(standardize=True),
+    KernelQuadraticDiscriminantCV(regs=[0.01, 0.1], standardize=True, cv=FOLDS),
     KernelQuadraticDiscriminant(kernel=MahalanobisKernel("full")),
     KernelFisherDiscriminant(kernel=MahalanobisKernel()),
     MahalanobisClassifierCV(("gaussian", "kernel_fisher"), cv=FOLDS),
@@ -376,6 +380,7 @@ PLAIN = {
     KernelFisherDiscriminantCV: KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminantCV: KernelPCAQuadraticDiscriminant,
     KernelKNeighborsClassifierCV: KernelKNeighborsClassifier,
+    OneVsRestSVCCV: OneVsRestSVC,
 }
 
 
@@ -465,6 +470,7 @@ TIED_SEARCHES = [
     DissimilaritySpaceDiscriminantCV("quadratic", ["IC+", "FK+"], [0.1]),
     KernelFisherDiscriminantCV([1e-3, 0.1]),
     KernelPCAQuadraticDiscriminantCV([1e-3, 0.1]),
+    OneVsRestSVCCV([1.0], tol=1e-8),
     KernelKNeighborsClassifierCV([1, 3, 4]),
     KernelKNeighborsClassifierCV([1, 4], weights="distance"),
 ]

@@ -23,6 +23,7 @@ from mahalearn import (
     KernelQuadraticDiscriminantCV,
     MahalanobisClassifierCV,
     MahalanobisSVCCV,
+    OneVsRestSVCCV,
 )
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
@@ -40,6 +41,7 @@ KERNEL_SEARCHES = {
     "kernel Fisher": KernelFisherDiscriminantCV([1e-6, 1e-2, 2.0]),
     "kernel PCA": KernelPCAQuadraticDiscriminantCV([1e-6, 1e-2, 0.5]),
     "neighbours": KernelKNeighborsClassifierCV([1, 3, 8]),
+    "one-vs-rest SVM": OneVsRestSVCCV([1.0, 100.0], max_iter=10_000),
     "weighted neighbours": KernelKNeighborsClassifierCV([1, 8], weights="distance"),
 }
 FAMILIES = (
