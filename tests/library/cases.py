@@ -401,11 +401,12 @@ def thinned(cases, at_most):
     return cases[:: -(-len(cases) // at_most)]
 
 
-# What `make test` runs: all pairs of options for the class-wise distances, some for the others.
-CASES = {
-    name: thinned(cases, 60 if name == "KernelQuadraticDiscriminant" else 16)
-    for name, cases in build_cases().items()
-}
+def _share(name):
+    """How many cases of a name `make test` runs; the others are in the full suites."""
+    return 60 if name == "KernelQuadraticDiscriminant" else 5 if name in SEARCHES else 16
+
+
+CASES = {name: thinned(cases, _share(name)) for name, cases in build_cases().items()}
 # Public names that are no estimators of their own, and why no case is needed.
 EXCLUDED = {
     "MahalanobisKernel": "a kernel: tested through the estimators",

@@ -70,7 +70,7 @@ def reference(name, index):
         return given, model, outputs(model, given.queries)
 
 
-def some(name, at_most=4):
+def some(name, at_most=3):
     """Positions of at most so many cases of a name, spread over all; the chooser is slow."""
     at_most = 1 if name == "MahalanobisClassifierCV" else at_most
     return range(0, len(CASES[name]), -(-len(CASES[name]) // at_most))
@@ -142,7 +142,7 @@ def test_two_processes_find_what_one_finds(name):
     def report(case, given, model, expected):
         again = fitted(case.new(n_jobs=2), given)
         found = differences(outputs(again, given.queries), expected, 1e-10)
-        if again.best_params_ != model.best_params_:
+        if str(again.best_params_) != str(model.best_params_):
             found.append(f"{again.best_params_} instead of {model.best_params_}")
         return found
 
@@ -151,7 +151,7 @@ def test_two_processes_find_what_one_finds(name):
 
 @every_name
 def test_fits_in_two_threads_do_not_meet(name):
-    positions = list(some(name, 2))
+    positions = list(some(name, 1))
     with ThreadPoolExecutor(2) as pool:
         jobs = [
             (index, pool.submit(answers, CASES[name][index].new(), reference(name, index)[0]))
@@ -205,14 +205,10 @@ def test_layout_and_container_do_not_matter(name):
         if case.kind == "objects":
             return []
         wide = np.repeat(given.X, 2, axis=1)[:, ::2]  # every other column: not contiguous
-        found = []
-        for X, queries in (
-            (np.asfortranarray(given.X), np.asfortranarray(given.queries)),
-            (wide, given.queries[::-1][::-1]),
-            (given.X.tolist(), given.queries.tolist()),
-        ):
-            again = Problem(X, given.y, queries)
-            found += differences(answers(case.new(), again), expected, 1e-7)
+        again = Problem(np.asfortranarray(given.X), given.y, np.asfortranarray(given.queries))
+        found = differences(answers(case.new(), again), expected, 1e-7)
+        again = Problem(wide, given.y.tolist(), given.queries.tolist())
+        found += differences(answers(case.new(), again), expected, 1e-7)
         if case.kind != "rows":
             names = [f"c{i}" for i in range(given.X.shape[1])]
             X, queries = (pd.DataFrame(A, columns=names) for A in (given.X, given.queries))
@@ -220,7 +216,7 @@ def test_layout_and_container_do_not_matter(name):
             found += differences(answers(case.new(), again), expected, 1e-7)
         return found
 
-    check(name, some(name, 2), report)
+    check(name, some(name, 1), report)
 
 
 @every_name
@@ -233,7 +229,7 @@ def test_single_precision_input_is_taken_as_its_values(name):
         as_double = given._replace(X=X.astype(float), queries=queries.astype(float))
         return differences(single, answers(case.new(), as_double), 1e-10)
 
-    check(name, some(name, 2), report)
+    check(name, some(name, 1), report)
 
 
 def _order_matters(case):
@@ -243,6 +239,8 @@ def _order_matters(case):
         return "the folds of cross_fit are drawn from the order"
     if "Neighbors" in case.name and case.kind == "objects":
         return "of equally near objects the first are taken"
+    if "OneVsRest" in case.name and case.kind in ("objects", "indefinite", "rows"):
+        return "the problem is not convex, the answer a stationary point"
     return None
 
 
@@ -255,7 +253,7 @@ def test_the_order_of_the_training_rows_does_not_matter(name):
         if _order_matters(case):
             return []
         estimator = case.new()
-        if "cv" in case.estimator.get_params():  # the same folds of the same objects
+        if name in SEARCHES:  # the same folds of the same objects
             splits = list(FOLDS.split(given.X, given.y))
             estimator.set_params(cv=[(place[train], place[test]) for train, test in splits])
         # LIBSVM walks through the rows in their order and stops at a tolerance.
@@ -305,7 +303,7 @@ UNIT_FREE = [
 def test_units_of_the_features_do_not_matter(estimator):
     given = problem("vectors")
     expected = answers(clone(estimator), given)
-    for factors in ([1e-3, 1.0, 50.0, 1e6], [1e-12, 1e12, 1.0, 1e-4], [1e-130, 1e20, 1.0, 1e-20]):
+    for factors in ([1e-12, 1e12, 1.0, 1e-4], [1e-130, 1e20, 1.0, 1e-20]):
         again = answers(clone(estimator), _scaled(given, np.array(factors)))
         for found in (again, expected):  # a density depends on the unit, its ratio does not
             if np.ndim(found.get("decision_function")) == 2:
@@ -346,7 +344,7 @@ def test_one_unit_for_all_features_and_their_origin_do_not_matter(estimator):
     # γ is relative to the data by default, in plain estimators and searches.
     given = problem("vectors")
     expected = answers(clone(estimator), given)
-    for factor, shift in ((1e-6, 0.0), (1e5, 0.0), (1.0, 1e4), (100.0, -300.0)):
+    for factor, shift in ((1e-6, 0.0), (100.0, 1e4)):
         again = answers(clone(estimator), _scaled(given, factor, shift))
         assert not differences(again, expected, 1e-5), (factor, shift)
 
@@ -401,6 +399,10 @@ def tied_problem(kind, balanced=True, n=32):
             return np.full((n, 3), 2.5), y, {"gammas": [0.5]}
         case "duplicates":
             return np.repeat(rng.normal(size=(n // 2, 4)), 2, axis=0), y, {"gammas": [0.1, 5.0]}
+        case "unscaled columns":  # one of them nonzero in two rows only: constant in some folds
+            X = rng.normal(size=(n, 4)) * [1.0, 100.0, 1e-3, 1.0] + 0.5 * y[:, None]
+            X[:, 3] *= np.arange(n) < 2
+            return X, y, {"gammas": [0.1], "standardize": True}
         case "few distinct rows":
             return rng.integers(2, size=(n, 2)).astype(float), y, {"gammas": [0.1, 5.0]}
         case "three classes":
@@ -425,6 +427,7 @@ TIED = [
     "constant features",
     "duplicates",
     "few distinct rows",
+    "unscaled columns",
     "three classes",
     "equal distances",
     "rounded identity",
@@ -441,7 +444,7 @@ def plain_scores(search, X, y, candidate):
     """A candidate's scores in every fold by fits of the plain estimator."""
     plain = PLAIN[type(search)]
     known = plain().get_params(deep=False)
-    given = {n: v for n, v in search.get_params(deep=False).items() if n in known}
+    given = {n: v for n, v in search.get_params(deep=False).items() if n in known and n != "cv"}
     given |= {n: v for n, v in candidate.items() if n in known}
     pairwise = search.kernel == "precomputed"
     scores = []
@@ -510,10 +513,10 @@ def test_a_search_scores_as_plain_fits_do_on_problems_with_ties(kind):
 @pytest.mark.parametrize("kind", ["identity", "constant kernel", "few distinct rows"])
 def test_so_does_leave_one_out(kind):
     lines = []
-    for search in TIED_SEARCHES[:2] + TIED_SEARCHES[-4:]:
+    for search in TIED_SEARCHES[:2] + TIED_SEARCHES[-5:]:
         if not _components_are_arbitrary(search, kind):
-            lines += compare_with_plain(search, kind, True, LeaveOneOut(), 16)
-    assert_none(lines, 6)
+            lines += compare_with_plain(search, kind, True, LeaveOneOut(), 14)
+    assert_none(lines, 7)
 
 
 @pytest.mark.full
@@ -546,7 +549,7 @@ def test_best_params_are_complete(name):
 
 @pytest.mark.parametrize("kind", ["vectors", "indefinite"])
 def test_a_search_with_default_grids_holds_numbers(kind):
-    given = problem(kind)
+    given = problem(kind, (20, 12, 6))
     params = {"kernel": "precomputed"} if kind == "indefinite" else {}
     for search in PLAIN:
         found = search(cv=FOLDS, **params).fit(given.X, given.y)

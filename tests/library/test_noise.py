@@ -175,10 +175,10 @@ def test_the_search_of_the_mahalanobis_kernel_does_not_either():
 CANDIDATES = 200
 
 
-SLOW = [pytest.param(kind, marks=pytest.mark.full) for kind in ("10 columns", "duplicates")]
+SLOW = [pytest.param(kind, marks=pytest.mark.full) for kind in VECTORS]
 
 
-@pytest.mark.parametrize("kind", ["200 columns", "constant columns", *SLOW, *MATRICES])
+@pytest.mark.parametrize("kind", [*SLOW, *MATRICES])
 def test_neither_do_the_families_of_the_chooser(kind):
     given = noise(kind)
     kernel = given.kernel.get("kernel", "auto")
@@ -190,6 +190,15 @@ def test_neither_do_the_families_of_the_chooser(kind):
     assert notes == dict.fromkeys(families, "")
     assert_chance(board, given.n_distinct, both_ends=False, n_tests=CANDIDATES * len(families))
     assert chooser.best_score_ == dict(board)[chooser.best_family_]
+
+
+def test_neither_does_the_chooser_with_many_columns():
+    # 0.1 reported .73 to .88 on noise with 60 and 200 columns.
+    given = noise("200 columns")
+    families = ("gaussian", "kqd")
+    chooser = MahalanobisClassifierCV(families, cv=FOLDS, random_state=0).fit(given.X, given.y)
+    board = [(row["family"], row["mean_score"]) for row in chooser.leaderboard_]
+    assert_chance(board, given.n_distinct, both_ends=False, n_tests=2 * CANDIDATES)
 
 
 # --- issue 13, items 2 and 3 ----------------------------------------------------------------------

@@ -177,14 +177,15 @@ def test_one_far_row_does_not_spoil_the_rbf_kernel_of_the_others(far):
     )
     y = np.arange(40) % 2
     # Neighbours' distances show the kernel matrix: d² = 2 − 2k.
-    model = KernelKNeighborsClassifier(40, gamma=gamma).fit(X, y)
+    raw = {"gamma": gamma, "standardize": False}
+    model = KernelKNeighborsClassifier(40, **raw).fit(X, y)
     d2, index = model.kneighbors(X)
     K = np.empty((40, 40))
     np.put_along_axis(K, index, 1 - d2 / 2, axis=1)
     assert_allclose(K, exact, rtol=0, atol=1e-12)
     # Decisions are those on the precomputed matrix.
     for estimator in (KernelQuadraticDiscriminant(), KernelFisherDiscriminant()):
-        by_name = clone(estimator).set_params(gamma=gamma).fit(X, y)
+        by_name = clone(estimator).set_params(**raw).fit(X, y)
         by_matrix = clone(estimator).set_params(kernel="precomputed").fit(exact, y)
         scores = by_matrix.decision_function(exact)
         found = by_name.decision_function(X)
