@@ -137,12 +137,14 @@ LEFT_OUT = ("KQD on the kernel", "KQD relative", "quadratic head", "weighted nei
 @pytest.mark.parametrize("kind", ["10 columns", "identity", "constant kernel", "dissimilarities"])
 def test_leave_one_out_does_not_either(kind):
     given = noise(kind, n=24)
-    candidates = [
-        (f"{name}: {what}", score)
-        for name, search in KERNEL_SEARCHES.items()
-        if name not in LEFT_OUT
-        for what, score in run(search, given, LeaveOneOut())
-    ]
+    if "kernel" not in given.kernel:
+        given.kernel = {"gammas": [0.1, 15.0]}
+    candidates = []
+    for name, search in KERNEL_SEARCHES.items():
+        if name not in LEFT_OUT:
+            few = {"variants": ["RC+", "IC+", "FK+"]} if "variants" in search.get_params() else {}
+            found = run(clone(search).set_params(**few), given, LeaveOneOut())
+            candidates += [(f"{name}: {what}", score) for what, score in found]
     assert_chance(candidates, given.n_distinct, both_ends=False)
 
 
