@@ -29,14 +29,14 @@ from mahalearn import (
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 # Widths from nearly constant kernels to the identity, also for standardised columns.
-GAMMAS = [1e-12, 0.03, 3.0, 15.0]
+GAMMAS = [1e-12, 0.1, 15.0]
 
 KERNEL_SEARCHES = {
     "KQD": KernelQuadraticDiscriminantCV(VARIANTS, [1e-4, 0.1]),
-    "KQD without offsets": KernelQuadraticDiscriminantCV(VARIANTS, [1e-4, 2.0], offset=None),
+    "KQD without offsets": KernelQuadraticDiscriminantCV(VARIANTS, [1e-4], offset=None),
     "KQD on the kernel": KernelQuadraticDiscriminantCV(["RC+"], [1e-4, 2.0], reg_on="kernel"),
-    "KQD relative": KernelQuadraticDiscriminantCV(VARIANTS, [0.1], reg_on="relative"),
-    "Fisher head": DissimilaritySpaceDiscriminantCV("fisher", VARIANTS, [0.1]),
+    "KQD relative": KernelQuadraticDiscriminantCV(["RC+", "FK+"], [0.1], reg_on="relative"),
+    "Fisher head": DissimilaritySpaceDiscriminantCV("fisher", ["RC+", "IC-", "FK+"], [0.1]),
     "quadratic head": DissimilaritySpaceDiscriminantCV("quadratic", ["RC+", "FK+"], [0.1]),
     "kernel Fisher": KernelFisherDiscriminantCV([1e-6, 1e-2, 2.0]),
     "kernel PCA": KernelPCAQuadraticDiscriminantCV([1e-6, 1e-2, 0.5]),
