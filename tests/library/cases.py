@@ -30,6 +30,7 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
@@ -297,6 +298,16 @@ def build_cases(reduced=True):
         ),
         "OneVsRestSVC": over(svm, C=(1.0, 10.0)),
         "PseudoEuclideanEmbedding": over(embedding, n_components=(None, 0.9, 2)),
+        "LandmarkMap": [
+            Case(LandmarkMap(10, method=method, random_state=0, **params), kind)
+            for method, kind, params in (
+                ("kmeans", "vectors", {}),
+                ("rpcholesky", "vectors", {"standardize": True}),
+                ("uniform", "vectors", {"kernel": "poly", "degree": 2}),
+                ("uniform", "indefinite", {"kernel": "precomputed"}),
+                ("uniform", "objects", {"kernel": MeasureKernel("edit"), "spectrum": "flip"}),
+            )
+        ],
         "ProximityKernel": [
             Case(ProximityKernel(kind, scale), "dissimilarity")
             for kind, scale in product(("neg_squared", "neg", "rbf"), ("mean", 2.0, None))
