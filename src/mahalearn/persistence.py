@@ -87,6 +87,7 @@ HOMES = {
     "Compression": "measures.compression",
     "Correlation": "measures.correlation",
     "EditDistance": "measures.edit",
+    "Elastic": "measures.elastic",
     "Gower": "measures.gower",
     "Hausdorff": "measures.hausdorff",
     "MahalanobisClassifierCV": "model_selection.chooser",

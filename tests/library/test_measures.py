@@ -41,6 +41,8 @@ OBJECTS = {
     "gower": ROWS,
     "compression": TEXTS,
     "correlation": COUNTS,
+    **dict.fromkeys(("dtw", "msm", "erp", "twe", "lcss", "edr", "frechet"), NUMBERS),
+    "euclidean": rng.normal(size=(9, 2, 7)),
 }
 
 

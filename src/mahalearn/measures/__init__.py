@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy(
         "Compression": "measures.compression",
         "Correlation": "measures.correlation",
         "EditDistance": "measures.edit",
+        "Elastic": "measures.elastic",
         "FunctionMeasure": "measures.base",
         "Gower": "measures.gower",
         "Hausdorff": "measures.hausdorff",

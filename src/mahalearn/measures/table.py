@@ -7,6 +7,7 @@ from .base import FunctionMeasure, Measure
 from .compression import Compression
 from .correlation import Correlation
 from .edit import EditDistance
+from .elastic import METHODS, Elastic
 from .gower import Gower
 from .hausdorff import Hausdorff
 
@@ -17,6 +18,7 @@ MEASURES = {
     "gower": Gower,
     "compression": Compression,
     "correlation": Correlation,
+    **{method: partial(Elastic, method) for method in METHODS},
 }
 
 
