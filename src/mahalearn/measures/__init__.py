@@ -5,6 +5,7 @@ from .._lazy import lazy
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
+        "Alignment": "measures.alignment",
         "Compression": "measures.compression",
         "Correlation": "measures.correlation",
         "EditDistance": "measures.edit",
@@ -12,8 +13,12 @@ __getattr__, __dir__, __all__ = lazy(
         "FunctionMeasure": "measures.base",
         "Gower": "measures.gower",
         "Hausdorff": "measures.hausdorff",
+        "Jaccard": "measures.sets",
+        "JensenShannon": "measures.distributions",
         "MEASURES": "measures.table",
         "Measure": "measures.base",
+        "SPDDistance": "measures.spd",
+        "Wasserstein": "measures.distributions",
         "pairwise": "measures.pairs",
     },
 )

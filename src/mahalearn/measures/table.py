@@ -3,13 +3,17 @@
 from functools import partial
 
 from .._validation import check_choice
+from .alignment import Alignment
 from .base import FunctionMeasure, Measure
 from .compression import Compression
 from .correlation import Correlation
+from .distributions import JensenShannon, Wasserstein
 from .edit import EditDistance
 from .elastic import METHODS, Elastic
 from .gower import Gower
 from .hausdorff import Hausdorff
+from .sets import Jaccard
+from .spd import SPDDistance
 
 MEASURES = {
     "hausdorff": Hausdorff,
@@ -19,6 +23,14 @@ MEASURES = {
     "compression": Compression,
     "correlation": Correlation,
     **{method: partial(Elastic, method) for method in METHODS},
+    "alignment": Alignment,
+    "global_alignment": partial(Alignment, "global"),
+    "jaccard": Jaccard,
+    "tanimoto": Jaccard,
+    "jensen_shannon": JensenShannon,
+    "wasserstein": Wasserstein,
+    "log_euclidean": SPDDistance,
+    "affine_invariant": partial(SPDDistance, "affine_invariant"),
 }
 
 
