@@ -67,7 +67,7 @@ class Alignment(Measure):
     >>> Alignment(normalize=False)("HEAGAWGHEE", "PAWHEAE")
     17.0
     >>> round(Alignment()("HEAGAWGHEE", "PAWHEAE"), 3)
-    0.632
+    0.675
     """
 
     block_size = 128
