@@ -61,6 +61,7 @@ HOMES = {
     "MeanModel": "formulas.kernel_mahalanobis",
     "SpectralModel": "formulas.kernel_mahalanobis",
     "Embedding": "formulas.kernel_pca",
+    "RidgeModel": "formulas.kernel_ridge",
     "GaussianClass": "formulas.kernel_pca",
     "LandmarkEmbedding": "formulas.landmark_forms",
     "QuadraticForm": "formulas.landmark_forms",

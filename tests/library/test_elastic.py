@@ -11,7 +11,14 @@ from sklearn.base import clone
 
 import naive
 from mahalearn import KernelKNeighborsClassifier, MeasureKernel
-from mahalearn.measures import MEASURES, Elastic, _elastic_loops, pairwise
+from mahalearn.measures import (
+    MEASURES,
+    Elastic,
+    _elastic_loops,
+    elastic_measures,
+    make_measure,
+    pairwise,
+)
 from mahalearn.measures.elastic import METHODS
 
 rng = np.random.default_rng(5)
@@ -274,3 +281,25 @@ def test_bad_input_gets_a_sentence(options, objects, message):
 def test_errors_name_the_side():
     with pytest.raises(ValueError, match="Object 1 of the columns has 2 channels"):
         Elastic().between([[1.0]], [[1.0], [[1.0], [2.0]]])
+
+
+def test_the_measures_of_a_search():
+    equal = rng.normal(size=(3, 2, 8))
+    assert list(elastic_measures(equal)) == ["euclidean", "dtw 5 %", "dtw 10 %", "dtw", "msm"]
+    assert list(elastic_measures()) == list(elastic_measures(equal))
+    assert list(elastic_measures(MANY)) == ["dtw 5 %", "dtw 10 %", "dtw", "msm"]
+    measures = elastic_measures(normalize=True)
+    assert [m.window for m in measures.values()] == [None, 0.05, 0.1, None, None]
+    assert all(m.normalize for m in measures.values())
+
+
+def test_measures_by_name_and_options():
+    assert make_measure("twe", cost=2.0, window=None).get_params()["cost"] == 2.0
+    with pytest.raises(
+        ValueError, match="'dtw' does not take cost=3; its options are window, normalize"
+    ):
+        make_measure("dtw", cost=3)
+    with pytest.raises(ValueError, match="'modified_hausdorff' does not take modified=False"):
+        make_measure("modified_hausdorff", modified=False)
+    with pytest.raises(ValueError, match="measure='guess' is not known"):
+        make_measure("guess")

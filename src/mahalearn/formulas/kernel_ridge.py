@@ -16,7 +16,7 @@ Since f is linear in k_x, it is f(x) = Aᵀk_x + b with A = HU sign(Λ)(|Λ| + �
 b = ȳ − Aᵀ K1/n.
 
 Leave-one-out. In the flipped feature space of all n training objects this is a ridge regression
-with an intercept, whose held-out residuals are r_i/(1 − h_ii) with the residuals r and the leverages
+with an intercept. Its held-out residuals are r_i/(1 − h_ii) with the residuals r and the leverages
 h_ii = 1/n + Σ_k U_ik² |λ_k|/(|λ_k| + λ). The *space* has seen the object that is left out (its
 kernel values, not its target); the regression has not.
 """
@@ -105,7 +105,7 @@ def ridge_leave_one_out(K, targets, lambdas):
     out = np.zeros((len(lambdas), *targets.shape))
     for place, lam in enumerate(lambdas):
         _check_lambda(lam)
-        # 1 − h directly, as the share that the penalty takes: no difference of nearly equal numbers.
+        # 1 − h directly, as the share that the penalty takes: no difference of near equals.
         kept = lam / (np.abs(values) + lam)
         outside = np.maximum(1 - 1 / n - U2.sum(axis=1), 0.0)
         rest = outside + U2 @ kept

@@ -19,6 +19,8 @@ __getattr__, __dir__, __all__ = lazy(
         "Measure": "measures.base",
         "SPDDistance": "measures.spd",
         "Wasserstein": "measures.distributions",
+        "elastic_measures": "measures.table",
+        "make_measure": "measures.table",
         "pairwise": "measures.pairs",
     },
 )

@@ -12,7 +12,18 @@ from .._validation import check_choice, check_real
 from ._ragged import label
 from .base import Measure, object_list
 
-METHODS = ("euclidean", "dtw", "msm", "erp", "twe", "lcss", "edr", "frechet")
+# The methods, and the parameters that each of them has besides `normalize`.
+OPTIONS = {
+    "euclidean": (),
+    "dtw": ("window",),
+    "msm": ("window", "cost"),
+    "erp": ("window", "gap"),
+    "twe": ("window", "cost", "stiffness"),
+    "lcss": ("window", "epsilon"),
+    "edr": ("window", "epsilon"),
+    "frechet": ("window",),
+}
+METHODS = tuple(OPTIONS)
 # Cells of the recurrence above which plain Python is too slow not to say so (about a minute).
 _SLOW = 3e7
 
