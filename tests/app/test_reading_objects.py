@@ -200,7 +200,7 @@ def test_measures_from_options():
         (
             "hausdorff",
             {"window": 0.1},
-            "'hausdorff' does not take window=0.1; its options are modified",
+            "does not take window=0.1; its options are modified",
         ),
         ("jaccard", {"normalize": True}, "does not take normalize=True; it has no options"),
         ("msm", {"method": "dtw"}, "does not take method='dtw'; its options are window, cost"),

@@ -295,9 +295,7 @@ def test_the_measures_of_a_search():
 
 def test_measures_by_name_and_options():
     assert make_measure("twe", cost=2.0, window=None).get_params()["cost"] == 2.0
-    with pytest.raises(
-        ValueError, match="'dtw' does not take cost=3; its options are window, normalize"
-    ):
+    with pytest.raises(ValueError, match="take cost=3; its options are window, normalize"):
         make_measure("dtw", cost=3)
     with pytest.raises(ValueError, match="'modified_hausdorff' does not take modified=False"):
         make_measure("modified_hausdorff", modified=False)
