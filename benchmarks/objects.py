@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.model_selection import StratifiedKFold
 
-from mahalearn import KernelFisherDiscriminant, KernelQuadraticDiscriminant, OneVsAllSVC
+from mahalearn import KernelFisherDiscriminant, KernelQuadraticDiscriminant, OneVsRestSVC
 from mahalearn.measures import Alignment, Elastic, elastic_measures, pairwise
 
 from .timing import compare, print_machine, print_ratios
@@ -211,7 +211,7 @@ def svc_gaussian(measure):
             yield Candidate(
                 measure,
                 _gaussian(gamma),
-                lambda C=C: OneVsAllSVC(C=C, kernel="precomputed", spectrum="flip"),
+                lambda C=C: OneVsRestSVC(C=C, kernel="precomputed", spectrum="flip"),
             )
 
 
@@ -221,7 +221,7 @@ def svc_neg_squared(measure):
         yield Candidate(
             measure,
             _neg_squared,
-            lambda C=C: OneVsAllSVC(C=C, kernel="precomputed", spectrum="flip", max_iter=100_000),
+            lambda C=C: OneVsRestSVC(C=C, kernel="precomputed", spectrum="flip", max_iter=100_000),
         )
 
 
@@ -386,7 +386,7 @@ def spectra(names, cache):
             errors = []
             for kind in kinds:
                 spectrum = {"as is": "krein", "clip": "clip"}.get(kind, "flip")
-                model = OneVsAllSVC(C=10, kernel="precomputed", spectrum=spectrum)
+                model = OneVsRestSVC(C=10, kernel="precomputed", spectrum=spectrum)
                 if kind == "flip, raw rows":
                     model.set_params(spectrum="krein")
                     model.fit((U * np.abs(values)) @ U.T, y)

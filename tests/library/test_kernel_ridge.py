@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 import naive
-from mahalearn import OneVsAllSVC
+from mahalearn import OneVsRestSVC
 from mahalearn.formulas.kernel_ridge import (
     class_targets,
     ridge_leave_one_out,
@@ -145,13 +145,13 @@ def solve_svm(C):
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_krein_svm_is_svc_on_the_flipped_spectrum(C, seed):
-    """Loosli, Canu and Ong's Kreĭn SVM is OneVsAllSVC(spectrum="flip"), to 1e-10."""
+    """Loosli, Canu and Ong's Kreĭn SVM is OneVsRestSVC(spectrum="flip"), to 1e-10."""
     r = np.random.default_rng(seed)
     X = r.normal(size=(40, 5))
     S = np.tanh(0.7 * X @ X.T - 0.2) + np.cos(X @ X.T) / 3  # indefinite, with a positive trace
     assert np.linalg.eigvalsh(S[:30, :30])[0] < -0.1 and np.trace(S[:30, :30]) > 0
     signs = np.where(X[:30, 0] + X[:30, 1] > 0, 1, -1)
-    model = OneVsAllSVC(C=C, tol=1e-12, kernel="precomputed", spectrum="flip")
+    model = OneVsRestSVC(C=C, tol=1e-12, kernel="precomputed", spectrum="flip")
     ours = model.fit(S[:30, :30], signs).decision_function(S[30:, :30])
     naive_decisions = naive.krein_svm(S[:30, :30], S[30:, :30], signs, solve_svm(C))
     assert_allclose(ours, naive_decisions, atol=1e-10)
@@ -165,7 +165,7 @@ def test_krein_svm_on_kernels_without_an_origin(seed):
     """Of −d² the centred matrix is flipped: an SVM with an intercept does not see the origin."""
     K, k, Y = indefinite(seed=seed)
     signs = np.where(Y[:, 0] > 0, 1, -1)
-    model = OneVsAllSVC(tol=1e-12, kernel="precomputed", spectrum="flip").fit(K, signs)
+    model = OneVsRestSVC(tol=1e-12, kernel="precomputed", spectrum="flip").fit(K, signs)
     H = np.eye(len(K)) - 1 / len(K)
     rows = (k - K.mean(axis=0)) @ H
     expected = naive.krein_svm(H @ K @ H, rows, signs, solve_svm(1.0))

@@ -262,7 +262,7 @@ def test_affine_invariance():
 
 BAD = [
     (Jaccard(), [{1}, "abc"], "Object 1 must be a set of hashable members; got str 'abc'"),
-    (Jaccard(), ["abc", "abd"], "Object 0 must be a set or a vector of zeros and ones"),
+    (Jaccard(), ["abc", "xyz"], "Object 0 must be a set or a vector of zeros and ones"),
     (Jaccard(), [[1, 0], [1, 2]], "Object 1 has values other than 0 and 1.*unpackbits"),
     (Jaccard(), [[1, 0], [1, 1, 0]], "Object 1 has 3 bits, the first has 2"),
     (Jaccard(), [{1}, [[1], [2]]], "Object 1 has members that are not hashable"),
