@@ -15,7 +15,17 @@ MODULES = sorted(
     # The command line is an extra of its own.
     if path.stem not in ("__main__", "command") and "cli" not in path.relative_to(ROOT).parts
 )
-EXTRAS = ("jinja2", "matplotlib", "numba", "ot", "pandas", "parasail", "polars", "rapidfuzz", "rich")
+EXTRAS = (
+    "jinja2",
+    "matplotlib",
+    "numba",
+    "ot",
+    "pandas",
+    "parasail",
+    "polars",
+    "rapidfuzz",
+    "rich",
+)
 
 
 def run(*lines):
