@@ -20,6 +20,8 @@ LIBRARY = [
     {"classifiers", "proximity"},
     {"model_selection"},
     {"distributed", "persistence"},
+    {"novelty"},
+    {"persistence"},
 ]
 APPLICATION = [{"app.words"}, {"app.reading"}, {"app.comparing"}, {"app.report"}, {"app.cli"}]
 PAPERS = [{"papers"}]

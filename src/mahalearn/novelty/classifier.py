@@ -180,10 +180,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _check_objects(self, X, reset):
         tags = get_tags(self.estimator).input_tags
         if tags.two_d_array and _wants_table(self.estimator):
+            options = {"accept_sparse": "csr", "ensure_all_finite": tags.pairwise}
             dtype = None if isinstance(X, (list, tuple)) or hasattr(X, "iloc") else "numeric"
-            return validate_data(
-                self, X, reset=reset, dtype=dtype, accept_sparse="csr", ensure_all_finite=tags.pairwise
-            )
+            return validate_data(self, X, reset=reset, dtype=dtype, **options)
         return check_objects(X)
 
     def _fit_full(self, X, y, required):

@@ -426,7 +426,7 @@ default="auto"
                 f"With {n} training objects no p-value is at most level={level:g}: predict will "
                 f"reject nothing. The least level is 1/{n + 1}.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.method_ = "full" if self._full is not None else "cross"
         self.guarantee_ = (
@@ -734,6 +734,17 @@ default="auto"
             for fold in self._folds:
                 d2[np.setdiff1d(everyone, fold.members)] = fold.scores
         return d2
+
+    def training_codes(self):
+        """Class of each training object, as a position in ``classes_``.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples,)
+            In the order of the training objects.
+        """
+        check_is_fitted(self)
+        return self._codes.copy()
 
 
 def shuffle_features(X, rng):
