@@ -446,7 +446,7 @@ def indefinite_part(rows):
                     continue
                 if data is None:
                     data = load(name, n_per_class=2 * size)
-                values = power(-(np.asarray(data.dissimilarity) ** 2), data.target, role, spectrum)
+                values = power(-(data.matrix**2), data.target, role, spectrum)
                 if values:
                     rows.add(values, "indefinite", name, spectrum, role)
 
