@@ -282,7 +282,7 @@ def mapie_split(make, score):
     def sets(X, y, Q):
         from mapie.classification import SplitConformalClassifier
 
-        X, held, y, truth = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
+        X, held, y, truth = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
         model = SplitConformalClassifier(
             make().fit(X, y), confidence_level=CONFIDENCE, conformity_score=score, random_state=0
         )
@@ -307,7 +307,7 @@ def crepes(make):
     def sets(X, y, Q):
         from crepes import WrapClassifier
 
-        X, held, y, truth = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
+        X, held, y, truth = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
         model = WrapClassifier(make())
         model.fit(X, y)
         model.calibrate(held, truth, class_cond=True, seed=0)
@@ -468,15 +468,9 @@ def power(K, y, role, spectrum):
         test.append(members[len(members) // 2 :])
     train, test = np.concatenate(train), np.concatenate(test)
     unknown = np.flatnonzero(np.isin(y, hidden))
-    options = (
-        {"variant": "landmark"}
-        if spectrum == "landmark"
-        else {
-            "variant": "RC+",
-            "spectrum": spectrum,
-            "reg": 1e-3,
-        }
-    )
+    options = {"variant": "RC+", "spectrum": spectrum}
+    if spectrum == "landmark":
+        options = {"variant": "landmark"}
     model = MahalanobisNovelty(kernel="precomputed", **options)
     start = time.perf_counter()
     model.fit(K[np.ix_(train, train)], y[train])

@@ -438,7 +438,7 @@ def test_an_indefinite_kernel_is_ranked_in_its_folds(rng):
         for i in range(15):
             rest = np.delete(np.arange(30), i)
             fold = KernelMahalanobisTransformer(
-                "RC+", 1e-3, reg_on="relative", kernel="precomputed", spectrum=spectrum
+                "RC+", 0.1, reg_on="relative", kernel="precomputed", spectrum=spectrum
             ).fit(K[np.ix_(rest, rest)], y[rest])
             held_out = fold.mahalanobis(K[np.ix_([i], rest)])[0, 0]
             d2 = fold.mahalanobis(K[np.ix_(range(4), rest)])[:, 0]
@@ -481,9 +481,9 @@ def test_loco_lets_each_class_play_the_unknown_one(problem):
             regular = [nearest(i) for i in np.flatnonzero(y != unknown)]
             strange = [nearest(i) for i in np.flatnonzero(y == unknown)]
             scores.append(naive.auroc(regular, strange))
-        found = [score for (_, r), score in model.search_scores_.items() if r == reg]
-        assert_allclose(found, [np.mean(scores)], rtol=1e-10)
-    assert model.reg_ == max(regs, key=lambda r: model.search_scores_[model.gamma_, r])
+        found = model.search_results_
+        assert_allclose(found["auroc"][found["reg"].index(reg)], np.mean(scores), rtol=1e-10)
+    assert model.reg_ == found["reg"][np.argmax(found["auroc"])]
 
 
 @pytest.mark.parametrize("variant", ["auto", "RC+"])
@@ -491,14 +491,17 @@ def test_searches(problem, variant):
     X, y, Q = problem
     for search in ("auto", "loco", "permuted"):
         model = MahalanobisNovelty(variant, **SEARCH | {"search": search}).fit(X, y)
-        assert len(model.search_scores_) == 4
-        assert model.search_scores_[model.gamma_, model.reg_] == max(model.search_scores_.values())
+        found = model.search_results_
+        best = np.argmax(found["auroc"])
+        assert len(found["auroc"]) == 4
+        assert (model.gamma_, model.reg_) == (found["gamma"][best], found["reg"][best])
         fixed = MahalanobisNovelty(variant, gamma=model.gamma_, reg=model.reg_).fit(X, y)
         assert_array_equal(fixed.p_values(Q), model.p_values(Q))
     K = kernel(X, X)
     precomputed = MahalanobisNovelty(variant, kernel="precomputed", search="auto").fit(K, y)
-    assert len(precomputed.search_scores_) == 5
-    assert len(MahalanobisNovelty(search="auto").fit(X).search_scores_) == 20
+    assert len(precomputed.search_results_["reg"]) == 5
+    alone = MahalanobisNovelty(search="auto", gammas=[0.1]).fit(X)
+    assert alone.search_results_["reg"] == [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
 
 
 # --- what is refused, and what is said ------------------------------------------------------------

@@ -288,7 +288,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            p-values, columns in the order of ``classes_``.
+            Columns in the order of ``classes_``.
         """
         X = self._query(X)
         if self._full is not None:

@@ -93,8 +93,8 @@ default="auto"
         `predict` gives −1 to objects with ``p_none`` ≤ level: about this share of regular objects
         is rejected.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
-        Regularisation (see `reg_on`). ``"auto"`` is 1e-4 for landmarks, 1e-3 for RC+ and 0.1
-        otherwise.
+        Regularisation (see `reg_on`). ``"auto"`` is 1e-4 for landmarks, 1e-3 for full-conformal RC+
+        and 0.1 for cross-conformal distances, whose folds agree only if they are regularised well.
     reg_on : {"relative", "covariance", "kernel"}, default="relative"
         What `reg` is: a fraction of the mean spread of the objects around their class means, the
         variance σ² added to the class covariance, or α on the class kernel matrix. Full-conformal
@@ -145,8 +145,8 @@ default="auto"
         gamma as used by a named kernel.
     reg_ : float or array-like
         reg as used.
-    search_scores_ : dict
-        Mean AUROC of each (gamma, reg) of `search`.
+    search_results_ : dict
+        Candidates of `search`: lists ``"gamma"``, ``"reg"`` and ``"auroc"``.
     kernel_ : object
         The kernel as fitted.
     n_features_in_ : int
@@ -337,6 +337,8 @@ default="auto"
             return
         if not full:
             self._refuse_search()
+            if isinstance(self.reg, str):
+                self.reg_ = OTHER_REG
             self.gamma_ = gamma
             self._fit_cross(X)
             return
@@ -437,7 +439,7 @@ default="auto"
     # --- the search for gamma and reg -------------------------------------------------------------
 
     def _search(self, X, gamma, search, variant, reg_on):
-        """gamma of the best candidate; sets reg_ and search_scores_."""
+        """gamma of the best candidate; sets reg_ and search_results_."""
         vectors = takes_vectors(self.kernel) and not is_precomputed(self.kernel)
         least = 3 if variant == "landmark" else 2
         if search == "auto":
@@ -482,7 +484,11 @@ default="auto"
             self._codes = codes
         if not scores:
             raise ValueError("Every candidate of regs is lost in rounding; give larger ones.")
-        self.search_scores_ = scores
+        self.search_results_ = {
+            "gamma": [g for g, _ in scores],
+            "reg": [reg for _, reg in scores],
+            "auroc": list(scores.values()),
+        }
         best, self.reg_ = max(scores, key=scores.get)
         return best
 
@@ -583,7 +589,7 @@ default="auto"
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            p-values, columns in the order of ``classes_``; the least possible is 1/(n_j + 1).
+            Columns in the order of ``classes_``; the least possible value is 1/(n_j + 1).
         """
         return self._evaluate(X)[1]
 
@@ -603,7 +609,7 @@ default="auto"
         Returns
         -------
         p : ndarray of shape (n_samples,)
-            p-values of "one of the known classes".
+            One for each row; small for objects of none of the classes.
         """
         return self._evaluate(X)[2]
 

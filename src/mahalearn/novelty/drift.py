@@ -63,7 +63,7 @@ def drift_test(model, X_batch, y_batch=None, *, alternative="greater", batch_ker
     Returns
     -------
     result : DriftTest
-        p-values of the classes, and of all training objects together.
+        A p-value for each class, and one for all training objects together.
 
     Examples
     --------
