@@ -768,3 +768,26 @@ def test_models_can_be_saved(problem, tmp_path):
         model.fit(X, y)
         again = load_model(save_model(model, tmp_path / f"{i}.skops"))
         assert_array_equal(again.p_values(Q), model.p_values(Q))
+
+
+def test_landmarks_measure_each_pair_of_objects_once():
+    calls = []
+
+    def measure(a, b):
+        calls.append((a, b))
+        return abs(len(a) - len(b)) + (a[0] != b[0])
+
+    words, y = WORDS + OTHERS, [0] * 10 + [1] * 10
+    kernel = MeasureKernel(measure, kind="neg_squared")
+    MahalanobisNovelty(kernel=kernel).fit(words, y)
+    n = len(words)
+    assert len(calls) <= n * (n + 1) / 2 + n  # and the self-similarities
+
+
+def test_ignored_signs_without_a_definite_matrix_are_cross_conformal(rng):
+    d = np.abs(rng.normal(size=(20, 20)))
+    K = -np.square(d + d.T)
+    np.fill_diagonal(K, 0)
+    options = {"variant": "RC+", "kernel": "precomputed", "spectrum": "ignore"}
+    assert MahalanobisNovelty(reg=1e-3, **options).fit(K).method_ == "cross"
+    assert MahalanobisNovelty(reg=1e3, **options).fit(K).method_ == "full"

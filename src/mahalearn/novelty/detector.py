@@ -335,32 +335,40 @@ default="auto"
         )
         if full_only and (not full or training.self_similarities(X) is None):
             return
-        if not full:
-            self._refuse_search()
-            if isinstance(self.reg, str):
-                self.reg_ = OTHER_REG
-            self.gamma_ = gamma
-            self._fit_cross(X)
-            return
         search = check_choice(self.search, "search", SEARCHES)
-        if search is not None:
+        if full and search is not None:
             gamma = self._search(X, gamma, search, variant, reg_on)
             training = self._train(X, gamma)
         self.gamma_ = gamma
+        if full:
+            self._fit_full(training, variant, reg_on)
+        if self._full is None:
+            self._refuse_search()
+            if isinstance(self.reg, str):
+                self.reg_ = OTHER_REG
+            self._fit_cross(X)
+
+    def _fit_full(self, training, variant, reg_on):
+        """The closed form; None stays where spectrum="ignore" leaves no definite matrix."""
         n = len(training)
-        if variant == "landmark":
-            check_memory(3 * n**2, f"The landmark maps of {n} objects")
+        block = training.training_cross
+        if variant == "landmark" or not takes_vectors(self.kernel):
+            check_memory(4 * n**2, f"The kernel matrix of {n} objects and the landmark maps")
+            K = training.gram()  # each kernel value is computed once
+
+            def block(rows, columns=slice(None)):
+                return K[rows, columns].copy()
         else:
             check_memory(2 * int((training.counts**2).sum()), "The class kernel matrices")
-        self._full = fit_full(training.training_cross, training.slices, variant, self.reg_, reg_on)
-        if self._full is None:
+        self._full = fit_full(block, training.slices, variant, self.reg_, reg_on)
+        if self._full is not None:
+            kxx = training.training_self_similarities()
+            self._leave_one_out = self._full.leave_one_out(block, kxx)
+        elif variant == "landmark" or training.positive_definite:
             raise ValueError(
                 f"reg={self.reg_!r} ({reg_on}) is lost in the rounding of the kernel's values. "
                 "Give a larger reg, or scale the kernel."
             )
-        self._leave_one_out = self._full.leave_one_out(
-            training.training_cross, training.training_self_similarities()
-        )
 
     def _definite(self, training, spectrum):
         if training.positive_definite or spectrum == "ignore":
