@@ -433,7 +433,7 @@ def sets_report(rows):
 
 # --- indefinite kernels ---------------------------------------------------------------------------
 
-INDEFINITE = {"poly-h": 100, "poly-mh": 100, "chromo-abs": 60, "chromo-dif": 60}
+INDEFINITE = {"poly-h": 100, "poly-mh": 100, "chromo-abs": 40, "chromo-dif": 40}
 LEVEL = 0.05
 
 
