@@ -102,7 +102,6 @@ HOMES = {
     "FullConformal": "novelty._models",
     "ConformalClassifier": "novelty.classifier",
     "MahalanobisNovelty": "novelty.detector",
-    "OneClassDistances": "novelty.detector",
     "PseudoEuclideanEmbedding": "proximity.embedding",
 }
 # Names that types had in older files.

@@ -414,7 +414,7 @@ OTHERS = ["krrst", "krst", "kront", "strk", "strnk", "brst", "krn", "trsk", "grs
 def test_strings(variant):
     y, queries = np.repeat(["vowels", "consonants"], 10), ["tola", "krstk"]
     options = {"variant": variant, "cv": 5, "reg": 0.1, "level": 0.1}
-    measure = MeasureKernel("edit")
+    measure = MeasureKernel("edit", scale=None).fit(WORDS)
     p = MahalanobisNovelty(kernel=measure, **options).fit(WORDS + OTHERS, y).p_values(queries)
     if variant != "auto":
         assert p[0, 1] > p[0, 0] and p[1, 0] > p[1, 1]
@@ -655,7 +655,7 @@ def test_conformal_classifier_on_precomputed_and_objects(problem):
         assert_array_equal(a.p_values(Q), b.p_values(kernel(Q, X)))
         assert_array_equal(a.predict(Q), b.predict(kernel(Q, X)))
     strings = ConformalClassifier(
-        KernelQuadraticDiscriminant(reg=1, kernel=MeasureKernel("edit"))
+        KernelQuadraticDiscriminant(reg=1, kernel=MeasureKernel("edit", scale=None))
     ).fit(WORDS + OTHERS, [0] * 10 + [1] * 10)
     p = strings.p_values(["tola", "krstk"])
     assert p[0, 0] > p[0, 1] and p[1, 1] > p[1, 0]

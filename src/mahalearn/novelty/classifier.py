@@ -201,6 +201,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             coef0=last.coef0,
             kernel_params=last.kernel_params,
             spectrum=last.spectrum,
+            standardize=last.standardize,
         )
         if model._fit(before.transform(X) if len(before) else X, y, full_only=True) is not None:
             return model

@@ -35,7 +35,8 @@ from ..formulas.conformal import (
 )
 from ..formulas.gram import center_gram, centering
 from ..formulas.linalg import is_psd
-from ..kernels.protocol import is_precomputed, takes_vectors
+from ..kernels.named import WITH_GAMMA, standardizes
+from ..kernels.protocol import fit_kernel, is_named, is_precomputed, takes_vectors
 from ..kernels.training import row_chunks
 from ._models import (
     SPECTRA_AS_THEY_ARE,
@@ -60,15 +61,6 @@ DEFAULT_REG = {"landmark": 1e-4, "RC+": 1e-3}
 OTHER_REG = 0.1
 # A search looks at no more objects than this; it draws them by class.
 SEARCH_OBJECTS = 1500
-
-
-class OneClassDistances(KernelMahalanobisTransformer):
-    """Kernel Mahalanobis distances where there may be one class only."""
-
-    def fit(self, X, y):
-        """Fit; y may be NO_LABELS."""
-        self._fit_distances(X, y)
-        return self
 
 
 class MahalanobisNovelty(OutlierMixin, KernelEstimator):
@@ -114,6 +106,10 @@ default="auto"
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
         Landmark distances take the kernel as it is: they are defined for every kernel.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, as in
+        :class:`KernelQuadraticDiscriminant`. "auto": where these differ by more than a factor of
+        ten.
     shrinkage : None, "auto" or float, default="auto"
         Shrinkage of the covariances of ``variant="gaussian"``.
     search : {None, "auto", "loco", "permuted"}, default=None
@@ -186,6 +182,7 @@ default="auto"
         coef0=1,
         kernel_params=None,
         spectrum="krein",
+        standardize="auto",
         shrinkage="auto",
         search=None,
         gammas=(0.03, 0.1, 0.3, 1),
@@ -200,6 +197,7 @@ default="auto"
             coef0=coef0,
             kernel_params=kernel_params,
             spectrum=spectrum,
+            standardize=standardize,
         )
         self.variant = variant
         self.level = level
@@ -295,13 +293,13 @@ default="auto"
     def _kernel_gamma(self, X, factor=None):
         """gamma for the kernel: a number for "smooth" and for a candidate, else as given."""
         smooth = isinstance(self.gamma, str) and self.gamma == "smooth"
-        if not isinstance(self.kernel, str) or is_precomputed(self.kernel):
+        if not is_named(self.kernel):
             return "scale" if smooth else self.gamma
-        if not takes_vectors(self.kernel) or not (smooth or factor is not None):
-            return "scale" if smooth else self.gamma
-        variance = X.var()
-        scale = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
-        return (SMOOTH if factor is None else factor) * scale
+        if smooth or factor is not None:
+            factor = SMOOTH if factor is None else factor
+            standardize = standardizes(self.standardize, self.kernel, X)
+            return factor * fit_kernel(self.kernel, X, standardize=standardize).gamma
+        return self.gamma
 
     def _train(self, X, gamma):
         """The training kernel at this gamma, in class order."""
@@ -341,14 +339,15 @@ default="auto"
             training = self._train(X, gamma)
         self.gamma_ = gamma
         if full:
-            self._fit_full(training, variant, reg_on)
+            self._fit_closed_form(training, variant, reg_on)
         if self._full is None:
             self._refuse_search()
             if isinstance(self.reg, str):
                 self.reg_ = OTHER_REG
             self._fit_cross(X)
+        training.release()
 
-    def _fit_full(self, training, variant, reg_on):
+    def _fit_closed_form(self, training, variant, reg_on):
         """The closed form; None stays where spectrum="ignore" leaves no definite matrix."""
         n = len(training)
         block = training.training_cross
@@ -414,7 +413,7 @@ default="auto"
                 return model.fit(np.vstack([X, X]), np.repeat([0, 1], len(X))), known
             return model.fit(X, codes), known
         reg = check_reg(self.reg_, len(self.classes_))[known]
-        model = OneClassDistances(
+        model = KernelMahalanobisTransformer(
             self.variant_,
             reg,
             reg_on=self.reg_on,
@@ -424,6 +423,7 @@ default="auto"
             coef0=self.coef0,
             kernel_params=self.kernel_params,
             spectrum=self.spectrum,
+            standardize=self.standardize,
         )
         return model.fit(X, codes if len(known) > 1 else NO_LABELS), known
 
@@ -464,24 +464,17 @@ default="auto"
                 + ("Use search='permuted'." if vectors else "Give reg, or search=None.")
             )
         rng = check_random_state(self.random_state)
-        tuned = (
-            vectors
-            and isinstance(self.kernel, str)
-            and self.kernel.lower()
-            not in (
-                "linear",
-                "cosine",
-                "additive_chi2",
-            )
-        )
-        gammas = [self._kernel_gamma(X, check_positive(f, "gammas")) for f in self.gammas]
+        tuned = is_named(self.kernel) and self.kernel in WITH_GAMMA
+        gammas = [gamma]
+        if tuned:
+            gammas = [self._kernel_gamma(X, check_positive(f, "gammas")) for f in self.gammas]
         rows = draw_by_class(self._codes, SEARCH_OBJECTS, rng)
         part = objects_of(X, rows, is_precomputed(self.kernel))
         shuffled = shuffle_features(part, rng) if search == "permuted" else None
         codes, self._codes = self._codes, self._codes[rows]
         scores = {}
         try:
-            for g in gammas if tuned else [gamma]:
+            for g in gammas:
                 training = self._train(part, g)
                 for reg in self.regs:
                     check_positive(reg, "regs")
