@@ -19,9 +19,8 @@ LIBRARY = [
     {"model_selection.search"},
     {"classifiers", "proximity"},
     {"model_selection"},
-    {"distributed", "persistence"},
     {"novelty"},
-    {"persistence"},
+    {"distributed", "persistence"},
 ]
 APPLICATION = [{"app.words"}, {"app.reading"}, {"app.comparing"}, {"app.report"}, {"app.cli"}]
 PAPERS = [{"papers"}]
