@@ -3,6 +3,7 @@
 Slow on purpose: explicit centring matrices, full inverses, one query at a time.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -829,3 +830,60 @@ def krein_svm(K, k, signs, solve):
     alpha_tilde, b = solve(flipped, signs)
     alpha = U @ S @ U.T @ alpha_tilde
     return k @ alpha + b
+
+
+# --- conformal p-values ---------------------------------------------------------------------------
+
+
+def regularised_residual(K, k, kxx, alpha):
+    """k̃_xx − k̃ᵀ(K̃ + αI)⁻¹k̃ of one query, K, k, kxx not centred."""
+    Kc, kc, kxxc = centred(K, k, kxx)
+    return kxxc - kc @ np.linalg.inv(Kc + alpha * np.eye(len(K))) @ kc
+
+
+def leave_one_out_by_refits(K, alpha, sigma2):
+    """RC+ distance of each object of a set to the others; α and σ² stay as they are."""
+    out = []
+    for i in range(len(K)):
+        rest = [r for r in range(len(K)) if r != i]
+        residual = regularised_residual(K[np.ix_(rest, rest)], K[i, rest], K[i, i], alpha)
+        out.append(residual / sigma2)
+    return np.array(out)
+
+
+def rank_p_value(scores):
+    """Share of the scores that are at least the last one, itself included."""
+    return sum(s >= scores[-1] - 1e-9 * abs(scores[-1]) for s in scores) / len(scores)
+
+
+def cross_conformal(folds):
+    """p-value of one query: folds of (held-out scores, the query's score)."""
+    beyond = sum(sum(s >= score for s in held_out) for held_out, score in folds)
+    return (1 + beyond) / (1 + sum(len(held_out) for held_out, _ in folds))
+
+
+def benjamini_hochberg(p, q):
+    """The largest k with p_(k) ≤ kq/m, and the hypotheses with p ≤ p_(k)."""
+    m, cut = len(p), 0.0
+    for k, value in enumerate(sorted(p), start=1):
+        if value <= k * q / m:
+            cut = value
+    return [cut > 0 and value <= cut for value in p]
+
+
+def rank_sum_by_enumeration(reference, batch):
+    """One-sided permutation p-value of the batch's sum of midranks."""
+    scores = [*reference, *batch]
+    ranks = [
+        sum(s < value for s in scores) + (1 + sum(s == value for s in scores)) / 2
+        for value in scores
+    ]
+    observed = sum(ranks[len(reference) :])
+    sums = [sum(chosen) for chosen in itertools.combinations(ranks, len(batch))]
+    return sum(s >= observed for s in sums) / len(sums)
+
+
+def auroc(regular, unknown):
+    """Share of pairs in which the unknown object is the stranger one."""
+    wins = [(u > r) + 0.5 * (u == r) for u in unknown for r in regular]
+    return sum(wins) / len(wins)

@@ -56,6 +56,8 @@ HOMES = {
     "FullKernelClass": "formulas.full_kernel",
     "FullKernelModel": "formulas.full_kernel",
     "Centering": "formulas.gram",
+    "ConformalClass": "formulas.conformal",
+    "LandmarkClass": "formulas.conformal",
     "FisherModel": "formulas.kernel_fisher",
     "CholeskyModel": "formulas.kernel_mahalanobis",
     "MeanModel": "formulas.kernel_mahalanobis",
@@ -103,6 +105,10 @@ HOMES = {
     "KernelKNeighborsClassifierCV": "classifiers.kernel_neighbors",
     "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
     "MahalanobisSVCCV": "model_selection.line_search",
+    "CrossFold": "novelty._models",
+    "FullConformal": "novelty._models",
+    "ConformalClassifier": "novelty.classifier",
+    "MahalanobisNovelty": "novelty.detector",
     "PseudoEuclideanEmbedding": "proximity.embedding",
 }
 # Names that types had in older files.
