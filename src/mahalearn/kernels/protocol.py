@@ -153,9 +153,27 @@ def check_kernel_values(K, new=False):
     K = np.require(K, dtype=np.float64, requirements=["C", "W"])
     if not new:
         K = K.copy()  # it will be overwritten, and may be the kernel's own
-    if not np.isfinite(K.sum()):
-        raise ValueError("The kernel gave NaN or infinite values; check its inputs and scaling.")
+    check_magnitude(K)
     return K
+
+
+# Kernel values beyond this one overflow in their fourth powers.
+LARGEST = 1e75
+
+
+def check_magnitude(K):
+    """Refuse kernel values that are not numbers, or too large to compute with."""
+    if not K.size:
+        return
+    largest = max(K.max(), -K.min())
+    if not np.isfinite(largest):
+        raise ValueError("The kernel gave NaN or infinite values; check its inputs and scaling.")
+    if largest > LARGEST:
+        raise ValueError(
+            f"The kernel values reach {largest:.1g}, too large to compute with (the limit is "
+            f"{LARGEST:.0g}). Divide the data or the kernel by their scale, or standardise the "
+            "columns."
+        )
 
 
 def kernel_diagonal(kernel, X):

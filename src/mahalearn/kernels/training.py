@@ -24,6 +24,7 @@ from ..formulas.spectrum import CORRECTIONS, fit_correction
 from .precomputed import PrecomputedKernel
 from .protocol import (
     check_kernel_values,
+    check_magnitude,
     fit_kernel_and_gram,
     is_named,
     is_stateless,
@@ -90,6 +91,7 @@ class TrainingKernel:
         self.slices = class_slices(self.counts)
         if kernel is None:
             check_square(X)
+            check_magnitude(X)
             self.X = check_symmetric(X)
             warn_dissimilarity_as_kernel(self.X)
             return
@@ -144,6 +146,7 @@ class TrainingKernel:
     def cross(self, X, rows=slice(None)):
         """Kernel of queries against the training objects at `rows`."""
         if self.kernel is None:
+            check_magnitude(X)
             return X[:, self.order[rows]]
         return kernel_matrix(self.kernel, X, take(self.X, rows))
 
