@@ -11,6 +11,7 @@ from ..measures.table import as_measure
 PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
 
 
+@np.errstate(over="ignore")  # what overflows is refused where kernel values are checked
 def proximity_to_kernel(values, kind, gamma=1.0):
     """Kernel values from dissimilarities d or similarities."""
     match check_choice(kind, "kind", PROXIMITY_KINDS):

@@ -57,8 +57,11 @@ class Comparison(NamedTuple):
         X = self.X[np.ix_(rows, rows)] if pairwise else take(self.X, rows)
         position = np.full(len(self.y), -1)
         position[rows] = np.arange(len(rows))
+        y = self.y[rows]
         splits = [tuple(position[s][position[s] >= 0] for s in split) for split in self.splits]
-        return self._replace(X=X, y=self.y[rows], splits=splits)
+        # A part of the objects may leave a split nothing to learn from or to test.
+        splits = [s for s in splits if len(s[1]) and len(np.unique(y[s[0]])) > 1]
+        return self._replace(X=X, y=y, splits=splits)
 
 
 class Found(NamedTuple):
