@@ -5,17 +5,17 @@ cell depends on its fold, method and seed alone, so that results are the same fo
 processes.
 """
 
-import multiprocessing
 import re
 import time
 import warnings
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from ..._objects import take
+from ..._workers import worker_pool
 from ...measures.base import Measure
 from ...measures.table import as_measure
 from ...results import error_rates
@@ -327,18 +327,13 @@ def _here(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
 
 def _in_processes(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
     """As _here, in processes that are ended when the time is up."""
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(problem, setting, splits),
-    )
-    try:
+    arguments = (problem, setting, splits)
+    with worker_pool(min(jobs, len(tasks)), _start_worker, arguments) as (pool, end):
         pending = {pool.submit(_work, name, fold) for name, fold in tasks}
         while pending:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
+                end()
                 break
             done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
             for future in done:
@@ -349,16 +344,3 @@ def _in_processes(problem, setting, splits, tasks, found, failed, jobs, deadline
                     name = cell.method
                     found[name, cell.fold] = cell
                 told(name)
-        if pending:
-            _end(pool, before)
-    except BaseException:
-        _end(pool, before)
-        raise
-    pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _end(pool, before):
-    """Stop the workers now, also in the middle of a fit."""
-    pool.shutdown(wait=False, cancel_futures=True)
-    for child in set(multiprocessing.active_children()) - before:
-        child.terminate()

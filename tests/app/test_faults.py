@@ -1,0 +1,80 @@
+"""Kills, interruptions, full disks, two runs at once: nothing is left behind or half written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
+
+# Whoever ends with its parent does so within this.
+SECONDS = 5
+
+
+def start(*arguments, **options):
+    """A command in a session of its own; its children can be found by the session."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "mahalearn", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=environment,
+        **options,
+    )
+
+
+def session(leader):
+    """Processes of a session that are no zombies."""
+    listed = subprocess.run(
+        ["ps", "-e", "-o", "pid=,sess=,stat="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return [int(pid) for pid, sess, stat in rows if int(sess) == leader and stat[0] != "Z"]
+
+
+def wait_until(happens, seconds):
+    """Whether something happens within some seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if happens():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """A table on which a comparison takes a while."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 20))
+    np.savez(tmp_path / "slow.npz", X=X, y=(X[:, 0] + rng.normal(size=1500) > 0).astype(int))
+    return tmp_path / "slow.npz"
+
+
+def test_workers_end_with_their_parent(slow, tmp_path):
+    commands = {
+        "compare": ["compare", slow, "--methods", "svm,kqd", "--out", tmp_path / "a"],
+        "train": ["train", slow, "--method", "svm", "--out", tmp_path / "m.skops"],
+        "reproduce": ["reproduce", "A1", "--out", tmp_path / "c"],
+    }
+    signals = dict.fromkeys(commands, signal.SIGKILL) | {"compare": signal.SIGTERM}
+    runs = {name: start(*parts, "--jobs", 2) for name, parts in commands.items()}
+    try:
+        for name, run in runs.items():  # itself, two workers and the tracker
+            assert wait_until(lambda run=run: len(session(run.pid)) >= 4, 20), name
+        for name, run in runs.items():
+            run.send_signal(signals[name])
+            run.wait(SECONDS)
+        for name, run in runs.items():
+            assert wait_until(lambda run=run: not session(run.pid), SECONDS), name
+    finally:
+        for run in runs.values():
+            for pid in session(run.pid):
+                os.kill(pid, signal.SIGKILL)
+            run.communicate()
