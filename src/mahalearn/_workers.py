@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -42,7 +43,8 @@ def worker_pool(jobs, initializer=None, initargs=()):
         jobs,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_start,
-        initargs=(os.getpid(), initializer, initargs),
+        # As bytes: reading them imports much, and a worker must watch its parent before that.
+        initargs=(os.getpid(), pickle.dumps((initializer, initargs))),
     )
 
     def end():
@@ -72,9 +74,10 @@ def _interrupts_blocked():
         signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
-def _start(parent, initializer, initargs):
+def _start(parent, work):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(parent)
+    initializer, initargs = pickle.loads(work)
     if initializer is not None:
         initializer(*initargs)
 
