@@ -120,10 +120,8 @@ def _fit(problem, pipeline):
 
 
 def _temperature(problem, outcome, name):
-    """For scores that are no probabilities: from the scores of the outer folds."""
+    """What calibrates the scores of the outer folds, be they log-probabilities or not."""
     cells = outcome.of(name)
-    if cells[0].probabilities:
-        return 1.0
     classes = np.unique(problem.y)
     truth = np.concatenate([problem.y[test] for _, test in outcome.splits])
     codes = np.searchsorted(classes, truth)
