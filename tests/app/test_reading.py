@@ -222,6 +222,15 @@ def test_arrays_of_objects_are_refused_in_our_words(tmp_path):
     assert "pickle" not in str(caught.value)
 
 
+@pytest.mark.parametrize("which", ["X", "y"])
+def test_imaginary_parts_are_not_dropped(tmp_path, which):
+    arrays = {"X": np.eye(3), "y": np.arange(3)}
+    arrays[which] = arrays[which] * (1 + 2j)
+    np.savez(tmp_path / "c.npz", **arrays)
+    with pytest.raises(DataError, match="complex numbers"):
+        read_table(tmp_path / "c.npz")
+
+
 def test_what_is_no_text_is_refused_for_what_it_should_be(tmp_path):
     _, D, _ = distances(4)
     matrix = write_matrix(tmp_path / "d.csv", D)

@@ -1,6 +1,7 @@
 """What the commands on people's own data share: reading, refusing, printing."""
 
 import functools
+import math
 import os
 import shlex
 import tempfile
@@ -204,7 +205,7 @@ def rows_of(X):
     return X.astype(object).where(X.notna(), None).to_numpy().tolist()
 
 
-def check_out(out, force, names=()):
+def check_out(out, force, names=(), inputs=()):
     """Refuse a place that cannot be written, or holds something, before any work is done.
 
     Parameters
@@ -215,6 +216,8 @@ def check_out(out, force, names=()):
         Whether earlier files may be overwritten.
     names : sequence of str
         Files in the folder.
+    inputs : sequence of path or None
+        Files that are read: they are never overwritten, with or without `force`.
     """
     folder, files = (out, [out / name for name in names]) if names else (out.parent, [out])
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -222,6 +225,12 @@ def check_out(out, force, names=()):
         more = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
         raise DataError(f"{str(there)!r} is a file{more}; --out must name another place.")
     for file in files:
+        for used in inputs:
+            if used is not None and same_file(file, used):
+                raise DataError(
+                    f"{str(file)!r} would be overwritten, but it is an input of this command "
+                    f"({str(used)!r}); --out must name another place."
+                )
         if file.is_dir():
             raise DataError(f"{str(file)!r} is a folder; --out must name a file.")
         if file.exists() and not file.is_file():
@@ -235,6 +244,20 @@ def check_out(out, force, names=()):
             f"Nothing can be written in {str(there)!r} ({str(error.strerror).lower()}); --out must "
             "name another place."
         ) from None
+
+
+def same_file(one, other):
+    """Whether two paths name one file, by links or not."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_finite(name, value):
+    """Refuse inf and nan, which pass as numbers on a command line."""
+    if value is not None and not math.isfinite(value):
+        raise DataError(f"{name} must be a finite number; got {value}.")
 
 
 def progress_bar(console):

@@ -21,9 +21,9 @@ from ._common import OUTPUTS, check_out, csv_text, progress_bar
 console = Console()
 
 
-def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
+def compare(problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=()):
     """Compare, save the best, write the page."""
-    check_out(out, force, OUTPUTS)
+    check_out(out, force, OUTPUTS, inputs)
     outcome, board = run(problem, methods, plan, jobs, time_budget)
     with console.status("Fitting the best one on all objects"):
         refitted = refit(problem, outcome, board[0]["name"])
@@ -42,11 +42,11 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
 
 
-def train(problem, out, *, method, plan, jobs, force, command):
+def train(problem, out, *, method, plan, jobs, force, command, inputs=()):
     """Fit one method on everything and save it, with its cross-validated error."""
     if out.suffix != ".skops":  # inspect and predict know model files by it
         raise DataError(f"--out must end with .skops, such as {out.stem}.skops; got {str(out)!r}.")
-    check_out(out, force)
+    check_out(out, force, inputs=inputs)
     outcome, board = run(problem, [method], plan, jobs, None)
     with console.status("Fitting on all objects"):
         refitted = refit(problem, outcome, method)

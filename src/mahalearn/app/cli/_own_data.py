@@ -43,7 +43,9 @@ _Header = Annotated[
     typer.Option("--header/--no-header", help="Whether names stand in line 1; found out."),
 ]
 _Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; all processors by default.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Of all random choices.")]
+_Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices.")
+]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
 _By = Annotated[str, typer.Option(help="Which error decides: plain or balanced.")]
 
@@ -66,6 +68,11 @@ def _problem(context, **options):
     from ._common import read_problem
 
     return read_problem(**{name: context.params[name] for name in _SOURCE}, **options)
+
+
+def _inputs(context):
+    """Files that a command reads."""
+    return [context.params[name] for name in ("data", "proximity", "labels", "objects")]
 
 
 def _guard(function):
@@ -101,8 +108,8 @@ def compare(
     methods: Annotated[
         str | None, typer.Option(help="Comma-separated; all by default (--methods list says them).")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Outer folds.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="How often they are drawn anew.")] = 2,
+    folds: Annotated[int, typer.Option(min=2, max=1000, help="Outer folds.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, max=100, help="How often they are drawn anew.")] = 2,
     by: _By = "plain",
     time_budget: Annotated[
         float | None, typer.Option(min=1, help="Seconds; folds finished by then count.")
@@ -122,11 +129,12 @@ def compare(
 
     def work():
         from . import _compare
-        from ._common import command_line, cpu_count
+        from ._common import check_finite, command_line, cpu_count
 
         if methods == "list":
             _list_methods()
             return
+        check_finite("--time-budget", time_budget)
         plan = _plan(folds, repeats, seed, by)
         problem = _problem(context)
         folder = out or Path(f"{problem.name}-comparison")
@@ -140,6 +148,7 @@ def compare(
             time_budget=time_budget,
             force=force,
             command=command,
+            inputs=_inputs(context),
         )
 
     _guard(work)
@@ -191,6 +200,7 @@ def train(
             jobs=jobs or cpu_count(),
             force=force,
             command=command,
+            inputs=_inputs(context),
         )
 
     _guard(work)
@@ -221,7 +231,9 @@ def predict(
 
     def work():
         from . import _predict
+        from ._common import check_finite
 
+        check_finite("--outlier-level", outlier_level)
         _predict.predict(model, data, out, level=outlier_level, force=force, header=header)
 
     _guard(work)
@@ -254,8 +266,9 @@ def inspect(
 
         if data and data.endswith(".skops"):
             from ...persistence import model_about
+            from ..comparing.features import check_about
 
-            _inspect.inspect_model(model_about(data))
+            _inspect.inspect_model(check_about(model_about(data), data, complete=False))
             return
         _inspect.inspect_problem(_problem(context, only_look=True))
 

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from ...persistence import load_model, model_about
 from ...results import write_text
-from ..comparing.features import NAME, match_columns
+from ..comparing.features import NAME, check_about, match_columns
 from ..reading.problem import DataError, listed
 from ..words import counted
 from ._common import check_out, csv_text, rows_of
@@ -17,15 +17,18 @@ console = Console()
 
 def predict(path, data, out, *, level, force, header):
     """Predict, and write a line for each object."""
-    check_out(out, force)
-    about = model_about(path)
-    if "kind" not in about:
-        raise DataError(
-            f"{str(path)!r} says nothing of its data; mahalearn train makes such files."
-        )
+    check_out(out, force, inputs=[path, data])
+    about = check_about(model_about(path), path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         model = load_model(path)
+    if [str(c) for c in getattr(model, "classes_", ())] != about["classes"]:
+        raise DataError(
+            f"{str(path)!r} has been changed since it was saved: it names other classes than its "
+            "model has; train the model again."
+        )
+    if not hasattr(model, "typicality"):
+        raise DataError(f"{str(path)!r} holds no model of mahalearn train or compare.")
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     X, names, more = read_new(data, about, header)
     for note in [*notes, *more]:

@@ -159,6 +159,12 @@ def _npz(path):
             f"{str(path)!r} must hold a matrix X (or data) with a row for each object; it has "
             f"{listed(arrays)}."
         )
+    for array in (X, y):
+        if array is not None and array.dtype.kind == "c":
+            raise DataError(
+                f"{str(path)!r} holds complex numbers; features are real numbers: save the real "
+                "and imaginary parts, or modulus and angle, as columns of their own."
+            )
     names = next((arrays[k] for k in ("feature_names", "columns") if k in arrays), None)
     if names is None or len(names) != X.shape[1]:
         names = [f"column {i + 1}" for i in range(X.shape[1])]
