@@ -138,10 +138,27 @@ def save_model(model, path, *, about=None, trusted=(), overwrite=False):
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    sio = _skops()
     path = Path(path)
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists; choose another name, or overwrite=True.")
+    write_bytes(path, model_bytes(model, about=about, trusted=trusted))
+    return path
+
+
+def model_bytes(model, *, about=None, trusted=()):
+    """The contents of a model file, as :func:`save_model` writes it.
+
+    Parameters
+    ----------
+    model, about, trusted
+        As in :func:`save_model`.
+
+    Returns
+    -------
+    data : bytes
+        What the file holds.
+    """
+    sio = _skops()
     try:
         data = sio.dumps(model)
     except Exception as error:
@@ -161,8 +178,7 @@ def save_model(model, path, *, about=None, trusted=(), overwrite=False):
         )
     about = {**(about or {}), "versions": versions(), "saved": datetime.now(UTC).isoformat("T")}
     about = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
-    write_bytes(path, _with_types(data, lambda module, name: PACKAGE, {ABOUT: about}))
-    return path
+    return _with_types(data, lambda module, name: PACKAGE, {ABOUT: about})
 
 
 def load_model(path, *, trusted=()):

@@ -5,9 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from own_data import refused
+
+from mahalearn.results import Row, append, locked, read
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 
@@ -78,3 +82,50 @@ def test_workers_end_with_their_parent(slow, tmp_path):
             for pid in session(run.pid):
                 os.kill(pid, signal.SIGKILL)
             run.communicate()
+
+
+def test_an_interruption_leaves_nothing(slow, tmp_path):
+    run = start("compare", slow, "--methods", "svm,kqd", "--jobs", 2, "--out", tmp_path / "o")
+    assert wait_until(lambda: len(session(run.pid)) >= 4, 20)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    _, said = run.communicate(timeout=15)
+    assert run.returncode == 130 and said.endswith("Stopped; nothing was written.\n")
+    assert "Traceback" not in said and not (tmp_path / "o").exists()
+    assert wait_until(lambda: not session(run.pid), SECONDS)
+
+
+def test_two_runs_into_one_folder(tmp_path):
+    with locked(tmp_path / "o"):
+        sentence = refused("compare", "iris", "--methods", "lda", "--out", tmp_path / "o")
+        assert "Another run is writing into" in sentence
+    assert not (tmp_path / "o").exists()
+    path = tmp_path / "rows.jsonl"
+    rows = [Row("A1", "x", f"m{i}", 0, error=0.5) for i in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda row: append(path, row), rows))
+    assert {row.method for row in read(path)} == {row.method for row in rows}
+
+
+@pytest.fixture
+def full_disk():
+    """No file may grow beyond 1000 bytes."""
+    import resource
+
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, old[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+def test_a_full_disk_leaves_the_old_files(tmp_path, full_disk):
+    out = tmp_path / "o"
+    out.mkdir()
+    (out / "report.html").write_text("old")
+    options = ["--methods", "lda", "--jobs", 1, "--folds", 2, "--repeats", 1]
+    sentence = refused("compare", "iris", *options, "--out", out, "--force")
+    assert "model.skops' cannot be read or written: file too large" in sentence
+    assert [path.name for path in out.iterdir()] == ["report.html"]
+    assert (out / "report.html").read_text() == "old"
+    model = tmp_path / "m.skops"
+    assert "cannot be" in refused("train", "iris", "--method", "lda", "--jobs", 1, "--out", model)
+    assert not model.exists()

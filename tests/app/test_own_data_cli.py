@@ -198,7 +198,8 @@ def test_nothing_is_overwritten_without_force(trained):
     assert "--force" in refused(*arguments, *FAST)
     assert {p: p.read_bytes() for p in (trained / "out").iterdir()} == before
     model = trained / "out" / "model.skops"
-    assert "--force" in refused("predict", model, trained / "flowers.csv", "--out", model)
+    other = trained / "out" / "results.csv"
+    assert "--force" in refused("predict", model, trained / "flowers.csv", "--out", other)
     assert "--force" in refused(
         "train", trained / "flowers.csv", "--target", "species", "--out", model
     )

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ...persistence import save_model
-from ...results import versions, write_text
+from ...persistence import model_bytes, save_model
+from ...results import locked, versions, write_files
 from ..comparing.crossval import cross_validate, fit_plan
 from ..comparing.findings import findings, leaderboard, table_rows
 from ..comparing.methods import select_methods
@@ -24,16 +24,20 @@ console = Console()
 def compare(problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=()):
     """Compare, save the best, write the page."""
     check_out(out, force, OUTPUTS, inputs)
-    outcome, board = run(problem, methods, plan, jobs, time_budget)
-    with console.status("Fitting the best one on all objects"):
-        refitted = refit(problem, outcome, board[0]["name"])
-        about = describe(problem, outcome, board, refitted, command)
-        found = findings(problem, outcome, refitted, board, about)
-        page = html.render(document(found))
-    save_model(refitted.model, out / "model.skops", about=about, overwrite=True)
-    write_text(out / "results.csv", csv_text(table_rows(board, outcome)))
-    write_text(out / "comparison.json", json.dumps(found, ensure_ascii=False, default=str))
-    write_text(out / "report.html", page)
+    with locked(out):
+        outcome, board = run(problem, methods, plan, jobs, time_budget)
+        with console.status("Fitting the best one on all objects"):
+            refitted = refit(problem, outcome, board[0]["name"])
+            about = describe(problem, outcome, board, refitted, command)
+            found = findings(problem, outcome, refitted, board, about)
+            page = html.render(document(found))
+        texts = {
+            "results.csv": csv_text(table_rows(board, outcome)),
+            "comparison.json": json.dumps(found, ensure_ascii=False, default=str),
+            "report.html": page,
+        }
+        files = {out / name: text.encode() for name, text in texts.items()}
+        write_files({out / "model.skops": model_bytes(refitted.model, about=about), **files})
     show(board, outcome.plan.by)
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"),
@@ -51,7 +55,7 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=()):
     with console.status("Fitting on all objects"):
         refitted = refit(problem, outcome, method)
         about = describe(problem, outcome, board, refitted, command)
-    save_model(refitted.model, out, about=about, overwrite=True)
+    save_model(refitted.model, out, about=about, overwrite=force)
     row = board[0]
     console.print(
         f"{escape(row['title'])}: cross-validated error {row['error'][0]:.1%}, balanced "

@@ -43,9 +43,7 @@ _Header = Annotated[
     typer.Option("--header/--no-header", help="Whether names stand in line 1; found out."),
 ]
 _Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; all processors by default.")]
-_Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices.")
-]
+_Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
 _By = Annotated[str, typer.Option(help="Which error decides: plain or balanced.")]
 
@@ -109,7 +107,9 @@ def compare(
         str | None, typer.Option(help="Comma-separated; all by default (--methods list says them).")
     ] = None,
     folds: Annotated[int, typer.Option(min=2, max=1000, help="Outer folds.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, max=100, help="How often they are drawn anew.")] = 2,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=100, help="How often they are drawn anew.")
+    ] = 2,
     by: _By = "plain",
     time_budget: Annotated[
         float | None, typer.Option(min=1, help="Seconds; folds finished by then count.")

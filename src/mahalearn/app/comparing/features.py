@@ -76,26 +76,32 @@ def _details(about):
     """Names of entries and whether their contents are as they should be."""
     training = about.get("training", {})
     yield "kind", about.get("kind", KINDS[0]) in KINDS
-    yield "features", all(
-        isinstance(f, dict)
-        and isinstance(f.get("name"), str)
-        and f.get("type") in (NUMBER, NAME)
-        and (f["type"] == NUMBER or _are(f.get("levels"), str))
-        for f in about.get("features", [])
+    yield (
+        "features",
+        all(
+            isinstance(f, dict)
+            and isinstance(f.get("name"), str)
+            and f.get("type") in (NUMBER, NAME)
+            and (f["type"] == NUMBER or _are(f.get("levels"), str))
+            for f in about.get("features", [])
+        ),
     )
     yield "classes", _are(about.get("classes", []), str)
     yield "objects", about.get("objects") is None or _are(about["objects"], str)
-    yield "training", (
-        _is(training.get("objects", 0), int)
-        and ("objects" in training or "training" not in about)
-        and _is(training.get("counts", {}), dict)
-        and _are(list(training.get("counts", {}).values()), int)
-        and _is(training.get("parameters", {}), dict)
-        and all(
-            training.get(name) is None
-            or (_are(training[name], (int, float)) and len(training[name]) == 3)
-            for name in ("error", "balanced_error")
-        )
+    yield (
+        "training",
+        (
+            _is(training.get("objects", 0), int)
+            and ("objects" in training or "training" not in about)
+            and _is(training.get("counts", {}), dict)
+            and _are(list(training.get("counts", {}).values()), int)
+            and _is(training.get("parameters", {}), dict)
+            and all(
+                training.get(name) is None
+                or (_are(training[name], (int, float)) and len(training[name]) == 3)
+                for name in ("error", "balanced_error")
+            )
+        ),
     )
 
 
