@@ -54,7 +54,8 @@ def worker_pool(jobs, initializer=None, initargs=()):
 
     try:
         with _interrupts_blocked():  # the processes inherit this
-            pool.submit(int)  # starts them
+            for _ in range(jobs):
+                pool.submit(int)  # starts one of them
         yield pool, end
     except BaseException:
         end()
