@@ -71,7 +71,7 @@ def test_workers_end_with_their_parent(slow, tmp_path):
     runs = {name: start(*parts, "--jobs", 2) for name, parts in commands.items()}
     try:
         for name, run in runs.items():  # itself, two workers and the tracker
-            assert wait_until(lambda run=run: len(session(run.pid)) >= 4, 20), name
+            assert wait_until(lambda run=run: len(session(run.pid)) >= 4, 60), name
         for name, run in runs.items():
             run.send_signal(signals[name])
             run.wait(SECONDS)
@@ -86,7 +86,7 @@ def test_workers_end_with_their_parent(slow, tmp_path):
 
 def test_an_interruption_leaves_nothing(slow, tmp_path):
     run = start("compare", slow, "--methods", "svm,kqd", "--jobs", 2, "--out", tmp_path / "o")
-    assert wait_until(lambda: len(session(run.pid)) >= 4, 20)
+    assert wait_until(lambda: len(session(run.pid)) >= 4, 60)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does
     _, said = run.communicate(timeout=15)
     assert run.returncode == 130 and said.endswith("Stopped; nothing was written.\n")

@@ -1,5 +1,7 @@
 """What the commands on people's own data refuse, and what they say about it."""
 
+import json
+
 import numpy as np
 import pytest
 from own_data import distances, flowers, refused, works, write_csv, write_matrix
@@ -189,3 +191,37 @@ def test_the_time_that_would_do():
     found["svm", 0] = cell("svm", 17.0)
     sentence = crossval._too_slow(problem, 9.0, found, methods, 10, 2)
     assert "2 folds would take about 20 s, all 10 about 100 s" in sentence
+
+
+def test_real_numbers_are_no_symbols(tmp_path, rng):
+    lines = [
+        json.dumps({"object": rng.normal(size=20).tolist(), "label": "xy"[i % 2]})
+        for i in range(12)
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    sentence = refused("compare", "--objects", tmp_path / "s.jsonl", "--measure", "edit")
+    assert "real numbers, nearly none of which occurs twice" in sentence
+    lines = [
+        json.dumps({"object": rng.integers(3, size=20).tolist(), "label": "xy"[i % 2]})
+        for i in range(12)
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    assert (
+        "signature"
+        in works("inspect", "--objects", tmp_path / "s.jsonl", "--measure", "edit").output
+    )
+
+
+def test_equal_distances_are_said(tmp_path):
+    D = 1 - np.eye(12)
+    (tmp_path / "l.txt").write_text("\n".join("ab" * 6))
+    options = ["--proximity", write_matrix(tmp_path / "d.csv", D), "--labels", tmp_path / "l.txt"]
+    said = " ".join(works("compare", *options, *FAST, "--out", tmp_path / "o").output.split())
+    assert "All distances between different objects are equal" in said
+    said = " ".join(works("inspect", *options).output.split())
+    assert "no kernel method can learn from them" in said and "applies as it is" not in said
+    words = [f"{'ab'[i % 2]}\t{chr(97 + i) * 5}" for i in range(12)]  # five letters, all different
+    (tmp_path / "w.txt").write_text("\n".join(words))
+    options = ["--objects", tmp_path / "w.txt", "--measure", "edit", *FAST]
+    said = " ".join(works("compare", *options, "--out", tmp_path / "q").output.split())
+    assert "All distances between different objects are equal" in said

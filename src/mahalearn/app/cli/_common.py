@@ -22,6 +22,8 @@ SERVES = {
     "--kind": ("--proximity",),
     "--symmetrize": ("--proximity",),
 }
+# Share of an object's numbers that occur nowhere else, above which they are no symbols.
+MOST_MET_ONCE = 0.5
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -137,6 +139,7 @@ def _check_kind(problem):
     """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
     from ..._validation import looks_like_dissimilarity
     from ...kernels.proximity import suspicions
+    from ...proximity.diagnosis import equal_distances
 
     if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
         raise DataError(
@@ -145,12 +148,21 @@ def _check_kind(problem):
             "--kind dissimilarity."
         )
     problem.notes += suspicions(problem.X, problem.proximity)
+    if problem.proximity == "dissimilarity" and (equal := equal_distances(problem.X)):
+        problem.notes.append(equal)
 
 
 def _check_measure(problem):
     """Refuse objects that the measure cannot compare, before anything is computed."""
     from ...measures.table import as_measure
+    from ..reading.problem import symbols_met_once
 
+    if problem.measure == "edit" and symbols_met_once(problem.X) > MOST_MET_ONCE:
+        raise DataError(
+            "--measure edit counts symbols as equal or different, but these objects hold real "
+            "numbers, nearly none of which occurs twice: every object would be equally far from "
+            "every other. Round the numbers to a few levels, or choose another measure."
+        )
     try:
         as_measure(problem.measure).fit(problem.X).prepare(problem.X)
     except (TypeError, ValueError) as error:

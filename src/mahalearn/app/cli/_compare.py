@@ -7,8 +7,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from ...persistence import model_bytes, save_model
+from ...proximity.diagnosis import equal_distances
 from ...results import locked, versions, write_files
-from ..comparing.crossval import cross_validate, fit_plan
+from ..comparing.crossval import Data, cross_validate, fit_plan
 from ..comparing.findings import findings, leaderboard, table_rows
 from ..comparing.methods import select_methods
 from ..comparing.refit import refit
@@ -77,6 +78,11 @@ def run(problem, wanted, plan, jobs, time_budget):
             f"The smallest class has {smallest}, so there are {fitting.folds} folds, not "
             f"{plan.folds}."
         )
+    if problem.kind == "objects" and problem.proximity == "dissimilarity":
+        with console.status("Comparing all objects"):
+            matrix = Data(problem).matrix  # kept for the folds
+        if matrix is not None and (equal := equal_distances(matrix)):
+            problem.notes.append(equal)
     for note in problem.notes:
         console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
     progress = progress_bar(console)

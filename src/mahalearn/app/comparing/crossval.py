@@ -137,7 +137,9 @@ class Data:
         if problem.kind == "objects":
             measure = as_measure(problem.measure)
             if type(measure).fit is Measure.fit:  # it learns nothing: one matrix for all folds
-                self.matrix = square_matrix(measure, problem.X)
+                if problem.distances is None:
+                    problem.distances = square_matrix(measure, problem.X)
+                self.matrix = problem.distances
 
     def fold(self, train, test):
         """(X_train, X_test)."""

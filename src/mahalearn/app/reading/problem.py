@@ -45,6 +45,8 @@ class Problem:
         What was decided while reading.
     columns : list of str or None
         Names of a table's columns where `X` holds its rows as objects (Gower's distance).
+    distances : ndarray or None
+        Proximities of all pairs of objects, once they were computed.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Problem:
     measure: str | None = None
     notes: list = field(default_factory=list)
     columns: list | None = None
+    distances: np.ndarray | None = None
 
     def __len__(self):
         return len(self.X)
@@ -111,6 +114,15 @@ def as_labels(values, column):
     if whole and not any(isinstance(v, str) for v in values):
         return np.array([int(v) for v in numbers])
     return np.array(texts)
+
+
+def symbols_met_once(objects):
+    """Share of the real numbers in a list of sequences that occur once; 0 if they are symbols."""
+    rows = [np.ravel(x) for x in objects if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+    values = np.concatenate(rows) if rows else np.zeros(0)
+    if len(rows) < len(objects) or not len(values) or not np.any(values % 1):
+        return 0.0
+    return float(np.mean(np.unique(values, return_counts=True)[1] == 1))
 
 
 def listed(items, most=8):
