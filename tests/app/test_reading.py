@@ -359,7 +359,7 @@ def test_why_a_matrix_was_taken_for_similarities(tmp_path):
     for M, why in ((-(D**2), "it has negative values"), (1 - D / 9, "its diagonal is not 0")):
         problem = proximity_problem(write_matrix(tmp_path / "s.csv", M), tmp_path / "l.txt")
         assert problem.proximity == "similarity"
-        assert [f"because {why} (" in note for note in problem.notes] == [True]
+        assert [f"because {why}." in note for note in problem.notes] == [True]
 
 
 def test_matrices_that_are_refused(tmp_path):
@@ -369,7 +369,7 @@ def test_matrices_that_are_refused(tmp_path):
     skew = D.copy()
     skew[0, 1] += 1
     path = write_matrix(tmp_path / "skew.csv", skew, names)
-    with pytest.raises(DataError, match=r"not symmetric .* --symmetrize mean"):
+    with pytest.raises(DataError, match=r"not symmetric \(largest difference"):
         proximity_problem(path, labels)
     mended = proximity_problem(path, labels, symmetrize="mean")
     assert_allclose(mended.X[0, 1], D[0, 1] + 0.5, atol=1e-5)

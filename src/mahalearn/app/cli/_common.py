@@ -40,7 +40,7 @@ def speaking(command):
             typer.echo("Stopped; nothing was written.", err=True)
             raise typer.Exit(130) from None
         except (DataError, UntrustedModelError) as error:
-            sentence = str(error)
+            sentence = hinted(error)
         except OSError as error:
             if isinstance(error, BrokenPipeError):  # whoever read the output has gone
                 raise
@@ -57,6 +57,37 @@ def speaking(command):
         raise typer.Exit(2)
 
     return wrapped
+
+
+# How a choice that an error or a note speaks of is made on the command line.
+HINTS = {
+    "target": "--target names the column of the classes.",
+    "labels": "--labels names a file of classes.",
+    "symmetrize": "--symmetrize mean takes the mean of both directions.",
+    "kind": "--kind overrules this.",
+    "mixed": "--mixed gower compares rows by Gower's distance instead.",
+    "drop": "--drop leaves columns out.",
+    "rare": "--rare merge or --rare drop does so.",
+    "groups": "--groups names that column.",
+    "weights": "--weights names that column.",
+    "time_budget": "--time-budget and --methods set them.",
+    "sheet": "--sheet names another.",
+    "skip": "--skip says how many lines stand above the header.",
+}
+
+
+def hinted(said):
+    """The sentence of an error or a note, and how to choose otherwise on the command line."""
+    hint = HINTS.get(getattr(said, "option", None))
+    return f"{said} {hint}" if hint else str(said)
+
+
+def say_notes(console, notes):
+    """Print notes."""
+    from rich.markup import escape
+
+    for note in notes:
+        console.print(f"[yellow]•[/] {escape(hinted(note))}", highlight=False)
 
 
 def _os_sentence(error):
@@ -173,25 +204,34 @@ def _check_measure(problem):
 
 def _table(data, target, header):
     from ..reading.builtin import builtin_problem
+    from ..reading.source import is_stream
     from ..reading.tables import find_target, read_table, table_problem
 
     if _builtin(data):
         problem = builtin_problem(data)
         problem.target = None  # its classes come from no column
         return problem
-    if not Path(data).exists() and not Path(data).suffix:
+    if not is_stream(data) and not Path(data).exists() and not Path(data).suffix:
         raise DataError(
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
             "the sets."
         )
     find = functools.partial(find_target, target=target)
     frame, notes = read_table(data, header=header, find=find)
-    problem = table_problem(frame, target, Path(data).stem, notes)
+    problem = table_problem(frame, target, stem(data), notes)
     if target is None:
         problem.notes.insert(
-            0, f"Column {problem.target!r} was taken for the classes (--target names another)."
+            0,
+            f"Column {problem.target!r} was taken for the classes (--target names another).",
         )
     return problem
+
+
+def stem(path):
+    """What to call a problem by the name of its file."""
+    path = Path(path)
+    path = path.with_suffix("") if path.suffix in (".gz", ".bz2", ".xz", ".zip") else path
+    return "stdin" if str(path) == "-" else path.stem
 
 
 def _builtin(data):

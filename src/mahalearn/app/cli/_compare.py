@@ -17,7 +17,7 @@ from ..reading.problem import DataError
 from ..report import html
 from ..report.comparison import document
 from ..words import counted
-from ._common import OUTPUTS, check_out, csv_text, progress_bar
+from ._common import OUTPUTS, check_out, csv_text, progress_bar, say_notes
 
 console = Console()
 
@@ -83,8 +83,7 @@ def run(problem, wanted, plan, jobs, time_budget):
             matrix = Data(problem).matrix  # kept for the folds
         if matrix is not None and (equal := equal_distances(matrix)):
             problem.notes.append(equal)
-    for note in problem.notes:
-        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    say_notes(console, problem.notes)
     progress = progress_bar(console)
     task = progress.add_task("cross-validation", total=None, at="")
 
@@ -99,8 +98,7 @@ def run(problem, wanted, plan, jobs, time_budget):
     finally:
         if progress.live.is_started:
             progress.stop()
-    for note in outcome.notes:
-        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    say_notes(console, outcome.notes)
     return outcome, leaderboard(outcome)
 
 

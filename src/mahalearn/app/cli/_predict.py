@@ -10,7 +10,7 @@ from ...results import write_text
 from ..comparing.features import NAME, check_about, match_columns
 from ..reading.problem import DataError, listed
 from ..words import counted
-from ._common import check_out, csv_text, rows_of
+from ._common import check_out, csv_text, rows_of, say_notes
 
 console = Console()
 
@@ -31,8 +31,7 @@ def predict(path, data, out, *, level, force, header):
         raise DataError(f"{str(path)!r} holds no model of mahalearn train or compare.")
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     X, names, more = read_new(data, about, header)
-    for note in [*notes, *more]:
-        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    say_notes(console, [*notes, *more])
     try:
         rows = list(predictions(model, X, names, about, level))
     except ValueError as error:

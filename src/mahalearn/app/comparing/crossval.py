@@ -275,7 +275,9 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
         reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
         raise DataError(f"No method could be fitted ({reasons}).")
     if len(complete) < FEWEST:
-        raise DataError(_too_slow(problem, time_budget, found, methods, len(splits), jobs))
+        raise DataError(
+            _too_slow(problem, time_budget, found, methods, len(splits), jobs), "time_budget"
+        )
     for new, old in enumerate(complete):
         for method in methods:
             outcome.cells[method.name, new] = found[method.name, old]
@@ -302,16 +304,16 @@ def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
     if unknown:
         more = (
             f"No fit of {listed(unknown, 3)} was finished, so that the time that would do cannot "
-            "be estimated; give a larger --time-budget"
+            "be estimated; give more time"
         )
     else:
         more = (
             f"{FEWEST} folds would take about {start + FEWEST * fold:.0f} s, all {n_folds} about "
-            f"{start + n_folds * fold:.0f} s; give such a --time-budget"
+            f"{start + n_folds * fold:.0f} s; give as much"
         )
     return (
         f"In {time_budget:g} s only {len(found)} of {n_folds * len(methods)} fits were done for "
-        f"{len(problem)} objects. {more}, or fewer --methods or rows."
+        f"{len(problem)} objects. {more}, or take fewer methods or rows."
     )
 
 

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from .cells import are_codes, is_date, is_decorated, is_number, mark_in, number
+from .cells import NEARLY_ALL, are_codes, is_date, is_decorated, is_number, mark_in, number
 from .problem import DataError
 
 # A nominal column with more different values says who a row is, not what it is like; so does one
 # with many values that are rarely met again.
 MOST_LEVELS = 50
 MANY_LEVELS, ROWS_A_LEVEL = 20, 3
-# So large a share of numbers was meant to be all numbers, so large a share of dates all dates.
-NEARLY_ALL = 0.9
-
 # Its square, and a sum of many, is a number still.
 LARGEST = 1e150
 # In fewer rows, numbers of one range may be a coincidence.

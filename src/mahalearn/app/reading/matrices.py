@@ -9,9 +9,10 @@ from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from ..words import counted
 from .cells import NO_CLASS, number, tidy_classes
 from .columns import LARGEST
-from .problem import DataError, Problem, as_labels, listed
-from .tables import load_npz
-from .text import cells_of, lines_of
+from .problem import DataError, Note, Problem, as_labels, listed
+from .source import load
+from .tables import load_npy, load_npz
+from .text import cells_of, decoded, lines_of
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,
@@ -36,15 +37,15 @@ def read_matrix(path):
     labels : ndarray or None
         Classes, where an NPZ file holds them too.
     """
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"There is no file {str(path)!r}.")
-    match path.suffix.lower():
+    source = load(path)
+    path = source.name
+    match source.suffix:
         case ".npy":
-            return _numeric(_load_npy(path), path), None, None, None
+            return _numeric(load_npy(source), path), None, None, None
         case ".npz":
-            return _from_npz(path)
-    cells, delimiter = cells_of(path, "matrices are read from CSV, NPY and NPZ files")
+            return _from_npz(source)
+    text, _ = decoded(source, "matrices are read from CSV, NPY and NPZ files")
+    cells, delimiter = cells_of(path, text=text)
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
@@ -92,15 +93,8 @@ def _names_on_top(cells, values):
     )
 
 
-def _load_npy(path):
-    try:
-        return np.load(path, allow_pickle=False)
-    except Exception:
-        raise DataError(f"{str(path)!r} is not an NPY file of plain numbers or texts.") from None
-
-
-def _from_npz(path):
-    arrays = load_npz(path)
+def _from_npz(source):
+    arrays, path = load_npz(source), source.name
     M = next(
         (a for k, a in arrays.items() if k in ("D", "K", "S", "matrix", "d", "distances")),
         next((a for a in arrays.values() if a.ndim == 2 and a.shape[0] == a.shape[1]), None),
@@ -143,15 +137,16 @@ def read_labels(path, n, names=None):
     labels : ndarray of shape (n,)
     notes : list of str
     """
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"There is no file of labels {str(path)!r}.")
-    if path.suffix.lower() == ".npy":
-        rows = lines = [[str(v)] for v in _load_npy(path).ravel().tolist()]
+    source = load(path, "file of labels")
+    path = source.name
+    if source.suffix == ".npy":
+        rows = lines = [[str(v)] for v in load_npy(source).ravel().tolist()]
     else:
-        rows, _ = cells_of(path, "labels stand in a text file, a line each")
+        text, _ = decoded(source, "labels stand in a text file, a line each")
+        rows, _ = cells_of(path, text=text)
         # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
-        lines = rows if {len(row) for row in rows} == {1} else [[x] for x in lines_of(path)]
+        one = {len(row) for row in rows} == {1}
+        lines = rows if one else [[x] for x in lines_of(path, text=text)]
     pairs = _name_and_class(path, rows, n, names)
     rows = rows if pairs else lines
     below = ""
@@ -267,7 +262,7 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
     elif only_look:
         y = None
     else:
-        raise DataError("A matrix needs the classes of its objects: name a file with --labels.")
+        raise DataError("A matrix needs the classes of its objects.", "labels")
     if not only_look or symmetrize is not None:
         M = _symmetric(M, symmetrize, path, notes)
     kind = _kind(M, kind, notes)
@@ -278,7 +273,9 @@ def _symmetric(M, symmetrize, path, notes):
     gap, largest = np.abs(M - M.T).max(), np.abs(M).max() or 1.0
     if symmetrize is not None:
         if symmetrize not in SYMMETRIZE:
-            raise DataError(f"--symmetrize must be one of {listed(SYMMETRIZE)}.")
+            raise DataError(
+                f"A matrix is made symmetric by one of {listed(SYMMETRIZE)}; got {symmetrize!r}."
+            )
         if gap > SYMMETRY_RTOL * largest:
             notes.append(
                 f"The matrix is not symmetric; the {symmetrize} of both directions counts."
@@ -287,8 +284,8 @@ def _symmetric(M, symmetrize, path, notes):
     if gap > SYMMETRY_RTOL * largest:
         raise DataError(
             f"The matrix in {str(path)!r} is not symmetric (largest difference "
-            f"{gap / largest:.1%} of the largest value); --symmetrize mean takes the mean of both "
-            "directions."
+            f"{gap / largest:.1%} of the largest value).",
+            "symmetrize",
         )
     return (M + M.T) / 2
 
@@ -303,7 +300,5 @@ def _kind(M, kind, notes):
         why = "its diagonal is not 0"
     else:
         why = "it has negative values" if M.any() else "it is 0 throughout"
-    notes.append(
-        f"The matrix was taken for one of {kind[:-1]}ies, because {why} (--kind overrules this)."
-    )
+    notes.append(Note(f"The matrix was taken for one of {kind[:-1]}ies, because {why}.", "kind"))
     return kind
