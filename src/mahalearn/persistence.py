@@ -87,6 +87,7 @@ HOMES = {
 RENAMED = {"OneVsAllSVC": "OneVsRestSVC"}
 # Types of other packages that a fitted model may hold.
 FOREIGN = (
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
     # Splitters of scikit-learn before 1.8 carry these; they hold names and flags only.

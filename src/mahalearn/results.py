@@ -315,13 +315,15 @@ def _summary(scale, setting, found):
     return Summary(mean, math.sqrt(spread / (n - 1)) if n > 1 else 0.0, n, found[-1][1], setting)
 
 
-def error_rates(y, predicted):
+def error_rates(y, predicted, weights=None):
     """The two errors of a row: the share of wrong labels, and the mean of this share over classes.
 
     Parameters
     ----------
     y, predicted : array-like of shape (n,)
         True and predicted labels.
+    weights : array-like of shape (n,), default=None
+        What each object counts; all alike if None. A class without weight is left out.
 
     Returns
     -------
@@ -338,7 +340,16 @@ def error_rates(y, predicted):
 
     y = np.asarray(y)
     wrong = y != np.asarray(predicted)
-    return float(wrong.mean()), float(np.mean([wrong[y == label].mean() for label in np.unique(y)]))
+    if weights is None or not np.any(weights):
+        shares = [wrong[y == label].mean() for label in np.unique(y)]
+        return float(wrong.mean()), float(np.mean(shares))
+    weights = np.asarray(weights, dtype=float)
+    shares = [
+        np.average(wrong[y == label], weights=weights[y == label])
+        for label in np.unique(y)
+        if weights[y == label].any()
+    ]
+    return float(np.average(wrong, weights=weights)), float(np.mean(shares))
 
 
 def versions():

@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from ..reading.problem import DataError
+from ..reading.source import is_stream
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 # What data each option is for; elsewhere it would be ignored without a word.
@@ -21,7 +22,14 @@ SERVES = {
     "--measure": ("--objects",),
     "--kind": ("--proximity",),
     "--symmetrize": ("--proximity",),
+    "--sheet": ("a table",),
+    "--skip": ("a table",),
+    "--drop": ("a table",),
+    "--id": ("a table",),
+    "--groups": ("a table",),
+    "--weights": ("a table",),
 }
+RARE = ("keep", "merge", "drop")
 # Share of an object's numbers that occur nowhere else, above which they are no symbols.
 MOST_MET_ONCE = 0.5
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
@@ -112,9 +120,31 @@ def read_problem(
     symmetrize,
     mixed,
     header,
+    sheet=None,
+    skip=None,
+    drop=None,
+    id=None,
+    groups=None,
+    weights=None,
+    rare="keep",
     only_look=False,
 ):
     """The problem that the options of a command describe."""
+    if rare not in RARE:
+        raise DataError(f"--rare must be one of {', '.join(RARE)}; got {rare!r}.")
+    reading = {"header": header, "sheet": sheet, "skip": skip}
+    roles = {"drop": drop or (), "id": id, "groups": groups, "weights": weights}
+    problem = _read_problem(
+        data, target, proximity, labels, objects, measure, kind, symmetrize, mixed, reading, roles,
+        only_look,
+    )  # fmt: skip
+    return problem if problem.y is None else problem.treat_rare(rare)
+
+
+def _read_problem(
+    data, target, proximity, labels, objects, measure, kind, symmetrize, mixed, reading, roles,
+    only_look,
+):  # fmt: skip
     given = [
         name
         for name, v in (("DATA", data), ("--proximity", proximity), ("--objects", objects))
@@ -129,9 +159,10 @@ def read_problem(
     if data and _builtin(data):
         source = f"the set {data}"
     options = {"--target": target, "--labels": labels, "--measure": measure, "--kind": kind}
-    options |= {"--symmetrize": symmetrize, "--mixed": mixed, "--header": header}
+    options |= {"--symmetrize": symmetrize, "--mixed": mixed}
+    options |= {f"--{name}": value for name, value in (reading | roles).items()}
     for name, value in options.items():
-        if value not in (None, "onehot") and not source.startswith(SERVES[name]):
+        if value not in (None, "onehot", ()) and not source.startswith(SERVES[name]):
             raise DataError(
                 f"{name} does nothing for {source}; it serves {' and '.join(SERVES[name])}."
             )
@@ -142,6 +173,9 @@ def read_problem(
     for name, path in (("--proximity", proximity), ("--objects", objects), ("--labels", labels)):
         if path and path.is_dir():
             raise DataError(f"{name} must name a file; {str(path)!r} is a folder.")
+    given = [path for path in (data, proximity, objects, labels) if path]
+    if sum(map(is_stream, given)) > 1:
+        raise DataError("Standard input (-) can be read once only.")
     if proximity:
         from ..reading.matrices import proximity_problem
 
@@ -156,7 +190,7 @@ def read_problem(
         problem = objects_problem(objects, measure, labels)
         _check_measure(problem)
         return problem
-    problem = _table(data, target, header)
+    problem = _table(data, target, reading, roles)
     if problem.kind == "vectors":
         from ..comparing.encoder import describe_table
 
@@ -202,9 +236,8 @@ def _check_measure(problem):
         ) from None
 
 
-def _table(data, target, header):
+def _table(data, target, reading, roles):
     from ..reading.builtin import builtin_problem
-    from ..reading.source import is_stream
     from ..reading.tables import find_target, read_table, table_problem
 
     if _builtin(data):
@@ -217,8 +250,8 @@ def _table(data, target, header):
             "the sets."
         )
     find = functools.partial(find_target, target=target)
-    frame, notes = read_table(data, header=header, find=find)
-    problem = table_problem(frame, target, stem(data), notes)
+    frame, notes = read_table(data, find=find, **reading)
+    problem = table_problem(frame, target, stem(data), notes, **roles)
     if target is None:
         problem.notes.insert(
             0,
@@ -323,16 +356,85 @@ def progress_bar(console):
     return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
 
 
-def csv_text(rows):
+def read_config(path, command, known):
+    """Options of a command from a TOML file, at its top or in a table of the command's name.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    command : str
+        Name of the command.
+    known : dict
+        Name of a parameter -> the parameter.
+
+    Returns
+    -------
+    options : dict
+        Name of a parameter -> value.
+    """
+    import tomllib
+
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{str(path)!r} is not a TOML file: {error}.") from None
+    tables = {name: value for name, value in found.items() if isinstance(value, dict)}
+    options = {name: value for name, value in found.items() if name not in tables}
+    options |= tables.get(command, {})
+    options = {name.replace("-", "_"): value for name, value in options.items()}
+    for name, value in options.items():
+        if name not in known:
+            raise DataError(
+                f"{str(path)!r} sets {name!r}, which mahalearn {command} does not know; it knows "
+                f"{', '.join(known)}."
+            )
+        plain = isinstance(value, list) and all(isinstance(v, str) for v in value)
+        if not isinstance(value, str | int | float) and not plain:
+            raise DataError(f"{str(path)!r} sets {name!r} to what is no option's value: {value!r}.")
+    return options
+
+
+def table_bytes(rows, suffix):
+    """Rows (dicts with the same keys) as a file of the format that a suffix names.
+
+    No spreadsheet finds a formula in it.
+    """
+    if suffix in (".csv", ".tsv"):
+        return csv_text(rows, "\t" if suffix == ".tsv" else ",").encode()
+    import io
+
+    import pandas as pd
+
+    frame, out = pd.DataFrame(list(rows)), io.BytesIO()
+    if suffix == ".parquet":
+        frame.to_parquet(out, index=False)
+        return out.getvalue()
+    try:
+        from openpyxl import Workbook
+    except ImportError:
+        raise DataError(
+            'Workbooks need openpyxl: pip install "mahalearn[cli]", or write a .csv file.'
+        ) from None
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    sheet.append([_harmless(name) for name in frame.columns])
+    for row in frame.itertuples(index=False):
+        sheet.append([None if v is None or v != v else _harmless(v) for v in row])
+    book.save(out)
+    return out.getvalue()
+
+
+def csv_text(rows, delimiter=","):
     """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
     import csv
     import io
 
     rows = list(rows)
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(map(_harmless, rows[0]))
-    writer.writerows(map(_harmless, row.values()) for row in rows)
+    writer.writerows([_harmless(cell) for cell in row.values()] for row in rows)
     return out.getvalue()
 
 
@@ -350,7 +452,10 @@ def command_line(context, **values):
     parts = ["mahalearn", context.info_name]
     for parameter in context.command.params:
         value = values.get(parameter.name, context.params.get(parameter.name))
-        if value is None or parameter.name in ("jobs", "force"):  # they do not change results
+        if value is None or parameter.name in ("jobs", "force", "config"):  # as good as absent
+            continue
+        if isinstance(value, list | tuple):
+            parts += [word for v in value for word in (parameter.opts[0], shlex.quote(str(v)))]
             continue
         if parameter.param_type_name == "argument":
             parts.append(shlex.quote(str(value)))

@@ -12,7 +12,12 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import (
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
+from sklearn.utils.validation import has_fit_parameter
 
 from ..._objects import take
 from ..._workers import worker_pool
@@ -20,6 +25,7 @@ from ...measures.base import Measure
 from ...measures.table import as_measure
 from ...results import error_rates
 from ..reading.problem import DataError, listed
+from ..words import counted
 from .methods import CLASSWISE, METHODS, WHOLE, Setting
 from .model import class_scores, square_matrix
 
@@ -88,11 +94,81 @@ class Outcome:
 
 
 def fit_plan(problem, plan):
-    """The plan with no more folds than the smallest class has objects."""
+    """The plan with no more folds than the smallest class has objects, or groups of them."""
     smallest = min(problem.counts.values())
+    if problem.groups is not None:
+        groups = {label: len(set(problem.groups[problem.y == label])) for label in problem.counts}
+        label, smallest = min(groups.items(), key=lambda item: item[1])
+        if smallest < 3:
+            raise DataError(
+                f"The class {label!r} occurs in {counted(smallest, 'group')} only; to test on one "
+                "and choose parameters on others it must occur in three at least.",
+                "groups",
+            )
     folds = min(plan.folds, smallest)
     rest = smallest - -(-smallest // folds)  # of the smallest class, in a training part
     return Plan(folds, plan.repeats, max(2, min(plan.inner_folds, rest)), plan.seed, plan.by)
+
+
+def outer_splits(problem, plan):
+    """Training and test part of each outer fold; objects of one group stay together."""
+    dummy = np.zeros(len(problem))
+    if problem.groups is None:
+        splitter = RepeatedStratifiedKFold(
+            n_splits=plan.folds, n_repeats=plan.repeats, random_state=plan.seed
+        )
+        return list(splitter.split(dummy, problem.y))
+    splits = [
+        split
+        for repeat in range(plan.repeats)
+        for split in _group_folds(plan.folds, plan.seed + repeat).split(
+            dummy, problem.y, problem.groups
+        )
+    ]
+    splits = [(train, test) for train, test in splits if _complete(problem.y, train) and len(test)]
+    if len(splits) < FEWEST:
+        raise DataError(
+            "The groups cannot be divided into folds that leave objects of every class to train "
+            "on; use fewer folds, or smaller groups.",
+            "groups",
+        )
+    return splits
+
+
+def _group_folds(folds, seed):
+    return StratifiedGroupKFold(folds, shuffle=True, random_state=seed % 2**32)
+
+
+def _complete(y, train):
+    return len(np.unique(y[train])) == len(np.unique(y))
+
+
+def inner_folds(problem, plan, rows=None):
+    """Folds of a training part, by which methods choose their parameters.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify.
+    plan : Plan
+        Number of folds and seed.
+    rows : ndarray or None
+        Objects of the training part; all if None.
+
+    Returns
+    -------
+    folds : splitter or list of tuple
+        What scikit-learn takes as ``cv``.
+    """
+    if problem.groups is None:
+        return StratifiedKFold(plan.inner_folds, shuffle=True, random_state=plan.seed)
+    rows = np.arange(len(problem)) if rows is None else rows
+    y, folds = problem.y[rows], _group_folds(plan.inner_folds, plan.seed)
+    splits = folds.split(np.zeros(len(rows)), y, problem.groups[rows])
+    splits = [(train, test) for train, test in splits if _complete(y, train) and len(test)]
+    if not splits:
+        raise ValueError("the groups of its training part cannot be divided into folds")
+    return splits
 
 
 def setting_for(problem, plan, time_budget=None):
@@ -106,7 +182,7 @@ def setting_for(problem, plan, time_budget=None):
             raise DataError(str(error)) from None
     else:
         n_features = len(problem)
-    folds = StratifiedKFold(plan.inner_folds, shuffle=True, random_state=plan.seed)
+    folds = inner_folds(problem, plan)
     kind = "vectors" if problem.kind == "vectors" else "proximity"
     return Setting(
         kind,
@@ -156,27 +232,44 @@ class Data:
         )
 
 
-def run_cell(data, setting, name, fold, split):
+def run_cell(data, setting, name, fold, split, plan=None):
     """Fit one method on one fold and predict the rest."""
     train, test = split
     y = data.problem.y
     X_train, X_test = data.fold(train, test)
+    if data.problem.groups is not None:
+        setting = setting._replace(folds=inner_folds(data.problem, plan, train))
     model = METHODS[name].pipeline(setting)
+    weights = data.problem.weights
     with warnings.catch_warnings():
         # Searches try hopeless candidates too; their warnings are of no use to anyone here.
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        model.fit(X_train, y[train])
+        fit_weighted(model, X_train, y[train], None if weights is None else weights[train])
         fitted = time.perf_counter()
         predicted = model.predict(X_test)
         done = time.perf_counter()
         scores, logs = class_scores(model, X_test)
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
-    errors = error_rates(y[test], predicted)
+    errors = error_rates(y[test], predicted, None if weights is None else weights[test])
     params = chosen_params(model[-1])
     seconds = (fitted - start, done - fitted)
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
+
+
+def fit_weighted(pipeline, X, y, weights=None):
+    """Fit a pipeline, with the weights of the objects where its last step takes them."""
+    if weights is None or not takes_weights(pipeline[-1]):
+        return pipeline.fit(X, y)
+    # With mean 1, regularisation keeps its meaning.
+    name = f"{pipeline.steps[-1][0]}__sample_weight"
+    return pipeline.fit(X, y, **{name: weights / weights.mean()})
+
+
+def takes_weights(estimator):
+    """Whether an estimator, or what it searches over, is fitted with weights of the objects."""
+    return has_fit_parameter(getattr(estimator, "estimator", estimator), "sample_weight")
 
 
 def chosen_params(search):
@@ -194,16 +287,18 @@ def chosen_params(search):
 _WORKER = {}
 
 
-def _start_worker(problem, setting, splits):
+def _start_worker(problem, setting, splits, plan):
     from threadpoolctl import threadpool_limits
 
     _WORKER["limits"] = threadpool_limits(1)
     _WORKER["data"], _WORKER["setting"], _WORKER["splits"] = Data(problem), setting, splits
+    _WORKER["plan"] = plan
 
 
 def _work(name, fold):
     try:
-        return run_cell(_WORKER["data"], _WORKER["setting"], name, fold, _WORKER["splits"][fold])
+        split, plan = _WORKER["splits"][fold], _WORKER["plan"]
+        return run_cell(_WORKER["data"], _WORKER["setting"], name, fold, split, plan)
     except Exception as error:
         return name, fold, _reason(error)
 
@@ -248,10 +343,7 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
         Cells of the folds that are complete.
     """
     start = time.monotonic()
-    splitter = RepeatedStratifiedKFold(
-        n_splits=plan.folds, n_repeats=plan.repeats, random_state=plan.seed
-    )
-    splits = list(splitter.split(np.zeros(len(problem)), problem.y))
+    splits = outer_splits(problem, plan)
     share = None
     if time_budget:
         share = max(0.5, 0.5 * time_budget * jobs / (len(splits) * max(1, len(methods))))
@@ -267,7 +359,7 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
     run = _in_processes if jobs > 1 or time_budget else _here
     deadline = None if time_budget is None else start + time_budget
     told()
-    run(problem, setting, splits, tasks, found, failed, jobs, deadline, told)
+    run((problem, setting, splits, plan), tasks, found, failed, jobs, deadline, told)
     methods = [m for m in methods if m.name not in failed]
     complete = [f for f in range(len(splits)) if all((m.name, f) in found for m in methods)]
     outcome = Outcome(plan, [splits[f] for f in complete], {}, methods, failed)
@@ -285,6 +377,12 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
         outcome.notes.append(
             f"The time budget of {time_budget:g} s allowed {len(complete)} of {len(splits)} folds; "
             "intervals are wider for it."
+        )
+    if problem.weights is not None:
+        without = [m.title for m in methods if not takes_weights(m.build(setting))]
+        outcome.notes.append(
+            "Errors are weighted"
+            + (f"; these were fitted without weights: {listed(without, 20)}." if without else ".")
         )
     for name, why in failed.items():
         outcome.notes.append(f"{METHODS[name].title} failed and was left out: {why}.")
@@ -317,22 +415,22 @@ def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
     )
 
 
-def _here(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
+def _here(work, tasks, found, failed, jobs, deadline, told):
+    problem, setting, splits, plan = work
     data = Data(problem)
     for name, fold in tasks:
         if name in failed:
             continue
         try:
-            found[name, fold] = run_cell(data, setting, name, fold, splits[fold])
+            found[name, fold] = run_cell(data, setting, name, fold, splits[fold], plan)
         except Exception as error:  # whatever it is, the other methods go on
             failed[name] = _reason(error)
         told(name)
 
 
-def _in_processes(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
+def _in_processes(work, tasks, found, failed, jobs, deadline, told):
     """As _here, in processes that are ended when the time is up."""
-    arguments = (problem, setting, splits)
-    with worker_pool(min(jobs, len(tasks)), _start_worker, arguments) as (pool, end):
+    with worker_pool(min(jobs, len(tasks)), _start_worker, work) as (pool, end):
         pending = {pool.submit(_work, name, fold) for name, fold in tasks}
         while pending:
             left = None if deadline is None else deadline - time.monotonic()

@@ -15,6 +15,9 @@ WIDTHS = (0.05, 0.15, 0.4, 1.0, 2.5, 6.0, 15.0)
 MACHINE_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 MAHALANOBIS_CS = (1.0, 10.0, 100.0, 1000.0)
 MAHALANOBIS_DELTAS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+LOGISTIC_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
+# Rows below which trees may have small leaves.
+SMALL_TABLE = 400
 NEIGHBOURS = (1, 3, 5, 7, 9, 11, 15)
 # libsvm's iterations: indefinite kernels and large C would run on without end.
 ITERATIONS = 200_000
@@ -202,6 +205,20 @@ def _forest(s):
     return RandomForestClassifier(300, random_state=s.seed)
 
 
+def _boosting(s):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    # The default of 20 rows a leaf leaves a small table without a split.
+    leaf = 20 if s.n_objects >= SMALL_TABLE else 5
+    return HistGradientBoostingClassifier(min_samples_leaf=leaf, random_state=s.seed)
+
+
+def _logistic(s):
+    from sklearn.linear_model import LogisticRegression
+
+    return _grid(LogisticRegression(max_iter=1000), {"C": list(LOGISTIC_CS)}, s)
+
+
 def _process(s):
     from sklearn.gaussian_process import GaussianProcessClassifier
     from sklearn.gaussian_process.kernels import RBF
@@ -228,6 +245,8 @@ METHODS = {
         Method("lda", "LDA (reference)", False, _lda, rows=True),
         Method("knn", "Nearest neighbours (reference)", False, _neighbours, rows=True),
         Method("forest", "Random forest (reference)", False, _forest, rows=True),
+        Method("boosting", "Gradient boosting (reference)", False, _boosting, _VECTORS),
+        Method("logistic", "Logistic regression (reference)", False, _logistic, _VECTORS),
         Method(
             "gp",
             "Gaussian process (reference)",

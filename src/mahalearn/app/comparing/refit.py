@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from ...classifiers.distances import reg_for_part
 from ...classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
 from ...formulas.calibration import fit_temperature
-from .crossval import Data, chosen_params, setting_for
+from .crossval import Data, chosen_params, fit_weighted, outer_splits, setting_for
 from .methods import DISTANCE_METHOD, METHODS
 from .model import MeasureRows, TrainedModel, class_distances
 
@@ -91,8 +92,8 @@ def held_out_distances(problem, pipeline, plan):
         pipeline = Pipeline(pipeline.steps[1:])
     data = Data(problem)
     d2 = np.empty((len(problem), len(np.unique(problem.y))))
-    folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
-    for train, test in folds.split(np.zeros(len(problem)), problem.y):
+    d2.fill(np.nan)
+    for train, test in _held_out_folds(problem, plan):
         X_train, X_test = data.fold(train, test)
         model = clone(pipeline)
         if isinstance(model[-1], KernelMahalanobisEstimator):
@@ -105,13 +106,24 @@ def held_out_distances(problem, pipeline, plan):
     return d2
 
 
+def _held_out_folds(problem, plan):
+    """Folds in which each object is tested once; those of one group together."""
+    if problem.groups is not None:
+        splits = outer_splits(problem, replace(plan, repeats=1))
+        if sum(len(test) for _, test in splits) == len(problem):
+            return splits
+        # Some fold would leave a class without training objects.
+    folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
+    return list(folds.split(np.zeros(len(problem)), problem.y))
+
+
 def _fit(problem, pipeline):
     """The pipeline fitted on all objects, and the parameters it chose."""
     if problem.kind == "objects":
         pipeline = Pipeline([("measure", MeasureRows(problem.measure)), *pipeline.steps])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of hopeless candidates, as in the comparison
-        pipeline.fit(problem.X, problem.y)
+        fit_weighted(pipeline, problem.X, problem.y, problem.weights)
     params = chosen_params(pipeline[-1])
     if isinstance(pipeline[-1], GridSearchCV):
         # scikit-learn's searches hold scorers, which are functions; the choice is all we need.

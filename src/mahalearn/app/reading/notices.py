@@ -49,10 +49,9 @@ def table_notices(X, y, target):
     if leaks:
         notes.append(
             Note(
-                f"Column{'s' * (len(leaks) > 1)} {listed(map(repr, leaks))} alone "
-                f"{'tells' if len(leaks) == 1 else 'tell'} the class without an error. If "
-                f"{'it was' if len(leaks) == 1 else 'they were'} made from {target!r}, or are "
-                "known only together with it, the errors below are too good.",
+                f"Each of these columns alone tells the class without an error: "
+                f"{listed(map(repr, leaks))}. If it was made from {target!r}, or is known only "
+                "together with it, the errors below are too small.",
                 "drop",
             )
         )
