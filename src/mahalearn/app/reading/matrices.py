@@ -61,7 +61,7 @@ def read_matrix(path, notes=None):
             if found:
                 return found
             cells, delimiter = cells_of(path, text=text)
-            if len(cells[0]) == 1 and all(number(row[0]) is not None for row in cells if row):
+            if all(len(row) == 1 and number(row[0]) is not None for row in cells):
                 values = np.array([number(row[0]) for row in cells])
                 return _numeric(_square(values, notes), path), None, None, None
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)

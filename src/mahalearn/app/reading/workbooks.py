@@ -2,14 +2,12 @@
 
 import datetime
 import io
-import re
 import zipfile
 
 from .problem import DataError, listed
 
 # Cells that a sheet may have, empty ones within its rows included.
 MOST_CELLS = 20_000_000
-_REPEATED = re.compile(rb'number-(rows|columns)-repeated="(\d+)"')
 
 
 def sheet_rows(source, sheet=None):
@@ -148,7 +146,7 @@ def _ods(source):
     book = pd.ExcelFile(io.BytesIO(source.data), engine="odf")
 
     def read(name):
-        frame = book.parse(name, header=None, dtype=object, na_filter=False)
+        frame = pd.read_excel(book, sheet_name=name, header=None, dtype=object, na_filter=False)
         _refuse_many(frame.size, source)
         return frame.to_numpy().tolist()
 
