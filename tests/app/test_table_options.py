@@ -35,7 +35,7 @@ def test_groups_are_never_torn():
     problem = builtin_problem("iris")
     problem.groups = np.array([f"g{i // 5}" for i in range(150)])
     plan = fit_plan(problem, Plan(folds=4, repeats=2))
-    methods, _ = select_methods(["lda", "knn"], "vectors", None, len(problem))
+    methods, _ = select_methods(["gaussian"], "vectors", None, len(problem))
     outcome = cross_validate(problem, methods, plan)
     assert len(outcome.splits) == 8 and not outcome.failed
     for train, test in outcome.splits:
@@ -43,7 +43,7 @@ def test_groups_are_never_torn():
         for seen, left in inner_folds(problem, plan, train):
             groups = problem.groups[train]
             assert not set(groups[seen]) & set(groups[left])
-    refitted = refit(problem, outcome, "lda")
+    refitted = refit(problem, outcome, "gaussian")
     assert np.isfinite(refitted.d2).all()
     problem.groups = problem.y.copy()  # a class for each group
     with pytest.raises(DataError, match="occurs in 1 group only"):
@@ -72,10 +72,10 @@ def test_weights_count_in_errors_and_fits():
     # A heavy copy is as good as many light ones.
     problem = builtin_problem("iris")
     problem.weights = np.ones(150)
-    methods, _ = select_methods(["logistic", "kqd"], "vectors", None, len(problem))
+    methods, _ = select_methods(["logistic", "lda"], "vectors", None, len(problem))
     plan = fit_plan(problem, Plan(folds=2, repeats=1))
     same = cross_validate(problem, methods, plan)
-    assert "fitted without weights: Kernel quadratic discriminant" in " ".join(same.notes)
+    assert "fitted without weights: LDA (reference)" in " ".join(same.notes)
     problem.weights = np.where(problem.y == "setosa", 100.0, 1.0)
     heavy = cross_validate(problem, methods, plan)
     assert heavy.cells["logistic", 0].error < same.cells["logistic", 0].error + 1e-9
