@@ -29,6 +29,8 @@ SERVES = {
     "--groups": ("a table",),
     "--weights": ("a table",),
 }
+# Options that do not change results, or that others stand for.
+SILENT = ("jobs", "force", "config", "resume")
 RARE = ("keep", "merge", "drop")
 # Share of an object's numbers that occur nowhere else, above which they are no symbols.
 MOST_MET_ONCE = 0.5
@@ -45,7 +47,7 @@ def speaking(command):
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
-            typer.echo("Stopped; nothing was written.", err=True)
+            typer.echo("Stopped; no result was written.", err=True)
             raise typer.Exit(130) from None
         except (DataError, UntrustedModelError) as error:
             sentence = hinted(error)
@@ -79,6 +81,7 @@ HINTS = {
     "groups": "--groups names that column.",
     "weights": "--weights names that column.",
     "time_budget": "--time-budget and --methods set them.",
+    "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another.",
     "skip": "--skip says how many lines stand above the header.",
 }
@@ -452,7 +455,7 @@ def command_line(context, **values):
     parts = ["mahalearn", context.info_name]
     for parameter in context.command.params:
         value = values.get(parameter.name, context.params.get(parameter.name))
-        if value is None or parameter.name in ("jobs", "force", "config"):  # as good as absent
+        if value is None or parameter.name in SILENT:
             continue
         if isinstance(value, list | tuple):
             parts += [word for v in value for word in (parameter.opts[0], shlex.quote(str(v)))]
@@ -460,6 +463,8 @@ def command_line(context, **values):
         if parameter.param_type_name == "argument":
             parts.append(shlex.quote(str(value)))
         elif isinstance(value, bool):
+            if value == parameter.default:
+                continue
             parts.append(parameter.opts[0] if value else parameter.secondary_opts[0])
         elif value != parameter.default or parameter.name in ("out", "seed"):
             parts += [parameter.opts[0], shlex.quote(str(value))]

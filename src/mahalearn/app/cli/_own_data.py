@@ -175,6 +175,16 @@ def compare(
     time_budget: Annotated[
         float | None, typer.Option(min=1, help="Seconds; folds finished by then count.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One repeat, and the quick methods only.")
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=0, help="Rows to compare on, 0 for all; 4000 of more than 5000."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the finished folds of a killed run.")
+    ] = False,
     jobs: _Jobs = None,
     seed: _Seed = 0,
     force: _Force = False,
@@ -197,7 +207,7 @@ def compare(
             _list_methods()
             return
         check_finite("--time-budget", time_budget)
-        plan = _plan(folds, repeats, seed, by)
+        plan = _plan(folds, 1 if quick else repeats, seed, by)
         problem = _problem(context)
         folder = out or Path(f"{problem.name}-comparison")
         command = command_line(context, out=folder)
@@ -209,6 +219,9 @@ def compare(
             jobs=jobs or cpu_count(),
             time_budget=time_budget,
             force=force,
+            resume=resume,
+            sample=sample,
+            quick=quick,
             command=command,
             inputs=_inputs(context),
         )

@@ -10,6 +10,7 @@ import time
 import warnings
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.model_selection import (
@@ -318,8 +319,10 @@ def _reason(error):
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=None):
-    """Run every method on every outer fold.
+def cross_validate(
+    problem, methods, plan, *, jobs=1, time_budget=None, tell=None, known=None, keep=None
+):
+    """Run every method on every outer fold, the cheap methods first.
 
     Parameters
     ----------
@@ -332,15 +335,20 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
     jobs : int, default=1
         Processes.
     time_budget : float or None
-        Seconds after which no more folds are waited for; folds that all methods finished count.
+        Seconds after which no more folds are waited for. Methods that finished all folds are
+        compared; if there are none, the methods and folds that were finished.
     tell : callable, default=None
-        Called with (finished, total, method) when the work begins ("" for the method) and after
-        each cell; cells of a method that failed count as finished.
+        Called with the :class:`State` when the work begins and after each cell.
+    known : dict or None
+        (method, fold) -> Cell of an earlier run.
+    keep : callable or None
+        Called with each Cell as soon as it is finished.
 
     Returns
     -------
     outcome : Outcome
-        Cells of the folds that are complete.
+        Cells of the methods and folds that are complete. An interruption (Ctrl-C) counts as the end
+        of the time if something can be compared.
     """
     start = time.monotonic()
     splits = outer_splits(problem, plan)
@@ -348,46 +356,124 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
     if time_budget:
         share = max(0.5, 0.5 * time_budget * jobs / (len(splits) * max(1, len(methods))))
     setting = setting_for(problem, plan, share)
-    tasks = [(method.name, fold) for fold in range(len(splits)) for method in methods]
-    found, failed = {}, {}
+    methods = sorted(methods, key=lambda m: m.cost)
+    tasks = [(method.name, fold) for method in methods for fold in range(len(splits))]
+    known = known or {}
+    found, failed = {task: known[task] for task in tasks if task in known}, {}
 
-    def told(name=""):
+    def told(name="", cell=None):
+        if cell is not None and keep:
+            keep(cell)
         if tell:
-            finished = sum(task in found or task[0] in failed for task in tasks)
-            tell(finished, len(tasks), name)
+            tell(State(tasks, found, failed, jobs, name))
 
     run = _in_processes if jobs > 1 or time_budget else _here
     deadline = None if time_budget is None else start + time_budget
     told()
-    run((problem, setting, splits, plan), tasks, found, failed, jobs, deadline, told)
-    methods = [m for m in methods if m.name not in failed]
-    complete = [f for f in range(len(splits)) if all((m.name, f) in found for m in methods)]
-    outcome = Outcome(plan, [splits[f] for f in complete], {}, methods, failed)
-    if not methods:
+    todo, stopped = [task for task in tasks if task not in found], False
+    try:
+        if todo:
+            run((problem, setting, splits, plan), todo, found, failed, jobs, deadline, told)
+    except KeyboardInterrupt:
+        stopped = True
+        if not _rankable(methods, found, failed, len(splits))[1]:
+            raise
+    if len(failed) == len(methods):
         reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
         raise DataError(f"No method could be fitted ({reasons}).")
-    if len(complete) < FEWEST:
+    ranked, complete = _rankable(methods, found, failed, len(splits))
+    left = [m for m in methods if m.name not in failed]
+    if not complete:
         raise DataError(
-            _too_slow(problem, time_budget, found, methods, len(splits), jobs), "time_budget"
+            _too_slow(problem, time_budget, found, left, len(splits), jobs), "time_budget"
         )
+    outcome = Outcome(plan, [splits[f] for f in complete], {}, ranked, failed)
     for new, old in enumerate(complete):
-        for method in methods:
+        for method in ranked:
             outcome.cells[method.name, new] = found[method.name, old]
+    why = "The run was stopped" if stopped else f"The time budget of {time_budget or 0:g} s ended"
     if len(complete) < len(splits):
         outcome.notes.append(
-            f"The time budget of {time_budget:g} s allowed {len(complete)} of {len(splits)} folds; "
-            "intervals are wider for it."
+            f"{why} after {len(complete)} of {len(splits)} folds; intervals are wider for it."
         )
+    unfinished = [m.title for m in left if m not in ranked]
+    if unfinished:
+        outcome.notes.append(f"{why} before these were compared: {listed(unfinished, 20)}.")
     if problem.weights is not None:
-        without = [m.title for m in methods if not takes_weights(m.build(setting))]
+        without = [m.title for m in ranked if not takes_weights(m.build(setting))]
         outcome.notes.append(
             "Errors are weighted"
             + (f"; these were fitted without weights: {listed(without, 20)}." if without else ".")
         )
-    for name, why in failed.items():
-        outcome.notes.append(f"{METHODS[name].title} failed and was left out: {why}.")
+    for name, reason in failed.items():
+        outcome.notes.append(f"{METHODS[name].title} failed and was left out: {reason}.")
     outcome.seconds = time.monotonic() - start
     return outcome
+
+
+def _rankable(methods, found, failed, n_folds):
+    """The methods that can be compared, and the folds they all have finished.
+
+    Methods with all folds; if there are none, those with the folds of the one that has most.
+    """
+    folds = {
+        m.name: [f for f in range(n_folds) if (m.name, f) in found]
+        for m in methods
+        if m.name not in failed
+    }
+    most = max(folds.values(), key=len, default=[])
+    if len(most) < min(FEWEST, n_folds):
+        return [], []
+    ranked = [m for m in methods if set(most) <= set(folds.get(m.name, ()))]
+    return ranked, most
+
+
+class State(NamedTuple):
+    """How far a comparison is.
+
+    Attributes
+    ----------
+    tasks : list of tuple
+        (method, fold), in the order in which they are done.
+    found : dict
+        (method, fold) -> Cell.
+    failed : dict
+        Method -> reason.
+    jobs : int
+        Processes.
+    method : str
+        What was done last; "" at the beginning.
+    """
+
+    tasks: list
+    found: dict
+    failed: dict
+    jobs: int
+    method: str = ""
+
+    @property
+    def finished(self):
+        """Cells that are finished; those of a method that failed count."""
+        return sum(task in self.found or task[0] in self.failed for task in self.tasks)
+
+    def seconds_left(self):
+        """What the rest takes by what was measured, and whether every method was measured."""
+        spent, left, sure = {}, 0.0, True
+        for (name, _), cell in self.found.items():
+            spent.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
+        for name, fold in self.tasks:
+            if (name, fold) not in self.found and name not in self.failed:
+                sure = sure and name in spent
+                left += float(np.mean(spent[name])) if name in spent else 0.0
+        return left / self.jobs, sure
+
+    def ranking(self):
+        """Methods with all folds, the smallest mean error first: (method, error)."""
+        errors, folds = {}, {fold for _, fold in self.tasks}
+        for (name, _), cell in self.found.items():
+            errors.setdefault(name, []).append(cell.error)
+        full = [(n, float(np.mean(e))) for n, e in errors.items() if len(e) == len(folds)]
+        return sorted(full, key=lambda item: item[1])
 
 
 def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
@@ -421,17 +507,19 @@ def _here(work, tasks, found, failed, jobs, deadline, told):
     for name, fold in tasks:
         if name in failed:
             continue
+        cell = None
         try:
-            found[name, fold] = run_cell(data, setting, name, fold, splits[fold], plan)
+            cell = found[name, fold] = run_cell(data, setting, name, fold, splits[fold], plan)
         except Exception as error:  # whatever it is, the other methods go on
             failed[name] = _reason(error)
-        told(name)
+        told(name, cell)
 
 
 def _in_processes(work, tasks, found, failed, jobs, deadline, told):
     """As _here, in processes that are ended when the time is up."""
     with worker_pool(min(jobs, len(tasks)), _start_worker, work) as (pool, end):
-        pending = {pool.submit(_work, name, fold) for name, fold in tasks}
+        waiting = {pool.submit(_work, name, fold): name for name, fold in tasks}
+        pending = set(waiting)
         while pending:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
@@ -439,10 +527,15 @@ def _in_processes(work, tasks, found, failed, jobs, deadline, told):
                 break
             done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
             for future in done:
+                if future.cancelled():
+                    continue
                 cell = future.result()
                 if isinstance(cell, tuple):
                     name, _, failed[name] = cell
+                    for other, task in waiting.items():
+                        if task == name:
+                            other.cancel()
+                    told(name)
                 else:
-                    name = cell.method
-                    found[name, cell.fold] = cell
-                told(name)
+                    found[cell.method, cell.fold] = cell
+                    told(cell.method, cell)

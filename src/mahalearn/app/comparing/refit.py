@@ -17,6 +17,9 @@ from .crossval import Data, chosen_params, fit_weighted, outer_splits, setting_f
 from .methods import DISTANCE_METHOD, METHODS
 from .model import MeasureRows, TrainedModel, class_distances
 
+# With more objects, distances of a method without any of its own are those of Gaussians.
+MOST_FOR_KERNEL, QUICK_DISTANCES = 2000, "gaussian"
+
 
 class Refitted(NamedTuple):
     """A trained model and what the report shows of it."""
@@ -29,7 +32,7 @@ class Refitted(NamedTuple):
     params: dict
 
 
-def refit(problem, outcome, name):
+def refit(problem, outcome, name, whole=None):
     """Fit the method of a name on all objects, and its distances.
 
     Parameters
@@ -40,6 +43,8 @@ def refit(problem, outcome, name):
         The comparison that the method was part of.
     name : str
         The method.
+    whole : Problem or None
+        The problem of which `problem` is a sample, if the classifier is to be fitted on all of it.
 
     Returns
     -------
@@ -55,9 +60,12 @@ def refit(problem, outcome, name):
         with suppress(ValueError):
             d2 = held_out_distances(problem, measured, outcome.plan)
     if d2 is None:
-        distance_method = DISTANCE_METHOD
+        large = problem.kind == "vectors" and len(problem) > MOST_FOR_KERNEL
+        distance_method = QUICK_DISTANCES if large else DISTANCE_METHOD
         measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
         d2 = held_out_distances(problem, measured, outcome.plan)
+    if whole is not None:
+        classifier, _ = _fit(whole, fixed(classifier))
     classes = classifier.classes_
     held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(classes)]
     model = TrainedModel(classifier, measured, held_out, _temperature(problem, outcome, name))
