@@ -391,7 +391,7 @@ def cross_validate(
     for new, old in enumerate(complete):
         for method in ranked:
             outcome.cells[method.name, new] = found[method.name, old]
-    why = "The run was stopped" if stopped else f"The time budget of {time_budget or 0:g} s ended"
+    why = "The run was stopped" if stopped else "The time budget ended"
     if len(complete) < len(splits):
         outcome.notes.append(
             f"{why} after {len(complete)} of {len(splits)} folds; intervals are wider for it."

@@ -84,12 +84,13 @@ def counts_rows(values):
 
     Any whole numbers without a repeat do, where the name is that of a pandas index.
     """
-    if is_text(values) or len(values) < 3 or values.isna().any():
+    if is_text(values) or len(values) < 3:
         return False
-    if (values % 1).any() or values.nunique() < len(values):
+    x = values.to_numpy(dtype=float)
+    if not np.isfinite(x).all() or (x % 1).any() or len(np.unique(x)) < len(x):
         return False
-    gapless = values.max() - values.min() + 1 == len(values)
-    return values.name == PANDAS_INDEX or (gapless and len(values) >= FEWEST_COUNTED)
+    gapless = x.max() - x.min() + 1 == len(x)
+    return bool(values.name == PANDAS_INDEX or (gapless and len(x) >= FEWEST_COUNTED))
 
 
 def _as_names(values):
@@ -107,9 +108,10 @@ def row_names(frame):
 
 def check_magnitude(values):
     """Refuse a column with numbers that are infinite or have no square."""
-    odd = values[values.abs() > LARGEST]
-    if not len(odd):
+    large = np.abs(values.to_numpy(dtype=float)) > LARGEST
+    if not large.any():
         return
+    odd = values[large]
     where = f"in row {odd.index[0] + 1}"
     if np.isinf(odd.iloc[0]):
         raise DataError(f"Column {values.name!r} is infinite {where}; correct or empty such cells.")

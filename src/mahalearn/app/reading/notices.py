@@ -45,7 +45,8 @@ def table_notices(X, y, target):
                 "drop",
             )
         )
-    leaks = [c for c in X.columns if tells_class(X[c], y)] if len(X) >= FEWEST_ROWS else []
+    codes = np.unique(y, return_inverse=True)[1]
+    leaks = [c for c in X.columns if tells_class(X[c], codes)] if len(X) >= FEWEST_ROWS else []
     if leaks:
         notes.append(
             Note(
@@ -75,7 +76,8 @@ def looks_like_dates(values):
     """Whether numbers are dates: 20240131, or years in a column that is called so."""
     if is_text(values):
         return False
-    present = values.dropna().to_numpy()
+    present = values.to_numpy(dtype=float)
+    present = present[np.isfinite(present)]
     if len(present) < 3 or (present % 1).any() or len(np.unique(present)) < 3:
         return False
     if ((present >= _EARLIEST) & (present <= _LATEST)).all():
@@ -87,16 +89,17 @@ def looks_like_dates(values):
 
 def tells_class(values, y):
     """Whether one column tells the class of every row: by its names, or by one interval each."""
-    known = values.notna().to_numpy()
-    if not known.all():
-        return False
     y = np.asarray(y)
     n_classes = len(np.unique(y))
     if is_text(values):
+        if values.isna().any():
+            return False
         pairs = set(zip(values, y))
         levels = values.nunique()
         return len(pairs) == levels and levels <= len(y) / 4 and n_classes > 1
     x = values.to_numpy(dtype=float)
+    if not np.isfinite(x).all():
+        return False
     order = np.lexsort([y, x])
     changes = np.flatnonzero(y[order][1:] != y[order][:-1])
     return len(changes) == n_classes - 1 and bool((np.diff(x[order])[changes] > 0).all())
@@ -104,8 +107,13 @@ def tells_class(values, y):
 
 def duplicate_notices(X, y):
     """Rows that occur more than once, with one class or with several."""
-    whole = X.assign(**{"\0class": y})
-    again = int(whole.duplicated().sum())
+    numbers = [column for column in X.columns if not is_text(X[column])]
+    block = np.ascontiguousarray(X[numbers].to_numpy(dtype=float))
+    texts = X.drop(columns=numbers).to_numpy(dtype=object).tolist()
+    classes = defaultdict(list)  # of each row of features
+    for values, words, label in zip(block, texts, np.asarray(y).tolist()):
+        classes[values.tobytes(), tuple(words)].append(label)
+    again = sum(len(labels) - len(set(labels)) for labels in classes.values())
     notes = []
     if 0 < again <= len(X) / 2:  # more than that are rows of few possible values
         notes.append(
@@ -114,9 +122,7 @@ def duplicate_notices(X, y):
                 "class included; where they are copies, errors of a cross-validation are too small."
             )
         )
-    first = whole.drop_duplicates()
-    features = list(X.columns)
-    clash = int(first.duplicated(subset=features, keep=False).sum()) if features else 0
+    clash = sum(len(set(labels)) for labels in classes.values() if len(set(labels)) > 1)
     if clash:
         notes.append(
             Note(
