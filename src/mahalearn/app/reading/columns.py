@@ -1,5 +1,7 @@
 """Which columns of a table are features, which name its rows, and which nobody should use."""
 
+import re
+
 import numpy as np
 
 from .cells import NEARLY_ALL, are_codes, is_date, is_decorated, is_number, mark_in, number
@@ -13,6 +15,8 @@ MANY_LEVELS, ROWS_A_LEVEL = 20, 3
 LARGEST = 1e150
 # In fewer rows, numbers of one range may be a coincidence.
 FEWEST_COUNTED = 10
+# Names of columns that say who an object is.
+ID_NAME = re.compile(r"(.*[_ .-])?(id|ids|idx|nr|key|uuid|guid|identifier)", re.IGNORECASE)
 # As pandas calls, and we call, a first column without a name in the header.
 PANDAS_INDEX = "Unnamed: 0"
 
@@ -68,6 +72,14 @@ def select_features(X, notes, numbered=()):
                 "If it is a quantity, give it in another unit (times two, say)."
             )
             dropped.append(column)
+        elif is_identifier(values):
+            names = _as_names(values) if names is None else names
+            notes.append(
+                f"Column {column!r} has another whole number in each row and is called an "
+                "identifier; it names the rows and is not used to classify. If it is a quantity, "
+                "give it another name."
+            )
+            dropped.append(column)
         else:
             check_magnitude(values)
     return X.drop(columns=dropped), names
@@ -93,6 +105,14 @@ def counts_rows(values):
     return bool(values.name == PANDAS_INDEX or (gapless and len(x) >= FEWEST_COUNTED))
 
 
+def is_identifier(values):
+    """Whether a column of numbers is called an identifier and has another one in each row."""
+    if ID_NAME.fullmatch(str(values.name)) is None or len(values) < FEWEST_COUNTED:
+        return False
+    x = values.to_numpy(dtype=float)
+    return bool(np.isfinite(x).all() and not (x % 1).any() and len(np.unique(x)) == len(x))
+
+
 def _as_names(values):
     return values.tolist() if is_text(values) else [str(int(v)) for v in values]
 
@@ -101,7 +121,11 @@ def row_names(frame):
     """The column that names the rows, and the names; both None if there is none."""
     for column in frame.columns:
         values = frame[column]
-        if counts_rows(values) or (is_text(values) and names_rows(values)):
+        if is_text(values):
+            named = names_rows(values)
+        else:
+            named = counts_rows(values) or is_identifier(values)
+        if named:
             return column, _as_names(values)
     return None, None
 

@@ -9,8 +9,6 @@ from ..words import counted
 from .columns import is_text
 from .problem import Note, listed
 
-# Names of columns that say who an object is.
-ID_NAME = re.compile(r"(.*[_ .-])?(id|ids|idx|index|nr|no|key|uuid|guid|identifier)", re.IGNORECASE)
 _DATE_NAME = re.compile(r"(.*[_ .-])?(date|datum|time|timestamp|year|jahr)", re.IGNORECASE)
 # Fewer rows show a coincidence.
 FEWEST_ROWS = 20
