@@ -9,6 +9,7 @@ from .problem import DataError
 from .source import load
 
 DELIMITERS = ("\t", ";", "|", ",")
+LONGEST_CELL = 131_072
 # So large a share of lines with the same number of cells shows the delimiter.
 NEARLY_ALL = 0.9
 # Lines that may stand above a table's header.
@@ -54,12 +55,15 @@ def _csv_rows(path, text, delimiter):
     line = 0
     try:
         for row in reader:
+            # csv's own limit is a setting of the process, which other packages change.
+            if any(len(cell) > LONGEST_CELL for cell in row):
+                raise csv.Error
             line = reader.line_num
             yield row
     except csv.Error:
         raise DataError(
-            f"Line {line + 1} of {str(path)!r} has a cell of more than {csv.field_size_limit()} "
-            "characters; perhaps a quote is not closed there."
+            f"Line {line + 1} of {str(path)!r} has a cell of more than {LONGEST_CELL} characters; "
+            "perhaps a quote is not closed there."
         ) from None
 
 
