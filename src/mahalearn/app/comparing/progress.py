@@ -1,6 +1,7 @@
 """Finished cells of a comparison on disk, so that a killed one can be continued."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -51,8 +52,8 @@ class Progress:
         return cells
 
     def add(self, cell):
-        """Save a cell as soon as it is finished."""
-        with open(self.path, "a", encoding="utf-8") as file:
+        """Save a cell as soon as it is finished; a full disk ends no comparison."""
+        with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(self._line(cell))
 
     def remove(self):
