@@ -63,7 +63,7 @@ def test_what_can_be_ranked():
 def test_the_time_left_is_honest():
     tasks = [(name, fold) for name in ("lda", "svm") for fold in range(4)]
     found = {("lda", f): cell("lda", f, 2.0) for f in range(3)}
-    assert State(tasks, found, {}, 2).seconds_left() == (1.0, False)
+    assert State(tasks, found, {}, 2).seconds_left() == (5.0, False)
     found["svm", 0] = cell("svm", 0, 10.0)
     assert State(tasks, found, {}, 2).seconds_left() == (16.0, True)
     assert State(tasks, found, {"svm": "no"}, 2).seconds_left() == (1.0, True)

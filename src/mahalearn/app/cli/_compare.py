@@ -204,7 +204,7 @@ class Live:
             return text
         seconds, sure = state.seconds_left()
         left = f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
-        return f"{text}, {'about' if sure else 'more than'} {left} left"
+        return f"{text}, {'about' if sure else 'probably more than'} {left} left"
 
 
 def describe(problem, outcome, board, refitted, command):

@@ -457,14 +457,19 @@ class State(NamedTuple):
         return sum(task in self.found or task[0] in self.failed for task in self.tasks)
 
     def seconds_left(self):
-        """What the rest takes by what was measured, and whether every method was measured."""
+        """What the rest takes by what was measured, and whether every method was measured.
+
+        A method that was not measured yet is taken for as slow as the slowest that was: the cheap
+        ones come first.
+        """
         spent, left, sure = {}, 0.0, True
         for (name, _), cell in self.found.items():
             spent.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
+        means = {name: float(np.mean(values)) for name, values in spent.items()}
         for name, fold in self.tasks:
             if (name, fold) not in self.found and name not in self.failed:
-                sure = sure and name in spent
-                left += float(np.mean(spent[name])) if name in spent else 0.0
+                sure = sure and name in means
+                left += means.get(name, max(means.values(), default=0.0))
         return left / self.jobs, sure
 
     def ranking(self):
