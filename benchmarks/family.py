@@ -19,7 +19,7 @@ from mahalearn import (
     KernelKNeighborsClassifier,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
-    OneVsAllSVC,
+    OneVsRestSVC,
 )
 
 from .timing import compare, print_machine, print_ratios
@@ -84,7 +84,7 @@ def beside_scikit_learn(n=2000, m=2000, c=10):
         "SVC (scikit-learn)": SVC(gamma=0.05),
         "KernelPCA + QDA (scikit-learn)": kpca,
         "KNeighborsClassifier (scikit-learn)": KNeighborsClassifier(),
-        "OneVsAllSVC": OneVsAllSVC(gamma=0.05),
+        "OneVsRestSVC": OneVsRestSVC(gamma=0.05),
         "KernelFisherDiscriminant": KernelFisherDiscriminant(gamma=0.05),
         "KernelFisherDiscriminant, flip": KernelFisherDiscriminant(gamma=0.05, spectrum="flip"),
         "KernelPCAQuadraticDiscriminant": KernelPCAQuadraticDiscriminant(20, gamma=0.05),

@@ -523,3 +523,67 @@ def ledoit_wolf(Z):
     for z in Z:
         b2 += np.sum((np.outer(z, z) - S) ** 2) / d / n**2
     return (min(b2, d2) / d2 if d2 > 0 else 0.0), mu
+
+
+# --- landmarks ------------------------------------------------------------------------------------
+
+
+def nystroem(k_x, K, k_y):
+    """k(x, y) ≈ k_xᵀK⁻¹k_y for each pair of rows, one linear system at a time."""
+    return np.array([[a @ np.linalg.solve(K, b) for b in k_y] for a in k_x])
+
+
+def moments_about(rows, origin):
+    """n, Σ(k − o) and Σ(k − o)(k − o)ᵀ, one row at a time."""
+    total, squares = np.zeros(len(origin)), np.zeros((len(origin), len(origin)))
+    for row in rows:
+        total += row - origin
+        squares += np.outer(row - origin, row - origin)
+    return len(rows), total, squares
+
+
+def fisher_discriminant(K, codes, j, beta, k):
+    """f of queries with rows k: N, a and the offset as they are printed (C, (7) and (8))."""
+    n = len(K)
+    one, rest = codes == j, codes != j
+    N = np.zeros((n, n))
+    for members in (one, rest):
+        size = members.sum()
+        H = np.eye(size) - np.ones((size, size)) / size
+        N += size / n * K[:, members] @ H @ K[:, members].T
+    z = np.where(one, 1 / one.sum(), -1 / rest.sum())
+    a = np.linalg.solve(N + beta * np.eye(n), K @ z)
+    return k @ a - a @ K @ np.abs(z) / 2
+
+
+def least_squares_targets(X, y, Z):
+    """Fitted targets (m, c) of queries: for each class a plane through +1 for it, −1 for others."""
+    design = np.array([[*row, 1.0] for row in X])
+    scores = []
+    for label in sorted(set(y)):
+        targets = np.array([1.0 if other == label else -1.0 for other in y])
+        solution = np.linalg.solve(design.T @ design, design.T @ targets)
+        scores.append([float(np.dot([*z, 1.0], solution)) for z in Z])
+    return np.array(scores).T
+
+
+def pseudo_inverse_discriminant(X, y, Z, priors, tiny):
+    """Quadratic scores with Σ⁺ instead of Σ⁻¹; directions without variance count as `tiny`."""
+    scores = []
+    for label, prior in zip(sorted(set(y)), priors, strict=True):
+        group = np.array([x for x, other in zip(X, y, strict=True) if other == label])
+        mean = group.mean(axis=0)
+        covariance = sum(np.outer(x - mean, x - mean) for x in group) / len(group)
+        values, axes = np.linalg.eigh(covariance)
+        column = []
+        for z in Z:
+            d2 = log_det = 0.0
+            for value, axis in zip(values, axes.T, strict=True):
+                if value > 1e-9:
+                    d2 += np.dot(axis, z - mean) ** 2 / value
+                    log_det += np.log(value)
+                else:
+                    log_det += np.log(tiny)
+            column.append(-d2 / 2 - log_det / 2 + np.log(prior))
+        scores.append(column)
+    return np.array(scores).T

@@ -15,7 +15,7 @@ MODULES = sorted(
     # The command line is an extra of its own.
     if path.stem not in ("__main__", "command") and "cli" not in path.relative_to(ROOT).parts
 )
-EXTRAS = ("matplotlib", "numba", "pandas", "polars", "rapidfuzz", "rich")
+EXTRAS = ("jinja2", "matplotlib", "numba", "pandas", "polars", "rapidfuzz", "rich")
 
 
 def run(*lines):

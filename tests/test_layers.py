@@ -19,7 +19,7 @@ LIBRARY = [
     {"model_selection.search"},
     {"classifiers", "proximity"},
     {"model_selection"},
-    {"persistence"},
+    {"distributed", "persistence"},
 ]
 APPLICATION = [{"app.words"}, {"app.reading"}, {"app.comparing"}, {"app.report"}, {"app.cli"}]
 PAPERS = [{"papers"}]

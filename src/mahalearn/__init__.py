@@ -21,6 +21,7 @@ _HOME = {
     "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
     "KernelQuadraticDiscriminantCV": "classifiers.kernel_quadratic",
+    "LandmarkMap": "kernels.landmarks",
     "MahalanobisClassifierCV": "model_selection.chooser",
     "MahalanobisKernel": "kernels.mahalanobis",
     "MahalanobisSVC": "classifiers.svm",

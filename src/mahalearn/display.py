@@ -212,10 +212,40 @@ class DissimilaritySpaceDisplay:
         if len(pair) != 2 or not set(pair) <= set(labels):
             raise ValueError(f"classes must be two of {labels}; got {classes!r}.")
         columns = [labels.index(label) for label in pair]
-        mine = np.isin(np.asarray(y), pair)
-        d2 = last.mahalanobis(X)[mine][:, columns]
-        display = cls(d2=d2, y=np.asarray(y)[mine], classes=pair, decide=pair_rule(last, columns))
-        return display.plot(ax=ax)
+        d2 = last.mahalanobis(X)[:, columns]
+        decide = pair_rule(last, columns)
+        return cls.from_predictions(d2, y, classes=pair, decide=decide, ax=ax)
+
+    @classmethod
+    def from_predictions(cls, d2, y, *, classes, decide=None, ax=None):
+        """Draw objects from their squared distances to two classes.
+
+        Parameters
+        ----------
+        d2 : array-like of shape (n_samples, 2)
+            Squared distances to the two classes, best of held-out objects.
+        y : array-like of shape (n_samples,)
+            Class labels. Only objects of the two classes are drawn.
+        classes : sequence of two labels
+            The two classes, in the order of the columns.
+        decide : callable, default=None
+            ``decide(d2)`` gives the label for rows of squared distances.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : DissimilaritySpaceDisplay
+            The display, drawn.
+        """
+        d2, y, pair = np.asarray(d2, dtype=float), np.asarray(y), list(classes)
+        if len(pair) != 2 or d2.shape != (len(y), 2):
+            raise ValueError(
+                f"d2 must have a row for each of the {len(y)} labels and a column for each of two "
+                f"classes; got an array of shape {d2.shape} and {len(pair)} classes."
+            )
+        mine = np.isin(y, pair)
+        return cls(d2=d2[mine], y=y[mine], classes=pair, decide=decide).plot(ax=ax)
 
     def plot(self, ax=None):
         """Draw the objects and the regions of the decision.

@@ -1,6 +1,8 @@
 """The pages in a real browser: no errors, no requests, nothing run that came from the data."""
 
 import shutil
+import time
+from itertools import pairwise
 
 import pytest
 from own_data import NASTY, flowers, write_csv
@@ -29,25 +31,30 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def report(tmp_path_factory):
     """The page of a comparison whose classes and columns try to be markup."""
     folder = tmp_path_factory.mktemp("page")
     header, rows = flowers()
     header = [header[0], "<b>height</b>", '"><img src=x onerror=alert(2)>', *header[3:]]
     write_csv(folder / "t.csv", header, [[f"<i>{r[0]}</i>", *r[1:]] for r in rows])
     arguments = ["compare", folder / "t.csv", "--target", "species", "--out", folder / "out"]
-    arguments += ["--methods", "kqd,lda", "--jobs", 1, "--repeats", 1]
+    arguments += ["--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1]
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
-    return (folder / "out" / "report.html").as_uri()
+    return folder / "out" / "report.html"
 
 
-def opened(browser, page, width, dark=False):
+@pytest.fixture(scope="module")
+def page(report):
+    return report.as_uri()
+
+
+def opened(browser, page, width, dark=False, media=""):
     """The page at a width; (console messages, addresses asked for)."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme], "media": media})
     browser.get_log("browser"), browser.get_log("performance")
     browser.get(page)
     asked = [
@@ -56,6 +63,10 @@ def opened(browser, page, width, dark=False):
         if "Network.requestWillBeSent" in entry["message"]
     ]
     return browser.get_log("browser"), asked
+
+
+def all_of(browser, selector):
+    return browser.find_elements("css selector", selector)
 
 
 @pytest.mark.parametrize("width", [1200, 390])
@@ -67,44 +78,205 @@ def test_no_errors_and_no_requests(browser, page, width):
 
 def test_everything_is_there(browser, page):
     opened(browser, page, 1200)
-    assert len(browser.find_elements("css selector", "section")) == 6
-    assert len(browser.find_elements("css selector", "#leaderboard tbody tr")) == 2
-    assert len(browser.find_elements("css selector", "svg.interval")) == 2
-    assert len(browser.find_elements("css selector", "#confusion tbody tr")) == 3
-    figures = browser.find_elements("css selector", "svg.figure")
-    assert len(figures) >= 4
+    sections = [s.get_attribute("id") for s in all_of(browser, "section")]
+    assert sections == [
+        "leaderboard", "classes", "confusion", "curves", "calibration", "importance", "hardest",
+        "distances", "learning", "data", "repeat",
+    ]  # fmt: skip
+    assert len(all_of(browser, "#leaderboard tbody tr")) == 2
+    assert len(all_of(browser, "#leaderboard .bar")) == 2
+    assert len(all_of(browser, "#confusion tbody tr")) == 3
+    figures = [f for f in all_of(browser, "svg.figure") if f.is_displayed()]
+    assert len(figures) >= 8
     assert all(figure.size["height"] > 50 for figure in figures)
 
 
 def test_what_looks_like_markup_is_shown(browser, page):
     opened(browser, page, 1200)
-    assert browser.find_elements("css selector", "script, img, i, b") == []
+    assert len(all_of(browser, "script")) == 2
+    assert all_of(browser, "img, i, b") == []
     text = browser.find_element("tag name", "body").text
-    assert NASTY in text
+    assert NASTY in text and "<b>height</b>" in text
     with pytest.raises(Exception, match="no such alert"):
         browser.switch_to.alert.accept()
+
+
+def test_another_script_is_not_run_and_nothing_can_be_sent(browser, report, tmp_path):
+    """Should markup ever come through, the policy holds it."""
+    worse = tmp_path / "worse.html"
+    attack = (
+        "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
+        '<img src="https://example.org/x.png"><link rel="stylesheet" href="x.css">'
+        "<style>body { display: none }</style>"
+    )
+    text = report.read_text(encoding="utf-8")
+    assert text.count("<footer>") == 1
+    worse.write_text(text.replace("<footer>", attack + "<footer>"), encoding="utf-8")
+    messages, asked = opened(browser, worse.as_uri(), 1200)
+    assert browser.title.startswith("Which classifier")
+    assert browser.find_element("tag name", "body").is_displayed()
+    assert not [a for a in asked if a.startswith("http")]
+    assert sum("Content Security Policy" in m["message"] for m in messages) >= 4
+    sent = browser.execute_async_script(
+        "const done = arguments[0]; fetch('https://example.org/').then(() => done('sent'),"
+        " () => done('held'))"
+    )
+    assert sent == "held"
+
+
+def test_tables_sort_by_keyboard(browser, page):
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, page, 1200)
+    heads = all_of(browser, "#classes thead th")
+    column = [head.text.split()[0] for head in heads].index("recall")
+
+    def values():
+        cells = all_of(browser, f"#classes tbody tr > :nth-child({column + 1})")
+        return [float(cell.get_attribute("data-value")) for cell in cells]
+
+    before = values()
+    heads[column].find_element("tag name", "button").send_keys(Keys.ENTER)
+    assert values() == sorted(before) and heads[column].get_attribute("aria-sort") == "ascending"
+    heads[column].find_element("tag name", "button").send_keys(Keys.SPACE)
+    assert values() == sorted(before, reverse=True)
+
+
+def test_a_long_table_is_filtered(browser, tmp_path):
+    from mahalearn.app.report import html
+
+    rows = [{"label": f"name {i}", "cells": [str(i)]} for i in range(30)]
+    table = {"kind": "table", "corner": "a", "columns": ["b"], "rows": rows, "filter": True}
+    made = {"title": "t", "sections": [{"id": "s", "title": "s", "blocks": [table]}]}
+    (tmp_path / "t.html").write_text(html.render(made), encoding="utf-8")
+    opened(browser, (tmp_path / "t.html").as_uri(), 1200)
+    all_of(browser, "input")[0].send_keys("NAME 2")
+    assert len([r for r in all_of(browser, "tbody tr") if r.is_displayed()]) == 11
+    assert "11 of 30 rows" in all_of(browser, ".tools")[0].text
+
+
+def test_pointing_and_arrow_keys_say_what_a_mark_is(browser, page):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, page, 1200)
+    figure = browser.find_element("css selector", "#pair-1 svg")
+    tip = browser.find_element("css selector", ".tip")
+    assert not tip.is_displayed()
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure)
+    mark = figure.find_element("css selector", "[data-row='0']")
+    ActionChains(browser).move_to_element(mark).perform()
+    assert tip.is_displayed() and "object: " in tip.text and "distance to" in tip.text
+    assert "<i>plant" in tip.text  # as text
+    ActionChains(browser).move_to_element(browser.find_element("tag name", "footer")).perform()
+    errors = browser.find_element("css selector", "#errors svg")
+    browser.execute_script("arguments[0].focus()", errors)
+    errors.send_keys(Keys.ARROW_RIGHT)
+    first = tip.text
+    errors.send_keys(Keys.ARROW_RIGHT)
+    assert "method: " in first and tip.is_displayed() and tip.text != first
+    errors.send_keys(Keys.ESCAPE)
+    assert not tip.is_displayed()
+
+
+def test_pairs_of_classes_can_be_chosen(browser, page):
+    from selenium.webdriver.support.ui import Select
+
+    opened(browser, page, 1200)
+    select = Select(browser.find_element("css selector", ".choice select"))
+    assert len(select.options) == 3  # of three classes
+    shown = [f for f in all_of(browser, ".choice figure") if f.is_displayed()]
+    assert [f.get_attribute("id") for f in shown] == ["pair-1"]
+    select.select_by_index(2)
+    shown = [f for f in all_of(browser, ".choice figure") if f.is_displayed()]
+    assert [f.get_attribute("id") for f in shown] == ["pair-3"]
+
+
+def test_a_figure_is_saved_as_svg_png_and_csv(browser, page, tmp_path):
+    folder = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", folder)
+    opened(browser, page, 1200, dark=True)
+    for button in all_of(browser, "#errors .tools button"):
+        browser.execute_script("arguments[0].click()", button)
+        time.sleep(0.3)
+    wanted = {"errors.svg", "errors.png", "errors.csv"}
+    for _ in range(50):
+        if wanted <= {p.name for p in tmp_path.iterdir()}:
+            break
+        time.sleep(0.1)
+    assert wanted <= {p.name for p in tmp_path.iterdir()}
+    assert browser.get_log("browser") == []
+    svg = (tmp_path / "errors.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<svg") and "var(--" not in svg
+    assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
+    assert len((tmp_path / "errors.png").read_bytes()) > 3000
+    lines = (tmp_path / "errors.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "method,mean,low,high" and len(lines) == 3
 
 
 def test_a_phone_needs_no_sideways_scrolling(browser, page):
     opened(browser, page, 390)
     width = browser.execute_script("return document.documentElement.scrollWidth")
     assert width <= 390
-    for figure in browser.find_elements("css selector", "svg.figure"):
+    for figure in all_of(browser, "svg.figure"):
         assert figure.size["width"] <= 390
 
 
 def test_dark_and_light(browser, page):
     ground = "return getComputedStyle(document.body).backgroundColor"
+    ink = "return getComputedStyle(document.querySelector('#errors svg text')).fill"
     opened(browser, page, 1200, dark=True)
-    dark = browser.execute_script(ground)
+    dark = browser.execute_script(ground), browser.execute_script(ink)
     opened(browser, page, 1200)
-    assert dark != browser.execute_script(ground) == "rgb(255, 255, 255)"
+    light = browser.execute_script(ground), browser.execute_script(ink)
+    assert dark[0] != light[0] == "rgb(255, 255, 255)"
+    assert light[1] == "rgb(28, 30, 33)" and dark[1] == "rgb(230, 232, 235)"
+
+
+def test_print_is_light_complete_and_without_tools(browser, page):
+    opened(browser, page, 1200, dark=True, media="print")
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    assert browser.execute_script(ground) == "rgb(255, 255, 255)"
+    assert not [t for t in all_of(browser, ".tools, nav") if t.is_displayed()]
+    assert all(s.is_displayed() for s in all_of(browser, "section"))
+    pdf = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+    assert len(pdf) > 20_000
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_the_page_is_complete_without_its_script(browser, page):
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        opened(browser, page, 1200)
+        figures = all_of(browser, "svg.figure")
+        hidden = all_of(browser, ".choice details svg.figure")
+        assert len([f for f in figures if f.is_displayed()]) == len(figures) - len(hidden) >= 8
+        summary = browser.find_element("css selector", ".choice summary")
+        summary.click()
+        assert all(f.is_displayed() for f in hidden) and len(hidden) == 2
+        assert all_of(browser, ".tools") == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_headings_and_names_for_those_who_do_not_see_it(browser, page):
+    opened(browser, page, 1200)
+    assert len(all_of(browser, "h1")) == 1 and len(all_of(browser, "main")) == 1
+    order = [int(h.tag_name[1]) for h in all_of(browser, "h1, h2, h3")]
+    assert order[0] == 1 and all(b - a <= 1 for a, b in pairwise(order))
+    for element in all_of(browser, "svg.figure, .bar, [role=region]"):
+        assert element.get_attribute("aria-label")
+    controls = [e for e in all_of(browser, "button, select, input") if e.is_displayed()]
+    assert len(controls) > 20 and all(e.accessible_name for e in controls)
+    ids = [e.get_attribute("id") for e in all_of(browser, "[id]")]
+    assert len(ids) == len(set(ids))
+    assert browser.find_element("tag name", "html").get_attribute("lang") == "en"
 
 
 WORDS = """
 const lines = [];
 for (const cell of document.querySelectorAll('#leaderboard th[scope=row]')) {
-  const text = cell.firstChild;
+  const text = cell.lastChild;
   for (const word of text.data.matchAll(/[^\\s]+/g)) {
     const range = document.createRange();
     range.setStart(text, word.index);
@@ -119,8 +291,8 @@ return lines;
 def test_the_leaderboard_is_readable_on_a_phone(browser, page):
     opened(browser, page, 390)
     lines = browser.execute_script(WORDS)
-    assert len(lines) > 4 and set(lines) == {1}  # no word is broken
-    for row in browser.find_elements("css selector", "#leaderboard tbody tr"):
+    assert len(lines) >= 4 and set(lines) == {1}  # no word is broken
+    for row in all_of(browser, "#leaderboard tbody tr"):
         assert row.size["height"] < 90
         behind = row.find_elements("tag name", "td")[1]
         assert behind.location["x"] + behind.size["width"] <= 390

@@ -1,21 +1,54 @@
 """The page of a comparison: what it says of data, winner and distances, and how it draws them."""
 
+import base64
 import copy
+import csv
+import hashlib
+import io
 import json
 import re
+import subprocess
+import sys
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from own_data import distances, flowers, works, write_csv, write_matrix
+from own_data import NASTY, distances, flowers, works, write_csv, write_matrix
 
 from mahalearn.app.comparing.crossval import chosen_params
-from mahalearn.app.comparing.findings import NARROWEST, _calibration
-from mahalearn.app.report import html, plots
+from mahalearn.app.comparing.findings import _confusion, _own_other, _pair
+from mahalearn.app.comparing.held_out import (
+    NARROWEST,
+    calibration,
+    curves,
+    per_class,
+    reliability,
+)
+from mahalearn.app.report import html
 from mahalearn.app.report.comparison import document
+from mahalearn.app.report.drawing import PAPER, SERIES, _style, clean, svg
+from mahalearn.app.report.export import figure_files
+from mahalearn.app.report.figures import FIGURES, drawn
+from mahalearn.app.report.notebook import Report, compare
 from mahalearn.app.words import counted
 
 FAST = ("--methods", "lda,knn", "--jobs", 1, "--folds", 3, "--repeats", 1)
+OLD = Path(__file__).parents[1] / "fixtures" / "comparisons_0.1.0"
+# Names that try to be markup, mathematics, hidden labels, formulas or to break out of a file.
+EVIL = [
+    NASTY,
+    '"><img src=x onerror=alert(2)>',
+    "$\\frac{1}{0}$",
+    "_hidden",
+    "</script><script>alert(3)</script>",
+    "line\nbreak\x00\x07\u202e",
+    "=1+1",
+    "中文",
+]
 
 
 def values_of(folder):
@@ -36,56 +69,75 @@ def found(results):
     return copy.deepcopy(values_of(results))
 
 
+@pytest.fixture(scope="module")
+def page(results):
+    return (results / "report.html").read_text(encoding="utf-8")
+
+
 def lead(found):
     return " ".join(document(found)["lead"])
 
 
+def section_of(found, name):
+    return next((s for s in document(found)["sections"] if s["id"] == name), None)
+
+
 def texts(found, name):
     """The text of a section, tags left out."""
-    section = next(s for s in document(found)["sections"] if s["id"] == name)
-    page = html.render({"title": "", "sections": [section]})
-    return " ".join(re.sub(r"<style>.*?</style>|<[^>]*>", " ", page, flags=re.DOTALL).split())
+    page = html.render({"title": "", "sections": [section_of(found, name)]})
+    page = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
+    return " ".join(unescape(page).split())
 
 
-def test_the_page_names_target_and_features(found):
-    said = lead(found)
-    assert "45 rows with 3 features (height, width, colour) of 3 classes (column “species”)" in said
-    assert "Column 'species' was taken for the classes" in said
+# What it says
+
+
+def test_the_answer_is_two_sentences(found):
+    first, second = found["leaderboard"]
+    first |= {"title": "Slow", "fit_seconds": 3.0, "error": [0.02, 0.01, 0.03]}
+    second |= {"title": "Fast", "error": [0.02, 0.01, 0.03], "fit_seconds": 0.5, "tied": True}
+    found |= {"winner": first, "chosen": {"family": "kernel fisher"}}
+    assert lead(found) == (
+        "Slow (kernel fisher) has the smallest error of 2.0 % on t (95 % interval 1.0 % to 3.0 %). "
+        "The other method is statistically tied with the best; Fast has the same error and is "
+        "fitted 6 times as fast."
+    )
+    assert "family = kernel fisher" in texts(found, "repeat")
+    second |= {"fit_seconds": 2.0, "tied": False, "error": [0.2, 0.1, 0.3]}
+    assert lead(found).endswith("The other method is significantly worse.")
+    found["leaderboard"] = [first]
+    assert lead(found).startswith("Slow (kernel fisher) has an error of 2.0 % on t (95 %")
+    assert lead(found).endswith("3.0 %).")
+
+
+def test_the_facts_name_target_and_columns(found):
+    facts = dict(document(found)["facts"])
+    assert facts["Data"] == "45 rows with 3 columns (height, width, colour)"
+    assert facts["Classes"] == "3 classes (column “species”)"
     found["about"]["features"] = [{"name": f"x{i}"} for i in range(13)]
     found["problem"]["d"] = 13
-    assert "with 13 features of 3" in lead(found)
+    assert dict(document(found)["facts"])["Data"] == "45 rows with 13 columns"
+    assert any("Column 'species' was taken" in note for note in document(found)["notices"])
 
 
 def test_a_set_by_name_and_a_matrix_have_no_column_of_classes(tmp_path):
     works("compare", "iris", *FAST, "--out", tmp_path / "iris")
-    assert "of 3 classes, each tuned" in lead(values_of(tmp_path / "iris"))
+    assert dict(document(values_of(tmp_path / "iris"))["facts"])["Classes"] == "3 classes"
     names, D, y = distances()
     (tmp_path / "l.txt").write_text("\n".join(y))
     write_matrix(tmp_path / "d.csv", D, names)
     source = ["--proximity", tmp_path / "d.csv", "--labels", tmp_path / "l.txt"]
     works("compare", *source, *FAST, "--out", tmp_path / "d")
-    assert "dissimilarities of 2 classes, each tuned" in lead(values_of(tmp_path / "d"))
+    found = values_of(tmp_path / "d")
+    assert dict(document(found)["facts"])["Data"] == "a matrix of 30 × 30 dissimilarities"
+    assert section_of(found, "importance") is None and section_of(found, "learning")
+    assert section_of(found, "spectrum")
 
 
 def test_one_of_a_thing_is_singular(found):
     assert [counted(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
-    found["leaderboard"] = found["leaderboard"][:1]
-    found["space"]["left_out"] = 1
-    assert lead(found).startswith("1 classifier was tried on")
-    assert "1 far point is outside." in texts(found, "distances")
-
-
-def test_the_lead_names_the_choice_and_a_faster_equal(found):
-    first, second = found["leaderboard"]
-    first |= {"title": "Slow", "fit_seconds": 3.0}
-    second |= {"title": "Fast", "error": first["error"], "fit_seconds": 0.5}
-    found |= {"winner": first, "chosen": {"family": "kernel fisher"}}
-    said = lead(found)
-    assert "Slow (its choice: kernel fisher) has the smallest error of" in said
-    assert "Fast has the same error and is fitted 6 times as fast." in said
-    assert "family = kernel fisher" in texts(found, "how")
-    second["fit_seconds"] = 2.0
-    assert "as fast" not in lead(found)
+    found["pairs"][0]["left_out"] = 1
+    assert "1 object is too far away to be drawn." in texts(found, "distances")
 
 
 def test_what_the_chooser_chose_starts_with_the_family():
@@ -98,10 +150,10 @@ def test_what_the_chooser_chose_starts_with_the_family():
 def test_distances_that_are_not_the_winners_are_said_to_be_so(found):
     assert found["winner"]["name"] in ("lda", "knn")  # neither has distances
     said = texts(found, "distances")
-    assert f"{found['winner']['title']} has no distances to the classes" in said
-    assert "“Kernel quadratic discriminant”, not by the winner" in said
+    assert f"{found['winner']['title']} provides no distances to the classes" in said
+    assert "by Kernel quadratic discriminant." in said
     found["about"]["distances"] = found["winner"]["name"]
-    assert "winner" not in texts(found, "distances")
+    assert "provides no distances" not in texts(found, "distances")
 
 
 def test_bounds_of_errors_are_the_same_everywhere(results, found):
@@ -117,39 +169,508 @@ def test_bounds_of_errors_are_the_same_everywhere(results, found):
         assert f"{low} to {high}" in texts(found, "leaderboard")
 
 
-def test_texts_stand_below_heads_of_their_alignment(found):
-    page = html.render(document(found))
-    assert '<th scope="col" class="words">usual choice</th>' in page
-    assert "third column" not in page
+RIDDLES = (
+    "taken for what",
+    "told apart",
+    "usual choice",
+    "points behind",
+    "what is taken",
+    "machine",
+    "slip",
+    "said aloud",
+)
+
+
+def test_plain_english(page):
+    said = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL).lower()
+    for riddle in RIDDLES:
+        assert riddle not in said, riddle
+    for word in ("confusion matrix", "statistically tied with the best", "precision", "recall"):
+        assert word in said
+
+
+# What is computed for it, before the page
+
+
+def test_results_by_class_are_their_definitions():
+    rng = np.random.default_rng(1)
+    truth, predicted = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
+    proba = rng.dirichlet(np.ones(3), 200)
+    rows = per_class(["a", "b", "c"], [1, 2, 3], truth, predicted, proba)
+    for j, row in enumerate(rows):
+        right = sum(t == j and p == j for t, p in zip(truth, predicted))
+        precision, recall = right / sum(predicted == j), right / sum(truth == j)
+        assert row["precision"] == pytest.approx(precision)
+        assert row["recall"] == pytest.approx(recall)
+        assert row["f1"] == pytest.approx(2 * precision * recall / (precision + recall))
+        # The area is the chance that an object of the class has the larger probability.
+        own, other = proba[truth == j, j], proba[truth != j, j]
+        assert row["auc"] == pytest.approx(np.mean(own[:, None] > other[None, :]))
+        assert row["objects"] == j + 1
+    never = per_class(["a", "b"], [2, 2], np.array([0, 1]), np.array([0, 0]), proba[:2, :2])
+    assert never[1]["precision"] is None and never[1]["recall"] == 0 == never[1]["f1"]
+
+
+def test_curves_are_thinned_and_keep_their_ends():
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 12, 4000)
+    proba = rng.dirichlet(np.ones(12), 4000)
+    rows = per_class([f"c{j}" for j in range(12)], [1] * 12, truth, truth, proba)
+    found = curves(rows, truth, proba)
+    assert len(found["roc"]) == len(found["precision_recall"]) == 8
+    worst = sorted(row["auc"] for row in rows)[:8]
+    assert sorted(c["area"] for c in found["roc"]) == pytest.approx(worst)
+    for curve in found["roc"]:
+        x, y = np.array(curve["x"]), np.array(curve["y"])
+        assert len(x) <= 62 and (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
+        assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
+        assert np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2) == pytest.approx(curve["area"], abs=0.01)
+    two = per_class(["a", "b"], [1, 1], truth % 2, truth % 2, proba[:, :2])
+    assert len(curves(two, truth % 2, proba[:, :2])["roc"]) == 1
+
+
+def test_calibration_after_uses_the_other_folds():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 600)
+    scores = rng.normal(size=(600, 3))
+    scores[np.arange(600), truth] += 1.0
+    folds = np.arange(600) % 5
+    sharp = calibration(truth, 8 * scores, folds, 1.0)
+    assert sharp["after"]["log_loss"] < sharp["guess"] < sharp["before"]["log_loss"]
+    assert sharp["after"]["ece"] < sharp["before"]["ece"]
+    # Temperatures follow the scale of the scores, so that nothing else does.
+    plain = calibration(truth, scores, folds, 1.0)
+    assert sharp["temperature"] / plain["temperature"] == pytest.approx(8, rel=1e-3)
+    assert sharp["after"]["log_loss"] == pytest.approx(plain["after"]["log_loss"], rel=1e-4)
 
 
 def test_bins_of_one_place_are_one_bin():
     rng = np.random.default_rng(0)
     sure = np.r_[np.full(60, 0.9999), np.full(20, 0.6)]
     proba = np.column_stack([sure, 1 - sure])
-    bins = _calibration(rng.integers(0, 2, 80), proba)["bins"]
+    bins = reliability(rng.integers(0, 2, 80), proba)["bins"]
     assert [b["count"] for b in bins] == [20, 60]
     proba[:, 0] = np.linspace(0.5, 1, 80)
-    bins = _calibration(np.zeros(80, dtype=int), np.column_stack([proba[:, 0], 1 - proba[:, 0]]))
+    bins = reliability(np.zeros(80, dtype=int), np.column_stack([proba[:, 0], 1 - proba[:, 0]]))
     places = [b["predicted"] for b in bins["bins"]]
     assert len(places) == 8 and np.diff(places).min() >= NARROWEST
 
 
-def test_no_mark_lies_over_the_edge_or_below_the_legend(found):
-    space = found["space"]
-    svg = plots.space({"title": "t", **space})
-    marks = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="3"', svg)
-    assert len(marks) == sum(not second for *_, second in space["points"])
-    left, right, top, bottom = 56, 460 - 14, 30 + 18, 400 - 46
-    for x, y in marks:
-        assert left + 3 <= float(x) <= right - 3 and top + 3 <= float(y) <= bottom - 3
-    legend = re.findall(r'cy="([\d.]+)" r="4"', svg)
-    assert legend and all(float(y) + 4 < top for y in legend)
+@pytest.fixture(scope="module")
+def signal():
+    """A comparison where one column holds the class, one is noise, and one is categorical."""
+    import pandas as pd
+
+    rng = np.random.default_rng(4)
+    y = np.repeat(["no", "yes"], 60)
+    X = pd.DataFrame(
+        {
+            "noise": rng.normal(size=120),
+            "signal": rng.normal(size=120) + 3.0 * (y == "yes"),
+            "colour": rng.choice(["red", "blue"], 120),
+        }
+    )
+    X.loc[3, "signal"], X.loc[5, "colour"] = np.nan, None
+    y = y.copy()
+    y[100] = "no"  # a wrong label, with the values of the other class
+    X.loc[100, "signal"] = 4.0
+    return compare(X, y, methods=["lda"], folds=4, repeats=1, name="signal")
 
 
-def test_distances_start_at_nought_and_long_names_are_whole(found):
-    rows = [{"name": "a", "own": [2.0, 3.0], "other": [5.0, 9.0]}]
-    assert ">0</text>" in plots.histograms({"title": "t", "xlabel": "d", "rows": rows})
-    name = "Quadratic in dissimilarity space"
-    bar = {"name": name, "value": 1.0, "text": "1"}
-    assert name in plots.bars({"title": "t", "rows": [bar]})
+def test_importance_finds_the_column_that_matters(signal):
+    rows = {row["name"]: row["increase"] for row in signal.found["importance"]["rows"]}
+    assert next(iter(rows)) == "signal" and rows["signal"][1] > 0.1
+    assert abs(rows["noise"][0]) < 0.05
+    assert rows["noise"][1] <= rows["noise"][0] <= rows["noise"][2]
+
+
+def test_a_wrong_label_is_among_the_hardest_and_explained_by_its_value(signal):
+    first = signal.found["hardest"]["rows"][0]
+    assert (first["name"], first["class"], first["taken_for"]) == ("row 101", "no", "yes")
+    explained = next(c for c in signal.found["contributions"] if c["name"] == "row 101")
+    top = explained["rows"][0]
+    assert top["feature"] == "signal" and top["value"] == "4" and top["change"] > 0
+
+
+def test_the_learning_curve_falls_to_the_error_of_all_objects(signal):
+    learning = signal.found["learning"]
+    assert learning["sizes"] == sorted(learning["sizes"]) and learning["complete"]
+    assert learning["sizes"][-1] == 90  # three of four folds of 120
+    assert learning["errors"][0][0] >= learning["errors"][-1][0] - 0.02
+    low, mean, high = (learning["difference"][i] for i in (1, 0, 2))
+    assert low <= mean <= high
+
+
+def test_what_takes_too_long_is_left_out_and_said_to_be(monkeypatch):
+    from mahalearn.app.comparing import explanations
+
+    clock = iter(range(0, 10**6, 100))  # each look at the clock is 100 seconds later
+    slow = SimpleNamespace(monotonic=lambda: float(next(clock)))
+    monkeypatch.setattr(explanations, "time", slow)
+    X = (np.r_[np.zeros(30), np.ones(30)] + np.arange(60) % 7 / 5)[:, None]
+    found = compare(X, np.repeat([0, 1], 30), methods=["lda"], folds=3, repeats=1).found
+    assert found["importance"] is None and found["learning"] is None
+    said = " ".join(document(found)["notices"])
+    assert "importance of the columns was not measured" in said
+    assert "There is no learning curve: it would have taken too long." in said
+
+
+def test_plain_values_survive_json(signal):
+    def plain(value):
+        if isinstance(value, dict):
+            return all(isinstance(k, str) and plain(v) for k, v in value.items())
+        if isinstance(value, list | tuple):
+            return all(map(plain, value))
+        return value is None or type(value) in (str, int, float, bool)
+
+    assert plain(signal.found)
+    again = json.loads(json.dumps(signal.found))
+    assert html.render(document(again)) == html.render(document(signal.found))
+
+
+# How it is drawn
+
+
+def test_no_mark_lies_over_the_edge(found):
+    pair = found["pairs"][0]
+    x0, x1, y0, y1 = pair["extent"]
+    for x, y, *_ in pair["points"]:
+        assert x0 < x < x1 and y0 < y < y1
+    block = {"kind": "space", "title": "t", **pair}
+    text = svg(drawn(block), "space", "t")
+    rows = re.findall(r'data-row="(\d+)"', text)
+    assert sorted(map(int, rows)) == list(range(len(pair["points"])))
+
+
+def test_distances_are_roots_and_wide_ones_get_logarithmic_axes():
+    codes = np.arange(40) % 2
+    d2 = np.full((40, 2), 9.0)
+    d2[np.arange(40), codes] = 4.0
+    plain = _own_other(d2, codes, ["a", "b"])
+    edges = np.array(plain["edges"])
+    assert edges[0] == 0 and not plain["log"]
+    own, other = plain["classes"][0]["own"], plain["classes"][0]["other"]
+    assert sum(own) == sum(other) == 20
+    assert edges[np.argmax(own)] <= 2 <= edges[np.argmax(own) + 1]
+    assert edges[np.argmax(other)] <= 3 <= edges[np.argmax(other) + 1]
+    wide = _own_other(d2 * np.geomspace(1, 1e6, 40)[:, None], codes, ["a", "b"])
+    ratios = np.divide(wide["edges"][1:], wide["edges"][:-1])
+    assert wide["log"] and np.ptp(ratios) < 1e-3
+    d2[0, 0] = -4.0  # in a Kreĭn space
+    assert _own_other(d2, codes, ["a", "b"])["edges"][0] == -2
+
+
+def figures_of(made):
+    def walk(blocks):
+        for block in blocks:
+            if block["kind"] in FIGURES:
+                yield block
+            yield from walk([*block.get("items", ()), *block.get("beside", ())]
+                            if block["kind"] in ("figures", "choice") else [])  # fmt: skip
+
+    return [block for section in made["sections"] for block in walk(section["blocks"])]
+
+
+def test_every_figure_has_its_own_ids_title_and_alternative_text(page):
+    parser = Tags()
+    parser.feed(page)
+    ids = [attrs["id"] for _, attrs in parser.seen if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    figures = [attrs for tag, attrs in parser.seen if tag == "svg"]
+    assert len(figures) >= 10
+    assert all(len(attrs["aria-label"]) > 10 and attrs["role"] == "img" for attrs in figures)
+    referred = re.findall(r'(?:url\(#|href="#)([^)"]+)', page)
+    assert set(referred) <= set(ids)
+
+
+def test_colours_of_figures_follow_the_theme(page):
+    style = page[page.index("<style>") : page.index("</style>")]
+    for part in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
+        for colour in re.findall(r"#[0-9a-f]{6}\b", part):
+            assert f",{colour})" in part, "a colour without a variable"
+        for name in set(re.findall(r"var\(--(\w+),", part)):
+            assert style.count(f"--{name}:") >= 2, "light and dark"
+    assert "<text" in page and "font-family:" in page
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(a, b):
+    a, b = sorted((luminance(a), luminance(b)))
+    return (b + 0.05) / (a + 0.05)
+
+
+def test_texts_and_lines_have_contrast():
+    assert all(contrast(colour, PAPER) >= 4.5 for colour in SERIES)
+    style = html.asset("page.css")
+    light, dark = (
+        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", style[start:end]))
+        for start, end in (
+            (0, style.index("@media")),
+            (style.index("@media"), style.index(".mahalearn, .mahalearn *")),
+        )
+    )
+    assert [light[f"c{i}"] for i in range(8)] == list(SERIES)
+    for theme in (light, dark):
+        for text in ("ink", "soft", "yes", "no", *(f"c{i}" for i in range(8))):
+            assert contrast(theme[text], theme["paper"]) >= 4.5, text
+        for ground in ("head", "agree", "differ", "apart"):
+            assert contrast(theme["ink"], theme[ground]) >= 4.5, ground
+
+
+# Nothing of the data becomes markup
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.depth = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "image"):
+            self.depth.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag != "image":
+            assert self.depth.pop() == tag
+
+
+def replaced(value, names):
+    """Texts of the plain values replaced where they are names."""
+    if isinstance(value, dict):
+        return {k: replaced(v, names) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [replaced(v, names) for v in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+@pytest.fixture(scope="module")
+def evil(results):
+    """Plain values whose classes, columns, objects and file are all hostile."""
+    found = values_of(results)
+    rows = found["hardest"]["rows"]
+    names = {name: EVIL[i % 8] + str(i) for i, name in enumerate(["rose", "tulip", NASTY])}
+    names |= {"height": EVIL[4], "width": EVIL[2], "colour": EVIL[3], "t": EVIL[1]}
+    names |= {row["name"]: EVIL[i % 8] for i, row in enumerate(rows)}
+    found = replaced(found, names)
+    found["hardest"]["rows"] = [r | {"text": EVIL[i % 8]} for i, r in enumerate(rows * 3)]
+    found["notes"] = EVIL
+    found["winner"]["title"] = found["leaderboard"][0]["title"] = EVIL[4]
+    found["about"]["command"] = found["about"]["config"] = EVIL[4]
+    found["novelty"] = {
+        "sentences": [EVIL[0]],
+        "p_values": [0.01, 0.5, 0.7],
+        "rows": [{"name": EVIL[1], "nearest": EVIL[4], "p_value": 0.01}],
+    }
+    found["drift"] = {
+        "sentences": [EVIL[4]],
+        "rows": [{"name": EVIL[0], "statistic": 3.0, "p_value": 0.5}],
+    }
+    return found
+
+
+def test_hostile_names_stay_text(evil):
+    page = html.render(document(evil))
+    parser = Tags()
+    parser.feed(page)
+    assert parser.depth == []
+    tags = [tag for tag, _ in parser.seen]
+    assert tags.count("script") == 2 and not {"img", "b", "i", "iframe", "link"} & set(tags)
+    assert not any(name.startswith("on") for _, attrs in parser.seen for name in attrs)
+    for _, attrs in parser.seen:
+        for name in ("src", "href"):
+            assert attrs.get(name, "#").startswith(("#", "data:image/png"))
+    assert NASTY not in page and "&lt;script&gt;alert(1)" in page
+    data = page.split('id="figure-data">')[1].split("</script>")[0]
+    assert "<" not in data and json.loads(data)
+    for part in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
+        ElementTree.fromstring(part)  # well-formed, whatever the names are
+
+
+def test_the_policy_allows_this_script_and_this_style_alone(page):
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    rules = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
+    script = page.split("<script>")[1].split("</script>")[0]
+    style = page.split("<style>")[1].split("</style>")[0]
+
+    def hash_of(text):
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    assert rules["script-src"] == hash_of(script)
+    assert rules["style-src-elem"] == hash_of(style)
+    assert rules["style-src-attr"] == "'unsafe-inline'"
+    assert rules["default-src"] == rules["connect-src"] == rules["base-uri"] == "'none'"
+    assert rules["img-src"] == "data: blob:"
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert "url(" not in style and "@import" not in style
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_names_in_figures_are_whole_and_harmless(name):
+    block = {"kind": "rates", "title": name, "xlabel": "x", "ylabel": "y", "area": "area"}
+    block["series"] = [{"name": name, "x": [0, 1], "y": [0, 1], "text": "0.5"}]
+    root = ElementTree.fromstring(svg(drawn(block), "roc", name))
+    said = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert clean(name, 66) in said
+    assert any(text.startswith(clean(name, 17)) for text in said if text.endswith("(0.5)"))
+
+
+# Sizes, old files, exports, notebooks
+
+
+def test_fifty_classes_and_a_hundred_thousand_rows_stay_below_a_megabyte(found):
+    rng = np.random.default_rng(0)
+    n, c = 100_000, 50
+    names = [f"class number {j:02d}" for j in range(c)]
+    codes = rng.integers(0, c, n)
+    scores = rng.normal(size=(n, c))
+    scores[np.arange(n), codes] += 2.5
+    predicted = scores.argmax(axis=1)
+    few = slice(0, 5000)  # curves and calibration are thinned whatever their length
+    rows = per_class(names, np.bincount(codes), codes[few], predicted[few], scores[few])
+    d2 = rng.chisquare(5, size=(n, c)) + 1.0
+    labels, problem = np.array(names), SimpleNamespace(names=None)
+    pairs = [
+        _pair(problem, d2, codes, labels, (0, b), 240, lambda d2: labels[d2.argmin(axis=1)])
+        for b in range(1, 11)
+    ]
+    assert all(len(pair["points"]) <= 240 and pair["objects"] > 3000 for pair in pairs)
+    found |= {
+        "classes": names,
+        "per_class": rows,
+        "confusion": _confusion(codes, predicted, c).tolist(),
+        "curves": curves(rows, codes[few], scores[few]),
+        "calibration": calibration(codes[few], scores[few], np.arange(5000) % 2, 1.0),
+        "distances": _own_other(d2, codes, names),
+        "pairs": pairs,
+    }
+    found["problem"] |= {"n": n, "counts": [(name, n // c) for name in names]}
+    page = html.render(document(found))
+    assert len(page.encode("utf-8")) < 1_000_000
+    assert "Most frequent confusions" in page
+
+
+@pytest.mark.parametrize("name", ["table", "matrix"])
+def test_comparisons_of_version_0_1_still_render(name, tmp_path):
+    (tmp_path / "comparison.json").write_bytes((OLD / f"{name}.json").read_bytes())
+    works("report", tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for title in ("Leaderboard", "Confusion matrix", "Distances to the classes"):
+        assert f">{title}</h2>" in page
+    assert "Results by class" not in page  # it did not keep them
+
+
+def test_rendering_needs_no_model_and_no_data(results):
+    code = (
+        "import json, sys\n"
+        "from mahalearn.app.report import html\n"
+        "from mahalearn.app.report.comparison import document\n"
+        f"html.render(document(json.load(open({str(results / 'comparison.json')!r}))))\n"
+        "print([m for m in sys.modules if m.split('.')[0] in ('sklearn', 'scipy', 'pandas')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_same_values_give_the_same_page(found):
+    assert html.render(document(found)) == html.render(document(copy.deepcopy(found)))
+
+
+def test_every_figure_is_saved_with_its_numbers(evil, tmp_path):
+    made = document(evil)
+    files = dict(figure_files(made, kinds=("svg", "csv")))
+    names = {name.removesuffix(".svg") for name in files if name.endswith(".svg")}
+    assert len(names) == len(figures_of(made)) >= 10
+    assert all(re.fullmatch(r"[\w-]+\.(svg|csv)", name) for name in files)
+    for name, content in files.items():
+        if name.endswith(".svg"):
+            ElementTree.fromstring(content)
+            assert b"var(--" not in content and b"<script" not in content
+        else:
+            rows = list(csv.reader(io.StringIO(content.decode("utf-8"))))
+            assert len(rows) > 1 and len({len(row) for row in rows}) == 1
+            assert not any(c.startswith(("=", "+", "@")) for row in rows for c in row)
+    pair = list(csv.reader(io.StringIO(files["pair-1.csv"].decode("utf-8"))))
+    assert len(pair) - 1 == len(evil["pairs"][0]["points"])
+    confusion = list(csv.reader(io.StringIO(files["table-confusion.csv"].decode("utf-8"))))
+    assert [[int(v) for v in row[1:]] for row in confusion[1:]] == evil["confusion"]
+
+
+def test_figures_of_the_command_line(results, tmp_path):
+    done = works("report", results, "--figures", tmp_path / "f")
+    saved = {path.name for path in (tmp_path / "f").iterdir()}
+    assert {"errors.svg", "errors.png", "errors.csv", "roc.svg", "table-leaderboard.csv"} <= saved
+    assert f"{len(saved)} files" in done.output
+    assert (tmp_path / "f" / "errors.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_a_notebook_shows_the_same_pieces(signal, results, tmp_path):
+    shown = signal.report(tmp_path / "r.html")
+    saved = unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert shown.answer in saved.replace("\N{NO-BREAK SPACE}", " ")
+    whole, board = shown._repr_html_(), signal._repr_html_()
+    assert whole.startswith('<div class="mahalearn notebook">') and "<script" not in whole
+    assert whole.count("<section") == len(shown.document["sections"])
+    assert board.count("<section") == 1 and "Leaderboard" in board
+    assert shown.section("curves")._repr_html_().count("<svg") == 2
+    with pytest.raises(ValueError, match="There is no section 'x'; choose from leaderboard"):
+        shown.section("x")
+    ids = [set(re.findall(r' id="([^"]+)"', text)) for text in (whole, board)]
+    assert not ids[0] & ids[1], "two outputs of one notebook share no id"
+    assert repr(Report.load(results)) == f"<Report: {Report.load(results).answer}>"
+    with pytest.raises(ValueError, match="run compare again"):
+        Report({})
+    assert len(shown.save_figures(tmp_path / "f", kinds=["csv"])) >= 10
+
+
+def test_compare_refuses_what_it_cannot_use():
+    with pytest.raises(ValueError, match="X has 3 rows and y has 2 classes"):
+        compare(np.zeros((3, 1)), [0, 1])
+    with pytest.raises(ValueError, match="by must be"):
+        compare(np.zeros((3, 1)), [0, 1, 1], by="x")
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        ("font: 10px 'DejaVu Sans', 'Arial'; fill: #1c1e21", "font-size:10px;fill:#1c1e21"),
+        ("font: bold 11.5px 'DejaVu Sans'", "font-size:11.5px;font-weight:bold"),
+        ("font-size: 9px; font-family: 'DejaVu Sans'", "font-size:9px"),
+    ],
+)
+def test_fonts_of_all_versions_of_matplotlib_become_those_of_the_page(style, expected):
+    assert _style(style, themed=False) == expected
+
+
+def test_a_negative_part_of_rounding_is_called_negligible(found):
+    spectrum = {"values": [2.0, 1.0, -0.5], "what": "a kernel", "signature": [2, 1]}
+    for share, said in ((1e-6, "negligible"), (0.14, "mahalearn works with them")):
+        found["spectrum"] = {**spectrum, "negative_fraction": share}
+        assert said in texts(found, "spectrum")
+    found["spectrum"] = {**spectrum, "signature": [3, 0], "negative_fraction": 0.0}
+    assert "a proper inner product" in texts(found, "spectrum")
+    found["spectrum"] = None
+    assert section_of(found, "spectrum") is None
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_scatter_has_a_mark_for_every_point(log):
+    keys = ("x", "y", "allowed", "state", "calibration", "name")
+    cells = [
+        (10.0, 10.0, 4.0, "agree", False, "a"),
+        (20.0, 50.0, 4.0, "differ", False, "b"),
+        (30.0, 30.0, None, "agree", True, NASTY),
+    ]
+    points = [dict(zip(keys, cell)) for cell in cells]
+    block = {"kind": "scatter", "title": "t", "xlabel": "published", "ylabel": "ours", "log": log}
+    drawing = drawn({**block, "points": points})
+    assert sorted(row[0] for row in drawing.rows) == sorted(p["name"] for p in points)
+    text = svg(drawing, "scatter", "t")
+    assert "agrees, calibration (1)" in text and "differs (1)" in text and "<script" not in text
+    assert len(set(re.findall(r'data-row="(\d+)"', text))) == 3

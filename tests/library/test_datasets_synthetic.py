@@ -125,13 +125,20 @@ def test_two_mixtures_are_xor_stretched():
 
 
 def test_bent_normals_unbend():
-    X, y = datasets.bent_normals((20000, 20000), gap=3, elongation=4, scale=0.5, random_state=0)
-    long = X[:, 1] / (0.5 * 4)
-    short = X[:, 0] / 0.5 - (long**2 - 1) - 3 * y
-    z = np.column_stack([short, long])
-    assert_allclose(z.mean(axis=0), 0, atol=0.03)
-    assert_allclose(np.cov(z.T), np.eye(2), atol=0.04)
-    assert abs((z**4).mean() - 3) < 0.15  # normal, not only of unit variance
+    """Unbent, unrotated and unscaled by the docstring's numbers, both classes are N(0, I)."""
+    X, y = datasets.bent_normals((20000, 20000), bend=0.7, vertex=-0.2, random_state=0)
+    u = np.column_stack([X[:, 0], X[:, 1] - 0.7 * (X[:, 0] + 0.2) ** 2])
+    narrow = (u[y == 0] - [0.631, -0.331]) / [0.696, 0.15]
+    wide = u[y == 1] - [-0.631, 0.331]
+    first, second = (
+        np.array([np.cos(1.154), np.sin(1.154)]),
+        np.array([-np.sin(1.154), np.cos(1.154)]),
+    )
+    wide = np.column_stack([wide @ first / 1.405, wide @ second / 1.021])
+    for z in (narrow, wide):
+        assert_allclose(z.mean(axis=0), 0, atol=0.03)
+        assert_allclose(np.cov(z.T), np.eye(2), atol=0.04)
+        assert abs((z**4).mean() - 3) < 0.15  # normal, not only of unit variance
 
 
 def test_polygons_are_normalised_and_convex_or_not():
@@ -195,6 +202,8 @@ def test_parameters_are_checked():
         datasets.two_mixtures(separation=-1)
     with pytest.raises(ValueError, match="noise must be a positive number; got 'a'"):
         datasets.xor(noise="a")
+    with pytest.raises(ValueError, match="bend must be a finite number; got nan"):
+        datasets.bent_normals(bend=float("nan"))
     with pytest.raises(AttributeError, match="no attribute 'spirals'"):
         datasets.spirals  # noqa: B018
     assert "load" in dir(datasets)

@@ -90,3 +90,16 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", no_matplotlib)
     with pytest.raises(ImportError, match=r"mahalearn\[plot\]"):
         SpectrumDisplay(eigenvalues=[1.0]).plot()
+
+
+def test_space_from_distances_is_the_same_as_from_the_estimator():
+    model = KernelQuadraticDiscriminant(reg=0.1, gamma=0.5).fit(X, NAMES)
+    drawn = DissimilaritySpaceDisplay.from_estimator(model, X, NAMES)
+    pair = list(model.classes_[:2])
+    again = DissimilaritySpaceDisplay.from_predictions(
+        model.mahalanobis(X)[:, :2], NAMES, classes=pair
+    )
+    assert again.d2.tolist() == drawn.d2.tolist() and again.y.tolist() == drawn.y.tolist()
+    assert set(again.y) == set(pair) and again.decide is None
+    with pytest.raises(ValueError, match=r"d2 must have a row for each of the 150 labels"):
+        DissimilaritySpaceDisplay.from_predictions(np.ones((3, 2)), NAMES, classes=pair)

@@ -355,7 +355,7 @@ def test_any_classifier_can_be_the_head():
     grid = {"discriminant__n_neighbors": [2, 5], "reg": [0.1]}
     search = GridSearchCV(model, grid, cv=3).fit(X, y)
     assert set(search.best_params_) == set(grid)
-    with pytest.raises(ValueError, match="discriminant must be 'fisher' or 'quadratic'"):
+    with pytest.raises(ValueError, match="discriminant must be 'fisher', 'quadratic'"):
         DissimilaritySpaceDiscriminant("cubic").fit(X, y)
     with pytest.raises(TypeError, match="sample_weight"):
         DissimilaritySpaceDiscriminant().fit(X, y, sample_weight=np.ones(len(y)))

@@ -15,8 +15,10 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold,
 
 import naive
 from mahalearn import MahalanobisSVC, MahalanobisSVCCV
-from mahalearn.model_selection.line_search import PAPER_CS, PAPER_DELTAS, nearly_best
+from mahalearn.model_selection.line_search import nearly_best
 from mahalearn.papers.rbf_reference import (
+    PAPER_CS,
+    PAPER_DELTAS,
     PAPER_GAMMAS,
     choose_mahalanobis,
     choose_rbf,

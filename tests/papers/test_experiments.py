@@ -10,25 +10,29 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
+from sklearn.datasets import load_iris, make_classification
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mahalearn import OneVsRestSVC, results
 from mahalearn.datasets import checkerboard_kernel
 from mahalearn.datasets.dataset import Dataset
 from mahalearn.papers import claims, paper_b
 from mahalearn.papers.describe import context, describe
-from mahalearn.papers.methods import stratified_folds
+from mahalearn.papers.methods import Searched
 from mahalearn.papers.protocol import (
     Draw,
     Experiment,
+    Measured,
     Measurement,
-    Outcome,
     run,
     run_cell,
     seed_of,
 )
+from mahalearn.papers.rbf_reference import excess, rbf_reference
+from mahalearn.papers.record import RunRecord, sentence
+from mahalearn.papers.record import read as read_record
 from mahalearn.papers.registry import EXPERIMENTS, select
+from mahalearn.papers.splits import hold_out, stratified_folds
 from mahalearn.papers.svm_search import OneVsAllSearch
 from mahalearn.results import error_rates
 
@@ -53,7 +57,8 @@ def test_all_means_all_and_unknown_ids_are_named():
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if not e.figure])
 def test_published_numbers_name_the_cells_of_the_table(name):
     table = describe(EXPERIMENTS[name])
-    wanted = {(column, line) for column in table["columns"] for line in table["lines"]}
+    columns = [column for column in table["columns"] if column not in table["readings"]]
+    wanted = {(column, line) for column in columns for line in table["lines"]}
     assert set(table["published"]) == wanted
 
 
@@ -140,6 +145,135 @@ def test_machines_are_searched_as_gridsearch_does(kernel):
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
+def test_svms_can_be_chosen_by_balanced_accuracy():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[20:130, :2], y[20:130]
+    folds, grid = stratified_folds(y, 0)[:4], {"C": [0.01, 1.0, 100.0], "gamma": [0.1, 1.0]}
+    ours = OneVsAllSearch(grid["C"], folds, gammas=grid["gamma"], scoring="balanced_accuracy").fit(
+        X, y
+    )
+    theirs = GridSearchCV(OneVsRestSVC(), grid, cv=folds, scoring="balanced_accuracy").fit(X, y)
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
+    assert ours.best_score_ != pytest.approx(
+        OneVsAllSearch(grid["C"], folds, gammas=grid["gamma"]).fit(X, y).best_score_
+    )
+
+
+def test_pseudo_fisher_replaces_the_svm_where_the_class_means_are_apart_by_less_than_nothing():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 15)
+    X = rng.normal(size=(30, 2)) + y[:, None]
+    K = X @ X.T
+    folds = stratified_folds(y, 0)[:3]
+    options = {"kernel": "precomputed", "pseudo_fisher": True}
+    positive = OneVsAllSearch([1.0], folds, **options).fit(K, y)
+    plain = OneVsAllSearch([1.0], folds, kernel="precomputed").fit(K, y)
+    np.testing.assert_array_equal(positive.predict(K), plain.predict(K))
+    negative = OneVsAllSearch([1.0], folds, **options).fit(-K, y)
+    design = np.column_stack([-K, np.ones(30)])
+    expected = design @ np.linalg.pinv(design) @ np.where(y == 1, 1.0, -1.0)
+    np.testing.assert_array_equal(negative.predict(-K), expected > 0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fraction", "expected"), [((10, 7), 0.8, (8, 6)), ((200, 20), 0.15, (30, 3))]
+)
+def test_a_hold_out_rounds_up_within_each_class(sizes, fraction, expected):
+    y = np.repeat([0, 1], sizes)
+    train, test = hold_out(y, fraction, seed=3)
+    assert tuple(np.bincount(y[train])) == expected
+    assert sorted([*train, *test]) == list(range(len(y)))
+    np.testing.assert_array_equal(train, hold_out(y, fraction, seed=3)[0])
+    assert set(train) != set(hold_out(y, fraction, seed=4)[0])
+
+
+def test_readings_of_a_set_share_their_hold_outs(data_folder, monkeypatch):
+    monkeypatch.setenv("MAHALEARN_DATA", str(data_folder))
+    e = EXPERIMENTS["C6"]
+
+    def data(dataset):
+        return e.source(Draw(dataset, 0, seed_of(e.paper, e.draws(dataset), 0), ""))
+
+    counted, other = data("Heart"), data("Heart, −(1−s)")
+    np.testing.assert_array_equal(counted.y, other.y)
+    d, e = np.sqrt(-counted.X), np.sqrt(-other.X)
+    ratio = (d**2 / np.where(e > 0, e, 1))[e > 0]
+    np.testing.assert_allclose(ratio, ratio[0])  # the one is the root of the other, but for scale
+
+
+def test_no_method_relies_on_a_default_of_the_library():
+    """What a search could choose by itself is passed: values, score, the meaning of the values."""
+    for e in EXPERIMENTS.values():
+        for method in e.methods:
+            if isinstance(method, Searched):
+                assert method.values and "scoring" in method.fixed
+                if "pseudo_fisher" not in method.fixed:
+                    assert method.fixed["standardize"] is False and "spectrum" in method.fixed
+                if "variants" in method.fixed:
+                    assert method.fixed["reg_on"] in ("kernel", "covariance")
+                    assert "offset" in method.fixed or "discriminant" in method.fixed
+
+
+def test_conventions_name_cells_of_their_table():
+    for e in EXPERIMENTS.values():
+        assert e.calibration <= set(e.published()), e.id
+    assert len(EXPERIMENTS["C4"].calibration) == 32 and len(EXPERIMENTS["A1"].calibration) == 6
+
+
+def leaders(names):
+    """Rows of paper D's figure 2 in which these lead, level by level."""
+    curves = {name: [50.0 + (name == leader) for leader in names] for name in set(names)}
+    curves.setdefault("difference", [0.0] * len(names))
+    values = {"x": list(range(len(names))), "curves": curves}
+    return [results.Row("Dfigs", "figure 2", "curves", 0, values=values)]
+
+
+@pytest.mark.parametrize(
+    ("order", "verdict"),
+    [
+        (("traditional", "traditional", "descent", "difference", "difference"), True),
+        (("traditional", "descent", "descent", "difference"), True),
+        (("traditional", "difference", "descent"), False),
+        (("traditional", "difference", "difference"), False),
+    ],
+)
+def test_noise_on_one_feature_is_judged_by_the_order_of_the_leaders(order, verdict):
+    found = claims.statements(leaders(order))["D"]
+    (item,) = [item for item in found if item["text"].startswith("With 1 noisy feature")]
+    assert item["verdict"] is verdict
+
+
+def test_published_parameters_are_compared_by_their_cross_validation_error():
+    X, y = make_classification(120, 4, flip_y=0.2, random_state=0)
+    good, bad = rbf_reference(4, 1.0, 1.0), rbf_reference(4, 1e4, 1.0)
+    found = excess(good, bad, [(X, y), (X[:80], y[:80])])
+    errors = np.concatenate(
+        [1 - cross_val_score(good, *pair, cv=5) for pair in ((X, y), (X[:80], y[:80]))]
+    )
+    assert found.ours == pytest.approx(errors.mean())
+    assert found.standard_error == pytest.approx(errors.std(ddof=1) / 10**0.5)
+    assert not found.within and excess(bad, good, [(X, y)]).within
+    values = {"cv_error": 0.2, "published_cv_error": 0.21, "standard_error": 0.02, "within": True}
+    rows = [results.Row("B1", "Heart", "RBF", 0, values=values)]
+    _, table = paper_b.within_one_standard_error(rows)
+    assert table["caption"].endswith("in 1 of 1 choices.") and table["columns"] == ["Heart"]
+    assert paper_b.within_one_standard_error([]) == []
+
+
+def test_a_run_records_its_command_time_and_commit(tmp_path):
+    record = RunRecord(tmp_path, "mahalearn reproduce X1")
+    assert read_record(tmp_path)[0]["cells"] == 0, "a killed run has left its entry"
+    record.advance()
+    record.close()
+    RunRecord(tmp_path, "mahalearn reproduce X1").close()
+    runs = read_record(tmp_path)
+    assert [run["cells"] for run in runs] == [1, 0]
+    text = sentence(runs, [results.Row("X1", "d", "m", 0, seconds=7200.0)])
+    assert "Made by: mahalearn reproduce X1." in text and "processor time 2 h 00 min" in text
+    (tmp_path / "runs.json").write_text("[")
+    assert read_record(tmp_path) == [] and sentence([], []) == ""
+
+
 def test_rows_do_not_depend_on_the_number_of_processes(tmp_path):
     chosen = [EXPERIMENTS["C5s"], EXPERIMENTS["D2"]]
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
@@ -195,7 +329,7 @@ def test_a_set_missing_in_one_paper_is_not_missing_in_another(tmp_path):
     def other(draw):
         return draw
 
-    measured = Measurement("m", lambda data, seed, earlier: Outcome(values={"v": 1}))
+    measured = Measurement("m", lambda data, seed, earlier: Measured(values={"v": 1}))
     common = {"paper": "X", "title": "", "methods": (measured,), "datasets": ("Heart",)}
     first = Experiment(id="X1", source=other, repetitions=1, availability=absent, **common)
     second = Experiment(id="X2", source=other, repetitions=1, **common)
@@ -236,5 +370,5 @@ def test_the_published_tables_confirm_what_the_papers_say_of_them():
 
 def test_context_is_plain_data():
     found = context()
-    assert set(found["papers"]) == set("ABCD") == set(found["slips"])
+    assert set(found["papers"]) == set("ABCD") == set(found["errata"])
     assert found["sources"]["C7", "Pen-ANG"]["status"] == "stand-in"

@@ -28,8 +28,16 @@ def counted(n, noun, many=None):
 
 
 def number(value, digits=1):
-    """A number with a proper minus sign."""
-    return f"{value:.{digits}f}".replace("-", "−")
+    """A number with a proper minus sign, and none before a zero.
+
+    Examples
+    --------
+    >>> from mahalearn.app.words import number
+    >>> number(-1.26), number(-0.04), number(0.5, 2)
+    ('−1.3', '0.0', '0.50')
+    """
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def percent(value, digits=1):

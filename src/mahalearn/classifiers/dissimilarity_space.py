@@ -13,7 +13,7 @@ from .._validation import check_count
 from ..formulas.offsets import settled, settling_step
 from ..kernels.training import KernelFolds
 from ..model_selection.search import documented
-from ._heads import head_scores, new_head
+from ._heads import head_has, head_scores, new_head
 from .distances import DistanceModel, fold_distances
 from .kernel_mahalanobis import KernelMahalanobisEstimator
 from .kernel_quadratic import DistanceSearchCV
@@ -27,7 +27,7 @@ def _by_value(d2):
 def _head_has(method):
     def check(estimator):
         head = getattr(estimator, "head_", estimator.discriminant)
-        if isinstance(head, str) or hasattr(head, method):
+        if head_has(head, method):
             return True
         raise AttributeError(f"{type(head).__name__} has no {method}.")
 
@@ -55,10 +55,11 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
 
     Parameters
     ----------
-    discriminant : {"fisher", "quadratic"} or classifier, default="fisher"
+    discriminant : {"fisher", "quadratic", "least_squares"} or classifier, default="fisher"
         What is trained on the distances: normal densities with one covariance matrix (Fisher's
-        linear discriminant) or with one for each class, priors from the class frequencies; or any
-        scikit-learn classifier, which is cloned.
+        linear discriminant) or with one for each class, priors from the class frequencies; a
+        least-squares fit of the targets ±1, one class against the rest; or any scikit-learn
+        classifier, which is cloned.
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
         Which distance, as in :class:`KernelQuadraticDiscriminant`.
     reg : float or array-like of shape (n_classes,), default=0.01
@@ -314,7 +315,7 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
 
     Parameters
     ----------
-    discriminant : {"fisher", "quadratic"} or classifier, default="fisher"
+    discriminant : {"fisher", "quadratic", "least_squares"} or classifier, default="fisher"
         As in the plain estimator.
     variants : sequence of str, default=("RC+",)
         Distances to compare, of IC+, IC-, RC+, RC-, FK+, FK-.

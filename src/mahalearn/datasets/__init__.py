@@ -9,6 +9,7 @@ from importlib import import_module
 # Where each public name lives, resolved on first use, as in the package itself.
 _HOME = {
     "Dataset": "dataset",
+    "ParquetBatches": "batches",
     "add_noise": "gaussians",
     "bent_normals": "synthetic",
     "checkerboard": "synthetic",

@@ -79,11 +79,14 @@ class GaussianClass(NamedTuple):
     axes: np.ndarray
     variances: np.ndarray
 
-    def sq_distances(self, Z, alphas):
-        """d² for Σ + αI, (m, len(alphas))."""
+    def sq_distances(self, Z, alphas, *, within_axes_only=False):
+        """d² for Σ + αI, (m, len(alphas)); with within_axes_only that of Σ⁺, the pseudo-inverse."""
         alphas = np.asarray(alphas, float)
         V = Z - self.mean
         P = V @ self.axes
+        if within_axes_only:
+            d2 = np.square(P) @ (1 / self.variances)
+            return np.repeat(d2[:, None], len(alphas), axis=1)
         rest = row_sq_norms(V - P @ self.axes.T) if P.shape[1] < V.shape[1] else np.zeros(len(V))
         return rest[:, None] / alphas + np.square(P) @ (1 / (self.variances[:, None] + alphas))
 
@@ -108,10 +111,15 @@ def gaussian_class(Z, *, pooled_with=None):
     return GaussianClass(mean, axes[kept].T, s[kept] ** 2 / len(centred))
 
 
-def quadratic_scores(classes, priors, Z, alphas):
-    """f of queries in coordinates for each α, (len(alphas), m, c)."""
+def quadratic_scores(classes, priors, Z, alphas, *, within_axes_only=False):
+    """f of queries in coordinates for each α, (len(alphas), m, c).
+
+    within_axes_only: distances ignore directions in which a class has no variance.
+    """
     scores = [
-        np.log(prior) - (model.sq_distances(Z, alphas) + model.log_volumes(alphas)) / 2
+        np.log(prior)
+        - model.sq_distances(Z, alphas, within_axes_only=within_axes_only) / 2
+        - model.log_volumes(alphas) / 2
         for model, prior in zip(classes, priors, strict=True)
     ]
     return np.stack(scores, axis=-1).swapaxes(0, 1)

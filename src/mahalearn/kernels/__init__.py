@@ -5,6 +5,7 @@ from .._lazy import lazy
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
+        "LandmarkMap": "kernels.landmarks",
         "MahalanobisKernel": "kernels.mahalanobis",
         "MeasureKernel": "kernels.measure",
         "PrecomputedKernel": "kernels.precomputed",

@@ -1,43 +1,120 @@
-"""Tables of our numbers beside published ones: agreement, counts, rank correlations."""
+"""Our numbers beside published ones: the rule of agreement, counts, rank correlations.
+
+The rule has one home, `tolerance`; the papers' conclusions use it too.
+"""
 
 import math
+from typing import NamedTuple
 
-from ..app.words import number
-from ..results import summarise
+from ..results import Summary, summarise
+from .protocol import Published
 
-# A number agrees with a published one within this many standard errors of their difference …
+# A number agrees with another within this many standard errors of their difference …
 STANDARD_ERRORS = 2.0
-# … plus a slack of one point of percent.
+# … plus a slack of one percentage point.
 POINT = 1.0
 STAND_IN = "stand-in"
 
 
-def tolerance(ours, published, slack=POINT):
-    """2·√(s²/R + s'²/R') + slack; a spread that was not published is taken to be ours."""
-    std = published["std"] if published["std"] or not published.get("guess") else ours.std
-    return STANDARD_ERRORS * math.sqrt(ours.std**2 / ours.n + std**2 / published["n"]) + slack
+def tolerance(ours, other, slack=POINT):
+    """2·√(s²/R + s'²/R') + slack: by how much two means may differ.
+
+    Parameters
+    ----------
+    ours, other : Summary or Published
+        Each with `std` and `n`.
+    slack : float, default=1.0
+        What is allowed beside the spread.
+
+    Returns
+    -------
+    float
+        In the unit of the means.
+
+    Examples
+    --------
+    >>> from mahalearn.papers.agreement import tolerance
+    >>> from mahalearn.papers.protocol import Published
+    >>> print(f"{tolerance(Published(20, 2, 10), Published(21, 2, 10)):.2f}")
+    2.79
+    """
+    return STANDARD_ERRORS * math.sqrt(ours.std**2 / ours.n + other.std**2 / other.n) + slack
+
+
+class Compared(NamedTuple):
+    """A cell of a table: our number, the published one, and whether they agree (None: not both)."""
+
+    ours: Summary | None
+    published: Published | None
+    allowed: float | None = None
+    agrees: bool | None = None
+    # Whether this published number led to a convention of ours, so that it tests nothing.
+    calibration: bool = False
+    # Stand-in data, or another reading of the data: shown, not counted.
+    apart: bool = False
+
+    @property
+    def difference(self):
+        """Ours minus published."""
+        return self.ours.mean - self.published.mean
+
+
+class Count(NamedTuple):
+    """How many of some cells agree."""
+
+    agreeing: int
+    of: int
+
+    def __add__(self, other):
+        return Count(self.agreeing + other.agreeing, self.of + other.of)
+
+    def __sub__(self, other):
+        return Count(self.agreeing - other.agreeing, self.of - other.of)
+
+    def __str__(self):
+        share = f" ({100 * self.agreeing / self.of:.0f} %)" if self.of else ""
+        return f"{self.agreeing} of {self.of}{share}"
+
+
+def count(cells):
+    """The Count of the cells that have both numbers."""
+    verdicts = [cell.agrees for cell in cells if cell.agrees is not None]
+    return Count(sum(verdicts), len(verdicts))
+
+
+class ComparedTable(NamedTuple):
+    """A whole table: `cells` by (column, line); counts; rank correlations by column."""
+
+    cells: dict
+    total: Count
+    calibration: Count
+    stand_ins: Count
+    readings: Count
+    correlations: dict
+    repetitions: tuple | None
+    settings: list
+    missing: dict
 
 
 def compare(rows, table):
-    """A table of ours and published, as a plain dict.
+    """A table of ours and published.
 
     Parameters
     ----------
     rows : iterable of Row
         Measured cells.
     table : dict
-        With id, title, columns (data sets), lines (methods, or names of values), measure ("error",
-        "balanced_error" or "values"), published {(column, line): {"mean", "std", "n"}} and slack
-        {line: number}.
+        See :func:`mahalearn.papers.describe.describe`.
 
     Returns
     -------
-    dict
-        cells {(column, line): dict}, agreeing, counted, apart (both of stand-in data), correlations
-        {column: number or None}, repetitions (least, most), settings.
+    ComparedTable
+        `total` counts all cells of the paper's own and of rebuilt data, those of calibration
+        included; `calibration` counts the latter alone.
     """
     rows = [row for row in rows if row.experiment == table["id"]]
     values = table["measure"] == "values"
+    readings = table.get("readings", {})
     cells = {}
     for line in table["lines"]:
         found = summarise(rows, line if values else table["measure"])
@@ -47,43 +124,48 @@ def compare(rows, table):
             if values or method == line
         }
         for column in table["columns"]:
-            published = table["published"].get((column, line))
+            published = table["published"].get((readings.get(column, column), line))
             ours = by_column.get(column)
-            cells[column, line] = _cell(ours, published, table["slack"].get(line, POINT), values)
-    measured = [cell for cell in cells.values() if cell["ours"] is not None]
-    both = [cell for cell in measured if cell["published"] is not None]
-    counted = [cell for cell in both if cell["status"] != STAND_IN]
-    apart = [cell for cell in both if cell["status"] == STAND_IN]
-    return {
-        "cells": cells,
-        "counted": len(counted),
-        "agreeing": sum(cell["agrees"] for cell in counted),
-        "apart": len(apart),
-        "apart_agreeing": sum(cell["agrees"] for cell in apart),
-        "correlations": {
+            cell = _compared(ours, published, table["slack"].get(line, POINT), values)
+            cells[column, line] = cell._replace(
+                calibration=(column, line) in table.get("calibration", ()),
+                apart=column in readings or (ours is not None and ours.status == STAND_IN),
+            )
+    measured = [cell for cell in cells.values() if cell.ours is not None]
+    counted = [cell for cell in cells.values() if not cell.apart]
+    return ComparedTable(
+        cells=cells,
+        total=count(counted),
+        calibration=count(cell for cell in counted if cell.calibration),
+        stand_ins=count(
+            cell for (column, _), cell in cells.items() if cell.apart and column not in readings
+        ),
+        readings=count(cell for (column, _), cell in cells.items() if column in readings),
+        correlations={
             column: None if values else _correlation([cells[column, m] for m in table["lines"]])
             for column in table["columns"]
         },
-        "repetitions": _range(cell["ours"].n for cell in measured),
-        "settings": sorted({cell["ours"].setting for cell in measured} - {""}),
-        "missing": {
+        repetitions=_range(cell.ours.n for cell in measured),
+        settings=sorted({cell.ours.setting for cell in measured} - {""}),
+        missing={
             row.dataset: row.values["missing"]
             for row in rows
             if "missing" in row.values
-            and all(cells[row.dataset, m]["ours"] is None for m in table["lines"])
+            and all(cells[row.dataset, m].ours is None for m in table["lines"])
         },
-    }
+    )
 
 
-def _cell(ours, published, slack, values):
-    cell = {"ours": ours, "published": published, "agrees": None, "status": "", "allowed": None}
-    if ours is not None:
-        cell["status"] = ours.status
-    if ours is not None and published is not None:
-        cell["allowed"] = tolerance(ours, {**published, "guess": values}, slack)
-        # A hair of room: a difference that equals the tolerance in decimals counts.
-        cell["agrees"] = abs(ours.mean - published["mean"]) <= cell["allowed"] + 1e-9
-    return cell
+def _compared(ours, published, slack, values):
+    if ours is None or published is None:
+        return Compared(ours, published)
+    # Spreads of measured values are not printed: ours stands for the paper's.
+    unprinted = values and not published.std
+    other = Published(published.mean, ours.std, published.n) if unprinted else published
+    allowed = tolerance(ours, other, slack)
+    # A hair of room: a difference that equals the tolerance in decimals counts.
+    agrees = abs(ours.mean - published.mean) <= allowed + 1e-9
+    return Compared(ours, published, allowed, agrees)
 
 
 def _range(numbers):
@@ -93,7 +175,7 @@ def _range(numbers):
 
 def _correlation(cells):
     """Spearman's rank correlation of ours and published; None below three methods."""
-    pairs = [(c["ours"].mean, c["published"]["mean"]) for c in cells if c["agrees"] is not None]
+    pairs = [(c.ours.mean, c.published.mean) for c in cells if c.agrees is not None]
     if len(pairs) < 3:
         return None
     ours, published = (_ranks(list(side)) for side in zip(*pairs))
@@ -112,79 +194,3 @@ def _pearson(a, b):
     cross = sum((x - mean_a) * (y - mean_b) for x, y in zip(a, b))
     norm = math.sqrt(sum((x - mean_a) ** 2 for x in a) * sum((y - mean_b) ** 2 for y in b))
     return cross / norm if norm else None
-
-
-def table_block(table, found):
-    """The block of a comparison: each cell ours over published, coloured by agreement."""
-    digits = table.get("digits", {})
-    columns = [
-        f"{column} (stand-in)"
-        if any(found["cells"][column, line]["status"] == STAND_IN for line in table["lines"])
-        else column
-        for column in table["columns"]
-    ]
-    rows = [
-        {
-            "label": line,
-            "cells": [
-                _cell_block(found["cells"][column, line], digits.get(line, 1))
-                for column in table["columns"]
-            ],
-        }
-        for line in table["lines"]
-    ]
-    correlations = found["correlations"]
-    if any(value is not None for value in correlations.values()):
-        cells = ["" if v is None else number(v, 2) for v in correlations.values()]
-        rows.append({"label": "rank correlation", "cells": cells, "foot": True})
-    return {
-        "kind": "table",
-        "caption": caption(found),
-        "corner": "ours / published",
-        "columns": columns,
-        "rows": rows,
-    }
-
-
-def caption(found):
-    """How many cells agree, over how many repetitions."""
-    if found["repetitions"] is None:
-        return "Not measured yet."
-    least, most = found["repetitions"]
-    times = f"{least}" if least == most else f"{least} to {most}"
-    text = (
-        f"{found['agreeing']} of {found['counted']} cells agree"
-        f"{_percent(found['agreeing'], found['counted'])}. "
-        f"Our repetitions: {times}."
-    )
-    if found["apart"]:
-        text += f" Stand-in data, not counted: {found['apart_agreeing']} of {found['apart']}."
-    if found["settings"]:
-        text += f" Shortened protocol: {'; '.join(found['settings'])}."
-    return text
-
-
-def _percent(part, whole):
-    return f" ({100 * part / whole:.0f} %)" if whole else ""
-
-
-def _cell_block(cell, digits):
-    ours, published = cell["ours"], cell["published"]
-    if ours is None and published is None:
-        return ""
-    state = "" if cell["agrees"] is None else "agree" if cell["agrees"] else "differ"
-    if state and cell["status"] == STAND_IN:
-        state = "apart"
-    return {
-        "text": "–" if ours is None else _spread(ours.mean, ours.std, digits),
-        "detail": "" if published is None else _spread(published["mean"], published["std"], digits),
-        "state": state,
-        "hint": ""
-        if not state
-        else f"difference {number(ours.mean - published['mean'], digits + 1)}, "
-        f"allowed {number(cell['allowed'], digits + 1)}, {ours.n} repetitions",
-    }
-
-
-def _spread(mean, std, digits):
-    return number(mean, digits) + (f" ({number(std, digits)})" if std else "")

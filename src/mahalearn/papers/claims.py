@@ -3,6 +3,9 @@
 A statement is judged by means alone, as the papers judge it. What it rests on is in its detail.
 """
 
+from itertools import groupby
+
+from .agreement import tolerance
 from .evidence import Evidence
 from .paper_a import SIZES
 from .paper_b import NAMES as B_NAMES
@@ -79,14 +82,14 @@ def xor_own_class(e):
 
 
 def diagonal_matches(first, second):
-    """B: two methods are comparable on each set: 2 standard errors of the difference + 1 point."""
+    """B: two methods are comparable on each set, by the rule of agreement."""
 
     def judge(e):
         names = e.datasets("B2", [first, second], B_NAMES)
         apart = []
         for name in names:
             a, b = e.summary("B2", name, first), e.summary("B2", name, second)
-            if abs(a.mean - b.mean) > 2 * (a.std**2 / a.n + b.std**2 / b.n) ** 0.5 + 1:
+            if abs(a.mean - b.mean) > tolerance(a, b):
                 apart.append(f"{name} {a.mean:.1f} against {b.mean:.1f}")
         told = f"on {len(names) - len(apart)} of {len(names)} sets"
         return len(apart) <= len(names) // 10, told + (f"; not {', '.join(apart)}" if apart else "")
@@ -218,15 +221,18 @@ def without_noise(e):
 
 
 def noisy_some(figure):
-    """D, 4.3: descent best at small noise, difference best at high noise, for 1, 3, 5 features."""
+    """D, 4.3: descent best at small noise, difference best at high noise, for 1, 3, 5 features.
+
+    Judged by the order of the leaders along the noise axis, whose scale the paper does not print:
+    descent leads somewhere, and from some higher level on difference leads to the end.
+    """
 
     def judge(e):
         x, curve = e.curves(figure)
-        leads = {level: max(curve, key=lambda n: curve[n][i]) for i, level in enumerate(x)}
-        small = [level for level in x if 0 < level <= 5]
-        told = ", ".join(f"{level:g}: {leader}" for level, leader in leads.items())
-        best = any(leads[level] == "descent" for level in small)
-        return best and leads[x[-1]] == "difference", f"leader by noise level {told}"
+        leaders = [max(curve, key=lambda n: curve[n][i]) for i in range(len(x))]
+        order = [name for name, _ in groupby(leaders)]
+        told = ", ".join(f"{level:g}: {leader}" for level, leader in zip(x, leaders))
+        return order[-2:] == ["descent", "difference"], f"leader by noise level {told}"
 
     return judge
 

@@ -68,8 +68,10 @@ def run(experiments, out, *, quick, repetitions, jobs):
     """Run with a progress bar, then write the page; an interruption leaves what is finished."""
     from ..app.cli._common import progress_bar
     from .protocol import run as run_cells
+    from .record import RunRecord
 
     missing, stopped = {}, False
+    record = RunRecord(out, _command(experiments, quick, repetitions, jobs))
     with progress_bar(console) as progress:
         tasks = {}
 
@@ -77,6 +79,7 @@ def run(experiments, out, *, quick, repetitions, jobs):
             if row is None:
                 tasks[experiment.id] = progress.add_task(experiment.id, total=total, at="")
                 return
+            record.advance()
             at = f"{row.dataset}, {row.method}"
             progress.update(tasks[experiment.id], completed=finished, at=at)
 
@@ -91,10 +94,11 @@ def run(experiments, out, *, quick, repetitions, jobs):
             )
         except KeyboardInterrupt:
             stopped = True
+    record.close()
     for (name, dataset), reason in missing.items():
         console.print(f"[yellow]{name} without {dataset}:[/] ", end="")
         console.print(reason, markup=False, highlight=False)
-    write_page(out, command=_command(experiments, quick, repetitions, jobs))
+    write_page(out)
     if stopped:
         console.print("Stopped. Finished cells are kept; the same command goes on from here.")
         raise SystemExit(130)
@@ -116,6 +120,7 @@ def write_page(folder, docs=None, command=""):
     from .claims import statements
     from .describe import context
     from .page import document
+    from .record import read, sentence
     from .registry import EXPERIMENTS
 
     found = results.read(folder)
@@ -128,7 +133,8 @@ def write_page(folder, docs=None, command=""):
             markup=False,
             soft_wrap=True,
         )
-    page = document(rows, context(), statements(rows), command)
+    made_by = f"Made by: {command}." if command else sentence(read(folder), rows)
+    page = document(rows, context(), statements(rows), made_by)
     results.write_text(folder / "report.html", html.render(page))
     console.print(f"{len(rows)} rows; page: {folder / 'report.html'}", markup=False, soft_wrap=True)
     if docs is not None:

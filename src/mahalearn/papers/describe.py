@@ -1,10 +1,8 @@
-"""What a page must be told of the experiments, as plain dicts: tables, figures, slips, sources."""
-
-from dataclasses import asdict
+"""What a page must be told of the experiments, as plain dicts: tables, figures, errata, sources."""
 
 from .registry import EXPERIMENTS, PAPERS
 
-SLIPS = {
+ERRATA = {
     "A": (
         "The centred feature matrix is Φ̃ = Φ − φ_μ1ᵀ; the text has an extra 1/n.",
         "Table 3 holds class-balanced errors, though the text says nothing.",
@@ -37,12 +35,25 @@ SLIPS = {
         "to N here.",
     ),
 }
-MEASURES = {"error": "plain errors", "balanced_error": "balanced errors"}
 
 
 def describe(experiment):
-    """A table or figure: what the report needs to compare and draw it."""
-    published = {key: asdict(number) for key, number in experiment.published().items()}
+    """A table or figure: what the page needs to compare and draw it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The table or figure.
+
+    Returns
+    -------
+    dict
+        id, paper, title; columns (data sets) and lines (methods, or names of values); measure
+        ("error", "balanced_error" or "values"); published {(column, line): Published}; slack and
+        digits by line; readings, conventions, calibration (pairs of column and line), notes,
+        extra; repetitions of the paper; figure ("" for a table).
+    """
+    published = experiment.published()
     values = experiment.measure == "values"
     lines = dict.fromkeys(line for _, line in published) if values else None
     return {
@@ -56,7 +67,11 @@ def describe(experiment):
         "slack": dict(experiment.slack),
         "digits": dict(experiment.digits),
         "repetitions": experiment.repetitions,
+        "readings": dict(experiment.readings),
+        "conventions": list(experiment.conventions),
+        "calibration": experiment.calibration,
         "notes": list(experiment.notes),
+        "extra": experiment.extra,
         "figure": experiment.figure,
     }
 
@@ -71,10 +86,12 @@ def sources():
     from ..datasets.registry import ENTRIES
     from .paper_b import NAMES as b
     from .paper_c import NAMES as c
+    from .paper_c import READINGS
 
     places = {("A3", name): name.lower() for name in EXPERIMENTS["A3"].datasets}
     places |= {(i, label): f"ida-{name}" for i in ("B1", "B2") for label, name in b.items()}
-    places |= {(i, label): name for i in ("C6", "C7") for label, name in c.items()}
+    readings = {other: c[counted] for other, counted in READINGS.items()}
+    places |= {(i, label): name for i in ("C6", "C7") for label, name in (c | readings).items()}
     return {
         key: {
             "status": ENTRIES[name].status,
@@ -91,6 +108,6 @@ def context():
     return {
         "papers": dict(PAPERS),
         "tables": descriptions(),
-        "slips": {paper: list(slips) for paper, slips in SLIPS.items()},
+        "errata": {paper: list(errata) for paper, errata in ERRATA.items()},
         "sources": sources(),
     }

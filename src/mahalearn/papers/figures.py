@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .protocol import Outcome
+from .methods import COMMON
+from .protocol import Measured
 
 RESOLUTION = 72
 MARGIN = 0.08
@@ -35,7 +36,7 @@ def decision_map(methods, problem, seed):
             }
         )
     shown = np.column_stack([problem.X, problem.y])[:SHOWN]
-    return Outcome(
+    return Measured(
         values={
             "extent": extent,
             "resolution": RESOLUTION,
@@ -51,8 +52,13 @@ def distance_map(problem):
 
     extent, points = plane(np.array([[-2.0, -2.0], [2.0, 2.0]]))
     panels = []
-    for title, variant, reg in (("IC, α = 1e-4", "IC-", 1e-4), ("RC, σ² = 1", "RC+", 1.0)):
-        model = KernelMahalanobisTransformer(variant, reg, kernel="rbf", gamma=1.0)
+    for title, variant, reg, reg_on in (
+        ("IC, α = 1e-4", "IC-", 1e-4, "kernel"),
+        ("RC, σ² = 1", "RC+", 1.0, "covariance"),
+    ):
+        model = KernelMahalanobisTransformer(
+            variant, reg, reg_on=reg_on, kernel="rbf", gamma=1.0, **COMMON
+        )
         distances = model.fit(problem.X, problem.y).transform(points)[:, 0]
         own = model.transform(problem.X)[:, 0]
         panels.append(
@@ -65,7 +71,7 @@ def distance_map(problem):
                 "other": float(own[problem.y == 1].mean()),
             }
         )
-    return Outcome(
+    return Measured(
         values={
             "extent": extent,
             "resolution": RESOLUTION,

@@ -10,7 +10,6 @@ import numpy as np
 from ..classifiers.gaussian import GaussianClassifier
 from ..datasets.gaussians import add_noise, drop_features, random_gaussians, sample_gaussians
 from ..formulas.feature_weights import descent_weights, difference_weights
-from .publications import table
 
 NOISE_LEVELS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 MISSING = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -21,20 +20,6 @@ FIGURES = {
     3: ("noise", 3),
     4: ("noise", 5),
     5: ("noise", 10),
-}
-# Published: table 2 (accuracies in percent) and table 1 (rank weights).
-PUBLISHED_ACCURACY = dict(
-    zip(
-        ("traditional", "development", "descent"),
-        (float(row["accuracy_percent"]) for row in table("D_table2_accuracy")),
-    )
-)
-PUBLISHED_WEIGHTS = {
-    name: tuple(float(row[column]) for row in table("D_table1_weights"))
-    for name, column in (
-        ("development", "development_set_weight"),
-        ("descent", "calculated_weight"),
-    )
 }
 
 
@@ -154,7 +139,7 @@ def weight_tables(*, repetitions=50, seed=0, noise=10.0, development=True):
     -------
     rows : list of dict
         With the keys classifier, rank_weights (their mean, None for the traditional classifier),
-        accuracy (in percent), standard_error, repetitions and published.
+        accuracy (in percent), standard_error and repetitions.
 
     Examples
     --------
@@ -192,7 +177,6 @@ def weight_tables(*, repetitions=50, seed=0, noise=10.0, development=True):
             "classifier": name,
             "rank_weights": None if name == "traditional" else np.mean(weights[name], 0).tolist(),
             **_summary(accuracies[name]),
-            "published": PUBLISHED_ACCURACY[name],
         }
         for name in names
     ]

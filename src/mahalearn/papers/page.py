@@ -1,6 +1,7 @@
-"""The document of the papers' experiments: tables, statements, figures, slips, missing data."""
+"""The document of the papers' experiments: tables, statements, figures, errata, missing data."""
 
-from .agreement import caption, compare, table_block
+from .agreement import Count, compare
+from .blocks import remarks, scatter_blocks, table_block
 
 RULE = (
     "A cell agrees if |ours − published| ≤ 2·√(s²/R + s'²/R') + 1 point, with the standard "
@@ -12,17 +13,23 @@ CONCLUSIONS = (
     "What the paper concludes, judged by our means over the repetitions that stand at the tables. "
     "With few of them a close verdict may turn."
 )
+SCATTER = (
+    "Every cell, ours against published. The bar of a cell is what the rule of agreement allows: a "
+    "cell agrees where its bar crosses the diagonal. Diamonds are calibration cells."
+)
+# Longer lists of cells are counted.
+MOST_LISTED = 12
 KEY = {
     "kind": "key",
     "states": [
         ("agree", "agrees"),
         ("differ", "differs"),
-        ("apart", "stand-in data: not counted"),
+        ("apart", "stand-in data or another reading: not counted"),
     ],
 }
 
 
-def document(rows, context, statements, command=""):
+def document(rows, context, statements, made_by=""):
     """The page of a run.
 
     Parameters
@@ -30,12 +37,12 @@ def document(rows, context, statements, command=""):
     rows : list of Row
         Measured cells.
     context : dict
-        papers {letter: title}, tables (see :func:`mahalearn.papers.agreement.compare`), slips
+        papers {letter: title}, tables (see :func:`mahalearn.papers.describe.describe`), errata
         {letter: texts}, sources {(experiment, data set): {"status", "source", "description"}}.
     statements : dict
         Letter -> list of {"text", "verdict", "detail"}.
-    command : str, default=""
-        What made the rows.
+    made_by : str, default=""
+        What made the rows: a sentence.
 
     Returns
     -------
@@ -53,10 +60,11 @@ def document(rows, context, statements, command=""):
                 "short": f"Paper {paper}",
                 "title": f"Paper {paper}: {title}",
                 "blocks": [
+                    *_scatters(paper, tables, found),
                     {"kind": "text", "text": CONCLUSIONS},
                     {"kind": "statements", "items": claims},
-                    {"kind": "text", "text": "Slips in the paper's text, found by rebuilding it:"},
-                    {"kind": "list", "items": context["slips"].get(paper, [])},
+                    {"kind": "text", "text": "Errata of the paper, found by rebuilding it:"},
+                    {"kind": "list", "items": context["errata"].get(paper, [])},
                 ],
             }
         )
@@ -70,8 +78,8 @@ def document(rows, context, statements, command=""):
         "first, the published ones second.",
         RULE,
     ]
-    if command:
-        lead.append(f"Made by: {command}")
+    if made_by:
+        lead.append(made_by)
     return {
         "title": "The papers' experiments, rebuilt",
         "lead": lead,
@@ -81,29 +89,42 @@ def document(rows, context, statements, command=""):
 
 
 def _overview(tables, found, statements):
-    rows = []
-    for table in tables:
-        one = found[table["id"]]
-        cells = [table["title"], caption(one)]
-        rows.append({"label": table["id"], "cells": cells})
+    rows = [
+        {
+            "label": table["id"],
+            "cells": [
+                table["title"],
+                *map(str, _counts([found[table["id"]]])),
+                remarks(found[table["id"]]),
+            ],
+        }
+        for table in tables
+    ]
+    total, tested, calibration = _counts(found.values())
+    totals = [*map(str, (total, tested, calibration)), ""]
+    rows.append({"label": "all", "cells": ["all tables", *totals], "foot": True})
     judged = [item for items in statements.values() for item in items]
     confirmed = sum(item["verdict"] is True for item in judged)
     refuted = sum(item["verdict"] is False for item in judged)
-    text = (
+    texts = (
+        f"{total} cells agree in total. The published numbers of {calibration.of} cells led to a "
+        f"convention that the papers do not print (marked °; each table says which led to what): "
+        f"{calibration.agreeing} of these calibration cells agree, and {tested} of the cells that "
+        "test the methods.",
         f"Of the papers' {len(judged)} conclusions, {confirmed} are confirmed, {refuted} are not, "
-        f"{len(judged) - confirmed - refuted} are not measured yet."
+        f"{len(judged) - confirmed - refuted} are not measured yet.",
     )
     return {
         "id": "overview",
         "title": "Overview",
         "blocks": [
-            {"kind": "text", "text": text},
+            *({"kind": "text", "text": text} for text in texts),
             {
                 "kind": "table",
                 "prose": True,
                 "caption": "",
                 "corner": "",
-                "columns": ["table", "agreement"],
+                "columns": ["table", "in total", "test cells", "calibration cells", "remarks"],
                 "rows": rows,
             },
             KEY,
@@ -111,11 +132,27 @@ def _overview(tables, found, statements):
     }
 
 
+def _counts(found):
+    """Cells that agree: in total, of the test, of the calibration."""
+    found = list(found)
+    total = sum((one.total for one in found), Count(0, 0))
+    calibration = sum((one.calibration for one in found), Count(0, 0))
+    return total, total - calibration, calibration
+
+
+def _scatters(paper, tables, found):
+    """Ours against published for all cells of a paper."""
+    blocks = scatter_blocks(paper, [table for table in tables if table["paper"] == paper], found)
+    return [{"kind": "text", "text": SCATTER}, *blocks] if blocks else []
+
+
 def _section(rows, table, found, sources):
     if table["figure"]:
         blocks = _FIGURES[table["figure"]](rows, table)
     else:
         blocks = [table_block(table, found[table["id"]]), *_origins(table, found, sources)]
+    blocks += _conventions(table)
+    blocks += table["extra"]([row for row in rows if row.experiment == table["id"]])
     blocks += [{"kind": "text", "text": note} for note in table["notes"]]
     return {
         "id": table["id"],
@@ -125,12 +162,24 @@ def _section(rows, table, found, sources):
     }
 
 
+def _conventions(table):
+    """What the paper leaves open, what was chosen, and which cells led to it."""
+    items = []
+    for convention in table["conventions"]:
+        cells = sorted(f"{line} on {column}" for column, line in convention.cells)
+        listed = ", ".join(cells) if len(cells) <= MOST_LISTED else f"{len(cells)} cells"
+        items.append(convention.text + (f" Calibration (marked °): {listed}." if cells else ""))
+    if not items:
+        return []
+    return [{"kind": "text", "text": "Conventions:"}, {"kind": "list", "items": items}]
+
+
 def _origins(table, found, sources):
     """Which columns are not the paper's own data, and what they are."""
     items = []
     for column in table["columns"]:
         source = sources.get((table["id"], column))
-        measured = any(found[table["id"]]["cells"][column, m]["ours"] for m in table["lines"])
+        measured = any(found[table["id"]].cells[column, m].ours for m in table["lines"])
         if source and measured and source["status"] != "original":
             items.append(f"{column} ({source['status']}): {source['description']}")
     return [{"kind": "list", "items": items}] if items else []
@@ -185,7 +234,7 @@ _FIGURES = {"curves": _curves, "maps": _maps}
 def _missing(found):
     reasons = {}
     for name, one in found.items():
-        reasons |= {f"{name}, {dataset}": reason for dataset, reason in one["missing"].items()}
+        reasons |= {f"{name}, {dataset}": reason for dataset, reason in one.missing.items()}
     blocks = [{"kind": "text", "text": "All data sets that were asked for were there."}]
     if reasons:
         text = "These sets could not be had; the run went on without them."

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from .. import results
 from .._workers import worker_pool
+from .record import commit
 
 
-class Outcome(NamedTuple):
+class Measured(NamedTuple):
     """What a method's run gives: errors as shares, chosen parameters, other numbers."""
 
     error: float | None = None
@@ -33,7 +34,7 @@ class Draw(NamedTuple):
     setting: str
 
 
-class Problem(NamedTuple):
+class Trial(NamedTuple):
     """Training and test data of a cell, and what a search is told of the kernels to choose from."""
 
     X: object
@@ -47,7 +48,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Measurement:
-    """A cell that is not a classifier: `function(data, seed, earlier)` gives its Outcome."""
+    """A cell that is not a classifier: `function(data, seed, earlier)` gives its Measured."""
 
     name: str
     function: Callable
@@ -64,6 +65,18 @@ class Published:
     mean: float
     std: float = 0.0
     n: int = 1
+
+
+class Convention(NamedTuple):
+    """A choice that the paper does not print, and the cells whose published numbers led to it.
+
+    Those cells are calibration: they agree because the choice was made for them, and test nothing.
+    `cells` holds pairs (data set, method or value); none where the text or the authors' software
+    alone led to the choice.
+    """
+
+    text: str
+    cells: frozenset = frozenset()
 
 
 @dataclass(frozen=True)
@@ -103,8 +116,15 @@ class Experiment:
         How the report draws it; "" for a table.
     slack, digits : dict
         For measured values: by how much each may differ beside its spread, and its decimals.
+    conventions : tuple of Convention
+        Choices that the paper leaves open, with the cells that led to them.
+    readings : dict
+        Data sets that are another reading of one -> that one. They are compared with its published
+        numbers and shown, but not counted.
     notes : tuple of str
-        What a reader of the comparison must know.
+        What else a reader of the comparison must know.
+    extra : callable
+        Rows of the experiment -> further blocks of the page.
     availability : callable
         Name of a data set -> nothing, or an error that says how to get it; None if none is needed.
     """
@@ -127,7 +147,10 @@ class Experiment:
     figure: str = ""
     slack: dict = field(default_factory=dict)
     digits: dict = field(default_factory=dict)
+    conventions: tuple = ()
+    readings: dict = field(default_factory=dict)
     notes: tuple = ()
+    extra: Callable = lambda rows: []
     availability: Callable = None
 
     def cells(self, *, quick=False, repetitions=None):
@@ -141,14 +164,19 @@ class Experiment:
             # What does not depend on a repetition is measured once.
             for repetition in range(min(n, most) if most == 1 else n):
                 for method in self.methods:
-                    yield Cell(self.id, dataset, method.name, repetition, setting)
+                    yield CellKey(self.id, dataset, method.name, repetition, setting)
+
+    @property
+    def calibration(self):
+        """Cells that led to a convention, as pairs (data set, method or value)."""
+        return frozenset().union(*(convention.cells for convention in self.conventions))
 
     def method(self, name):
         """The method of a name."""
         return next(method for method in self.methods if method.name == name)
 
 
-class Cell(NamedTuple):
+class CellKey(NamedTuple):
     """Name of a cell; the same as its row's key."""
 
     experiment: str
@@ -178,12 +206,12 @@ def run_cell(experiment, cell, earlier):
         balanced_error=found.balanced_error,
         params=found.params,
         values={**getattr(data, "values", {}), **found.values}
-        if isinstance(data, Problem)
+        if isinstance(data, Trial)
         else found.values,
         seed=seed,
         setting=cell.setting,
         status=getattr(data, "status", "generated"),
-        versions=results.versions(),
+        versions={**results.versions(), "commit": commit()} if commit() else results.versions(),
         seconds=round(time.process_time() - start, 3),
     )
 

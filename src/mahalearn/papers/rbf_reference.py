@@ -10,16 +10,23 @@ from statistics import median_low
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GridSearchCV, check_cv, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from .._validation import check_choice
 from ..classifiers.svm import MahalanobisSVC
-from ..model_selection.line_search import PAPER_CS, PAPER_DELTAS, evaluate, nearly_best
 
+# The values that the paper tries (section 4).
 PAPER_GAMMAS = (0.1, 0.5, 1, 5, 10, 15)
+PAPER_CS = (1, 10, 50, 100, 500, 1000, 2000, 3000, 5000, 8000, 10000, 50000, 100000)
+PAPER_DELTAS = {
+    "line": tuple(step / 10 for step in range(1, 21)),
+    "grid": (0.1, 0.5, 1.0, 1.5, 2.0),
+}
+# Mean errors that differ by less are equal: the means of equal counts may differ by rounding.
+TIE = 1e-10
 N_REALISATIONS = 5
 
 
@@ -51,6 +58,28 @@ def rbf_reference(n_features, gamma=1.0, C=1.0):
         Steps ``minmaxscaler`` and ``svc``.
     """
     return make_pipeline(MinMaxScaler(), SVC(C=C, gamma=gamma / n_features))
+
+
+def mahalanobis_svc(covariance="diag", delta=1.0, C=1.0):
+    """The SVM with the Mahalanobis kernel, its covariance that of both classes together (B (8)).
+
+    Parameters
+    ----------
+    covariance : {"diag", "full"}, default="diag"
+        Which entries of the covariance matrix are used.
+    delta : float, default=1.0
+        δ.
+    C : float, default=1.0
+        Margin parameter.
+
+    Returns
+    -------
+    model : MahalanobisSVC
+        Not fitted.
+    """
+    return MahalanobisSVC(
+        C, delta, covariance, covariance_from="pair", shrinkage=None, class_weight=None
+    )
 
 
 def choose_rbf(realisations, *, gammas=PAPER_GAMMAS, Cs=PAPER_CS, cv=5, n_jobs=None):
@@ -120,11 +149,11 @@ def choose_mahalanobis(
     search = check_choice(search, "search", tuple(PAPER_DELTAS))
     deltas = PAPER_DELTAS[search] if deltas is None else deltas
     first = list(islice(realisations, N_REALISATIONS))
-    machine = MahalanobisSVC(covariance=covariance)
+    svc = mahalanobis_svc(covariance)
 
     def stage(stage_deltas, stage_Cs):
         grid = {"delta": list(stage_deltas), "C": list(stage_Cs)}
-        errors = [_cv_errors(machine, X, y, grid, cv, n_jobs) for X, y in first]
+        errors = [_cv_errors(svc, X, y, grid, cv, n_jobs) for X, y in first]
         return median_rule(errors, stage_deltas, stage_Cs)
 
     if search == "grid":
@@ -166,22 +195,68 @@ def median_rule(errors, parameters, Cs):
             f"errors must have the shape (realisations, {len(parameters)}, {len(Cs)}), with at "
             f"least one realisation; got {errors.shape}."
         )
-    best = int(np.argmax(nearly_best(-errors.min(axis=2).mean(axis=0))))
-    best_Cs = [Cs[int(np.argmax(nearly_best(-row)))] for row in errors[:, best]]
+    best = _first_least(errors.min(axis=2).mean(axis=0))
+    best_Cs = [Cs[_first_least(row)] for row in errors[:, best]]
     return Choice(parameters[best], median_low(best_Cs), len(parameters) * len(Cs))
+
+
+def _first_least(errors):
+    """Index of the first error that equals the least but for rounding."""
+    return int(np.argmax(errors <= errors.min() + TIE))
 
 
 def _cv_errors(estimator, X, y, grid, cv, n_jobs):
     """Cross-validation errors, (kernel parameters, Cs)."""
     splits = list(check_cv(cv, y, classifier=True).split(X, y))
-    results = evaluate(estimator, X, y, grid, splits, n_jobs=n_jobs).cv_results_
+    search = GridSearchCV(
+        estimator, grid, cv=splits, n_jobs=n_jobs, refit=False, error_score="raise"
+    )
+    results = search.fit(X, y).cv_results_
     parameter, C = grid
-    place = {
-        (value, margin): (i, j)
-        for i, value in enumerate(grid[parameter])
-        for j, margin in enumerate(grid[C])
+    errors = {
+        (params[parameter], params[C]): 1 - score
+        for params, score in zip(results["params"], results["mean_test_score"], strict=True)
     }
-    errors = np.empty((len(grid[parameter]), len(grid[C])))
-    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
-        errors[place[params[parameter], params[C]]] = 1 - score
-    return errors
+    return np.array([[errors[value, margin] for margin in grid[C]] for value in grid[parameter]])
+
+
+class Excess(NamedTuple):
+    """Cross-validation errors (shares) with two choices of parameters, and the spread of the first.
+
+    `standard_error` is that of the mean error of ours over all folds of all training sets.
+    """
+
+    ours: float
+    published: float
+    standard_error: float
+
+    @property
+    def within(self):
+        """Whether the published parameters are within one standard error of ours."""
+        return self.published <= self.ours + self.standard_error + TIE
+
+
+def excess(ours, published, realisations, *, cv=5):
+    """How much worse one model's cross-validation error is than another's, on the first five sets.
+
+    Parameters
+    ----------
+    ours, published : estimator
+        Not fitted.
+    realisations : iterable of (X, y)
+        Training sets in their order; those after the fifth are not looked at.
+    cv : int or cross-validation generator, default=5
+        Folds.
+
+    Returns
+    -------
+    Excess
+        Errors over the folds of all sets.
+    """
+    first = list(islice(realisations, N_REALISATIONS))
+    errors = [
+        1 - np.concatenate([cross_val_score(model, X, y, cv=cv) for X, y in first])
+        for model in (ours, published)
+    ]
+    spread = errors[0].std(ddof=1) / np.sqrt(len(errors[0]))
+    return Excess(*(float(e.mean()) for e in errors), float(spread))

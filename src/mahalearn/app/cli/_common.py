@@ -30,7 +30,7 @@ SERVES = {
     "--weights": ("a table",),
 }
 # Options that do not change results, or that others stand for.
-SILENT = ("jobs", "force", "config", "resume")
+SILENT = ("jobs", "force", "figures", "config", "resume")
 RARE = ("keep", "merge", "drop")
 # Share of an object's numbers that occur nowhere else, above which they are no symbols.
 MOST_MET_ONCE = 0.5

@@ -19,6 +19,7 @@ from ..comparing.refit import refit
 from ..reading.problem import SMALLEST_CLASS, DataError, Note
 from ..report import html
 from ..report.comparison import document
+from ..report.export import save_figures
 from ..words import counted
 from ._common import OUTPUTS, check_out, csv_text, say_notes
 
@@ -33,7 +34,7 @@ SHARE = 0.75
 
 def compare(
     problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(), resume=False,
-    sample=None, quick=False,
+    sample=None, quick=False, figures=None,
 ):  # fmt: skip
     """Compare, save the best, write the page."""
     check_out(out, force or resume, OUTPUTS, inputs)
@@ -60,7 +61,8 @@ def compare(
             refitted = refit(ranked, outcome, winner, whole)
             about = describe(ranked, outcome, board, refitted, command)
             found = findings(ranked, outcome, refitted, board, about)
-            page = html.render(document(found))
+            made = document(found)
+            page = html.render(made)
         texts = {
             "results.csv": csv_text(table_rows(board, outcome)),
             "comparison.json": json.dumps(found, ensure_ascii=False, default=str),
@@ -75,6 +77,9 @@ def compare(
         ("the page", "the best, fitted on all objects", "the leaderboard"),
     ):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
+    if figures is not None:
+        save_figures(made, figures)
+        console.print(f"{figures}  [dim]figures and numbers[/]", soft_wrap=True, highlight=False)
 
 
 def sampled(problem, size, seed):

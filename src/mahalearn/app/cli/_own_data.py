@@ -185,6 +185,9 @@ def compare(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the finished folds of a killed run.")
     ] = False,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for the figures (SVG, PNG) and numbers (CSV).")
+    ] = None,
     jobs: _Jobs = None,
     seed: _Seed = 0,
     force: _Force = False,
@@ -224,6 +227,7 @@ def compare(
             quick=quick,
             command=command,
             inputs=_inputs(context),
+            figures=figures,
         )
 
     _guard(work)
@@ -417,8 +421,8 @@ def doctor():
     _guard(work)
 
 
-def write_comparison_page(folder):
-    """Write the page of a comparison again."""
+def write_comparison_page(folder, figures=None):
+    """Write the page of a comparison again, and its figures into a folder."""
 
     def work():
         import json
@@ -427,10 +431,12 @@ def write_comparison_page(folder):
         from ..reading.problem import DataError
         from ..report import html
         from ..report.comparison import document
+        from ..report.export import save_figures
 
         path = folder / "comparison.json"
         try:
-            page = html.render(document(json.loads(path.read_text(encoding="utf-8"))))
+            made = document(json.loads(path.read_text(encoding="utf-8")))
+            page = html.render(made)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise DataError(
                 f"{str(path)!r} is not what this version of mahalearn compare writes; run compare "
@@ -438,5 +444,8 @@ def write_comparison_page(folder):
             ) from None
         write_text(folder / "report.html", page)
         typer.echo(f"page: {folder / 'report.html'}")
+        if figures is not None:
+            saved = save_figures(made, figures)
+            typer.echo(f"{len(saved)} files of figures and tables: {figures}")
 
     _guard(work)

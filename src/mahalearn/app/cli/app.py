@@ -59,6 +59,10 @@ def report(
     command: Annotated[
         str, typer.Option(help="The command that made the rows, for the page.")
     ] = "",
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the figures (SVG, PNG) and numbers (CSV) of a comparison."),
+    ] = None,
 ):
     """Write the page of a run again, from its rows alone."""
     if (folder / "comparison.json").exists():
@@ -69,8 +73,10 @@ def report(
             raise typer.BadParameter(
                 f"{given[0]} is for the rows of mahalearn reproduce; {folder} holds a comparison."
             )
-        write_comparison_page(folder)
+        write_comparison_page(folder, figures)
         return
+    if figures is not None:
+        raise typer.BadParameter("--figures is for the folder of a comparison.")
     for extension in EXTENSIONS:
         if (folder / extension.RECOGNISED).exists():
             extension.write_page(folder, docs, command)

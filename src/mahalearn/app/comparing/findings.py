@@ -1,25 +1,44 @@
-"""A comparison as plain values, for the report and for results.csv."""
+"""A comparison as plain values, for the report and for results.csv.
+
+:func:`findings` returns one dict of texts, numbers, lists and dicts. The report needs nothing else,
+so that a saved copy (comparison.json) can be rendered again without data and models. Parts that a
+problem does not have are None. `novelty` and `drift` are not made here; where they are present the
+report shows them (:func:`mahalearn.app.report.comparison.document` says what they hold).
+"""
 
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 from scipy.special import softmax
 
+from ..._objects import take
 from ...display import pair_rule
 from ...formulas.gram import center_gram, centering, negative_fraction, signature
 from ...formulas.linalg import eigh
 from .crossval import Data
+from .explanations import SECONDS, explain, object_name
+from .held_out import calibration, curves, per_class
 from .methods import METHODS
 from .refit import flattened
 from .statistics import corrected_interval, error_interval
 
+# Version of the plain values; files of mahalearn 0.1 have none.
+FORMAT = 2
 MOST_HARD = 10
-MOST_POINTS = 1500
+LONGEST_TEXT = 120
+# Pairs of classes whose distances are kept, and points of all of them together.
+MOST_PAIRS = 10
+MOST_POINTS = 2400
+MOST_POINTS_OF_PAIR = 600
 SPECTRUM_OBJECTS = 2000
-GRID = 60
-BINS = 8
-# Bins of probabilities that differ by less would hide each other.
-NARROWEST = 0.01
+MOST_EIGENVALUES = 400
+GRID = 80
+# Objects by which it is found out how a model decides between two classes.
+RULE_OBJECTS = 1000
+HISTOGRAM_BINS = 36
+# Distances that spread over more than this factor are shown on a logarithmic axis.
+WIDE = 30.0
 
 
 def leaderboard(outcome):
@@ -99,13 +118,42 @@ def table_rows(board, outcome):
         yield out
 
 
-def findings(problem, outcome, refitted, board, about):
-    """Everything the report shows, as plain values."""
-    classes = np.unique(problem.y)
+def findings(problem, outcome, refitted, board, about, seconds=SECONDS):
+    """Everything the report shows, as plain values.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was classified.
+    outcome : Outcome
+        All cells of the comparison.
+    refitted : Refitted
+        The winner on all objects.
+    board : list of dict
+        Of :func:`leaderboard`.
+    about : dict
+        What the model file says about itself.
+    seconds : float
+        How long the importance of the columns may take, and the learning curve: each of the two.
+
+    Returns
+    -------
+    found : dict
+        Plain values that JSON can hold.
+    """
+    labels = np.unique(problem.y)
+    classes = [str(label) for label in labels]
     winner = board[0]["name"]
-    codes = np.searchsorted(classes, problem.y)
-    truth, proba, who, predicted = _held_out(outcome, winner, classes, problem, refitted)
-    found = {
+    codes = np.searchsorted(labels, problem.y)
+    held = _held_out(outcome, winner, labels, problem)
+    proba = softmax(held["scores"] / refitted.model.temperature, axis=1)
+    truth, predicted = held["truth"], held["predicted"]
+    counts = np.bincount(codes, minlength=len(classes))
+    rows = per_class(classes, counts, truth, predicted, proba)
+    confusion = _confusion(truth, predicted, len(classes))
+    hardest, numbers = _hardest(problem, labels, held, proba, refitted)
+    return {
+        "format": FORMAT,
         "about": about,
         "problem": {
             "name": problem.name,
@@ -117,93 +165,84 @@ def findings(problem, outcome, refitted, board, about):
             "measure": problem.measure,
             "counts": [(str(k), n) for k, n in problem.counts.items()],
         },
-        "notes": [*problem.notes, *outcome.notes],
+        "notes": [str(note) for note in (*problem.notes, *outcome.notes)],
         "plan": vars(outcome.plan),
         "n_folds": len(outcome.splits),
         "seconds": outcome.seconds,
         "leaderboard": board,
         "winner": board[0],
         "chosen": refitted.params,
-        "classes": [str(c) for c in classes],
-        "confusion": _confusion(truth, predicted, len(classes)),
-        "calibration": _calibration(truth, proba),
-        "hardest": _hardest(problem, classes, truth, proba, who, predicted, refitted),
-        "distances": _own_other(refitted.d2, codes),
-        "space": _space(refitted, codes, classes, truth, predicted, problem.X),
+        "classes": classes,
+        "per_class": rows,
+        "confusion": confusion.tolist(),
+        "curves": curves(rows, truth, proba),
+        "calibration": calibration(
+            truth, held["scores"], held["folds"], refitted.model.temperature
+        ),
+        "hardest": hardest,
+        "distances": _own_other(refitted.d2, codes, classes),
+        "pairs": _pairs(problem, refitted, codes, labels, confusion),
         "distance_title": METHODS[refitted.distance_method].title,
         "spectrum": _spectrum(problem, refitted),
+        **explain(problem, outcome, refitted, winner, numbers, seconds),
     }
-    return found
 
 
-def _held_out(outcome, winner, classes, problem, refitted):
-    """Truth, probabilities, object numbers and predictions of all outer test parts, as codes."""
+def _held_out(outcome, winner, labels, problem):
+    """All outer test parts of a method: truth and predictions as codes, scores, objects, folds."""
     cells = outcome.of(winner)
     who = np.concatenate([test for _, test in outcome.splits])
-    truth = np.searchsorted(classes, problem.y[who])
-    scores = np.vstack([cell.scores for cell in cells])
-    proba = softmax(scores / refitted.model.temperature, axis=1)
-    predicted = np.searchsorted(classes, np.concatenate([cell.predicted for cell in cells]))
-    return truth, proba, who, predicted
+    predicted = np.concatenate([cell.predicted for cell in cells])
+    return {
+        "who": who,
+        "truth": np.searchsorted(labels, problem.y[who]),
+        "predicted": np.searchsorted(labels, predicted),
+        "scores": np.vstack([cell.scores for cell in cells]),
+        "folds": np.repeat(np.arange(len(cells)), [len(test) for _, test in outcome.splits]),
+    }
 
 
 def _confusion(truth, predicted, n):
     table = np.zeros((n, n), dtype=int)
     np.add.at(table, (truth, predicted), 1)
-    return table.tolist()
+    return table
 
 
-def _calibration(truth, proba):
-    """Bins of equal counts of the probability of the predicted class; equal ones are one bin."""
-    top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
-    order = np.argsort(top, kind="stable")
-    bins = []
-    for part in np.array_split(order, min(BINS, max(1, len(order) // 10))):
-        if bins and top[part].mean() - top[bins[-1]].mean() < NARROWEST:
-            bins[-1] = np.append(bins[-1], part)  # one place, however many objects are there
-        else:
-            bins.append(part)
-    own = np.maximum(proba[np.arange(len(truth)), truth], 1e-12)
-    return {
-        "bins": [
-            {
-                "predicted": float(top[part].mean()),
-                "right": float(right[part].mean()),
-                "count": len(part),
-            }
-            for part in bins
-        ],
-        "log_loss": float(-np.log(own).mean()),
-        "brier": float(((proba - np.eye(proba.shape[1])[truth]) ** 2).sum(axis=1).mean()),
-    }
-
-
-def _hardest(problem, classes, truth, proba, who, predicted, refitted):
-    """Objects that were misclassified most often, the surest errors first."""
+def _hardest(problem, labels, held, proba, refitted):
+    """Objects that were misclassified most often, the surest errors first; and their numbers."""
+    truth, predicted, who = held["truth"], held["predicted"], held["who"]
     wrong, total, own = (np.zeros(len(problem)) for _ in range(3))
     np.add.at(wrong, who, truth != predicted)
     np.add.at(total, who, 1)
     np.add.at(own, who, proba[np.arange(len(truth)), truth])
     own = own / np.maximum(total, 1)
     order = np.lexsort([own, -wrong / np.maximum(total, 1)])
-    as_far = others_as_far(refitted.d2, np.searchsorted(classes, problem.y))
-    hardest = []
-    for i in order[:MOST_HARD]:
-        if not wrong[i]:
-            break
+    order = [int(i) for i in order[:MOST_HARD] if wrong[i]]
+    as_far = others_as_far(refitted.d2, np.searchsorted(labels, problem.y))
+    rows = []
+    for i in order:
         votes = Counter(predicted[(who == i) & (predicted != truth)].tolist())
-        hardest.append(
+        rows.append(
             {
-                "name": str(problem.names[i]) if problem.names else f"row {i + 1}",
+                "name": object_name(problem, i),
+                "text": _object_text(problem, i),
                 "class": str(problem.y[i]),
-                "taken_for": str(classes[votes.most_common(1)[0][0]]),
+                "taken_for": str(labels[votes.most_common(1)[0][0]]),
                 "wrong": int(wrong[i]),
                 "times": int(total[i]),
                 "own_probability": float(own[i]),
                 "others_as_far": float(as_far[i]),
             }
         )
-    return {"rows": hardest, "wrong_objects": int((wrong > 0).sum())}
+    return {"rows": rows, "wrong_objects": int((wrong > 0).sum())}, order
+
+
+def _object_text(problem, i):
+    """The start of an object that is a text, None for anything else."""
+    if problem.kind != "objects" or not isinstance(problem.X[i], str):
+        return None
+    text = " ".join(problem.X[i].split())
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
 def others_as_far(d2, codes):
@@ -221,74 +260,133 @@ def others_as_far(d2, codes):
     return shares
 
 
-def _own_other(d2, codes):
-    """Distances to the own class and to the nearest other one, by class."""
+def _own_other(d2, codes, classes):
+    """Histograms of the distances to the own class and to the nearest other one, by class.
+
+    Distances are roots of squared ones. The last bin holds the 1 % that are farther, too; edges
+    are in equal ratios where distances spread over a factor of more than `WIDE`.
+    """
     rows = np.arange(len(codes))
-    own = d2[rows, codes]
+    own = _roots(d2[rows, codes])
     others = d2.copy()
     others[rows, codes] = np.inf
-    other = others.min(axis=1)
-    return [
-        {"own": _roots(own[codes == j]), "other": _roots(other[codes == j])}
-        for j in range(d2.shape[1])
-    ]
+    other = _roots(others.min(axis=1))
+    values = np.concatenate([own, other])
+    low, high = min(0.0, values.min()), np.quantile(values, 0.99)
+    high = high if high > low else low + 1.0
+    log = is_wide(values)
+    if log:
+        edges = np.geomspace(values.min(), high, HISTOGRAM_BINS + 1)
+    else:
+        edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
+
+    def counts(part):
+        return np.histogram(np.clip(part, edges[0], edges[-1]), edges)[0].tolist()
+
+    return {
+        "edges": [float(f"{e:.5g}") for e in edges],
+        "log": log,
+        "classes": [
+            {"name": name, "own": counts(own[codes == j]), "other": counts(other[codes == j])}
+            for j, name in enumerate(classes)
+        ],
+    }
+
+
+def is_wide(values):
+    """Whether distances, all positive, spread over a factor of more than `WIDE`."""
+    low, high = np.quantile(values, [0.01, 0.99])
+    return bool(np.min(values) > 0 and high > WIDE * low)
 
 
 def _roots(d2):
     """Distances; squared ones may be negative in a Kreĭn space, and keep their sign."""
-    return np.round(np.sign(d2) * np.sqrt(np.abs(d2)), 5).tolist()
+    return np.sign(d2) * np.sqrt(np.abs(d2))
 
 
-def _space(refitted, codes, classes, truth, predicted, X):
-    """Two classes, the most often confused ones: squared distances, and the regions of the rule."""
-    table = np.zeros((len(classes),) * 2)
-    np.add.at(table, (truth, predicted), 1)
-    np.fill_diagonal(table, 0)
-    table = table + table.T
-    a, b = sorted(np.unravel_index(table.argmax(), table.shape)) if table.any() else (0, 1)
-    mine = np.flatnonzero((codes == a) | (codes == b))
-    if len(mine) > MOST_POINTS:
-        mine = np.random.default_rng(0).choice(mine, MOST_POINTS, replace=False)
-    points = refitted.d2[mine][:, [a, b]]
-    low, high = np.quantile(points, 0.0, axis=0), np.quantile(points, 0.995, axis=0)
-    margin = 0.06 * np.where(high > low, high - low, 1.0)
-    inside = ((points >= low - margin) & (points <= high + margin)).all(axis=1)
-    low, high = points[inside].min(axis=0), points[inside].max(axis=0)
-    margin = 0.05 * np.where(high > low, high - low, 1.0)
-    low, high = low - margin, high + margin  # no mark lies over the edge
+def _pairs(problem, refitted, codes, labels, confusion):
+    """Distances to two classes at a time, the most often confused pair first."""
+    errors = confusion + confusion.T
+    pairs = sorted(combinations(range(len(labels)), 2), key=lambda ab: -errors[ab])[:MOST_PAIRS]
+    most = min(MOST_POINTS_OF_PAIR, MOST_POINTS // len(pairs))
     last = flattened(refitted.model.distances)[-1]
-    rule = pair_rule(last, [a, b]) or _log_odds_rule(refitted, X, [a, b])
-    regions = None
+    log_odds = None
+    if pair_rule(last, [0, 1]) is None:
+        log_odds = _log_odds(problem, refitted)
+    found = []
+    for a, b in pairs:
+        rule = pair_rule(last, [a, b]) or _log_odds_rule(log_odds, last.classes_, [a, b])
+        found.append(_pair(problem, refitted.d2, codes, labels, (a, b), most, rule))
+    return found
+
+
+def _pair(problem, d2, codes, labels, pair, most, rule):
+    """Distances of the objects of two classes to both, and the regions of the rule."""
+    a, b = pair
+    mine = np.flatnonzero((codes == a) | (codes == b))
+    n_objects = len(mine)
+    if n_objects > most:
+        mine = np.sort(np.random.default_rng(0).choice(mine, most, replace=False))
+    points = _roots(d2[mine][:, [a, b]])
+    high = np.quantile(points, 0.995, axis=0)
+    low = points.min(axis=0)
+    margin = 0.06 * np.where(high > low, high - low, 1.0)
+    inside = (points <= high + margin).all(axis=1)
+    low, high = points[inside].min(axis=0), points[inside].max(axis=0)
+    log = is_wide(points)
+    if log:
+        low, high = low / 1.15, high * 1.15
+    else:
+        margin = 0.05 * np.where(high > low, high - low, 1.0)
+        # No mark lies over the edge, and hardly any room is below a distance of 0.
+        low = np.where(low >= 0, np.maximum(low - margin, -margin / 2), low - margin)
+        high = high + margin
+    regions, axes = None, None
     if rule is not None:
-        x, y = np.meshgrid(*(np.linspace(lo, hi, GRID) for lo, hi in zip(low, high)))
-        labels = rule(np.column_stack([x.ravel(), y.ravel()]))
-        regions = (labels == last.classes_[b]).astype(int).tolist()
+        space = np.geomspace if log else np.linspace
+        axes = [space(lo, hi, GRID) for lo, hi in zip(low, high)]
+        x, y = (v.ravel() for v in np.meshgrid(*axes))
+        second = rule(np.column_stack([np.sign(v) * v**2 for v in (x, y)])) == labels[b]
+        regions = "".join("01"[int(v)] for v in second)
+        axes = [[float(f"{v:.5g}") for v in axis] for axis in axes]
     return {
-        "classes": [str(classes[a]), str(classes[b])],
+        "classes": [str(labels[a]), str(labels[b])],
+        "objects": n_objects,
         "points": [
-            [float(p), float(q), int(codes[i] == b)]
+            [float(f"{p:.5g}"), float(f"{q:.5g}"), int(codes[i] == b), object_name(problem, i)]
             for (p, q), i, ok in zip(points, mine, inside)
             if ok
         ],
         "left_out": int((~inside).sum()),
         "extent": [float(low[0]), float(high[0]), float(low[1]), float(high[1])],
+        "log": log,
+        "grid": axes,
         "regions": regions,
-        "resolution": GRID,
     }
 
 
-def _log_odds_rule(refitted, X, columns):
-    """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
+def _log_odds(problem, refitted):
+    """Squared distances and log-probabilities of some objects, None if the model has not both."""
     *steps, last = flattened(refitted.model.distances)
     if not hasattr(last, "predict_log_proba"):
         return None
+    X = problem.X
+    if len(problem) > RULE_OBJECTS:
+        X = take(X, np.linspace(0, len(problem) - 1, RULE_OBJECTS).astype(int))
     for step in steps:
         X = step.transform(X)
-    d2, logs = last.mahalanobis(X)[:, columns], last.predict_log_proba(X)[:, columns]
-    rest = logs[:, 1] - logs[:, 0] - (d2[:, 0] - d2[:, 1]) / 2
-    if np.ptp(rest) > 1e-6 * max(1.0, np.abs(d2).max()):
+    return last.mahalanobis(X), last.predict_log_proba(X)
+
+
+def _log_odds_rule(log_odds, labels, columns):
+    """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
+    if log_odds is None:
         return None
-    labels, constant = last.classes_[columns], rest.mean()
+    d2, logs = (values[:, columns] for values in log_odds)
+    rest = logs[:, 1] - logs[:, 0] - (d2[:, 0] - d2[:, 1]) / 2
+    if not np.ptp(rest) <= 1e-6 * max(1.0, np.abs(d2).max()):
+        return None
+    labels, constant = labels[columns], rest.mean()
     return lambda d2: labels[((d2[:, 0] - d2[:, 1]) / 2 + constant > 0).astype(int)]
 
 
@@ -310,8 +408,15 @@ def _spectrum(problem, refitted):
         values = eigh(center_gram(K, centering(K), overwrite=True), vectors=False).values
         what = "the centred similarities" if problem.proximity == "similarity" else "−d²/2, centred"
     p, q = signature(values)
+    values = np.sort(values)[::-1]
+    kept = np.arange(len(values))
+    if len(values) > MOST_EIGENVALUES:  # the ends, and every k-th between them
+        ends = MOST_EIGENVALUES // 4
+        between = np.linspace(ends, len(values) - ends - 1, MOST_EIGENVALUES - 2 * ends)
+        kept = np.r_[kept[:ends], between.round().astype(int), kept[-ends:]]
     return {
-        "values": np.sort(values)[::-1].tolist(),
+        "values": [float(f"{v:.6g}") for v in values[kept]],
+        "positions": (kept + 1).tolist(),
         "what": what,
         "signature": [int(p), int(q)],
         "negative_fraction": float(negative_fraction(values)),

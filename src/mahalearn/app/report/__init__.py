@@ -1,23 +1,25 @@
 """Pages from rows: rows → a plain dict → one self-contained HTML page, or Markdown.
 
-Nothing here knows a model. :mod:`~mahalearn.app.report.html` and
-:mod:`~mahalearn.app.report.markdown` render a document, :mod:`~mahalearn.app.report.svg` draws its
-figures.
+Nothing here knows a model or computes a result. :mod:`~mahalearn.app.report.figures` draws with
+matplotlib, :mod:`~mahalearn.app.report.drawing` turns a figure into SVG text for the page,
+:mod:`~mahalearn.app.report.html` fills the Jinja2 templates of ``templates/``,
+:mod:`~mahalearn.app.report.markdown` writes Markdown, :mod:`~mahalearn.app.report.export` saves
+figures and numbers, and :mod:`~mahalearn.app.report.notebook` shows the same in a notebook.
 
-A document is ``{"title", "lead", "sections": [{"id", "title", "blocks": [block, …]}, …]}``. A block
-is a dict with a ``kind``:
+A document is ``{"title", "lead", "facts", "notices", "sections", "footer"}``; all but title and
+sections are optional. A section is ``{"id", "title", "short", "blocks"}``. A block is a dict with a
+``kind``:
 
-- ``text``: ``text``; ``list``: ``items``.
+- ``text``: ``text``; ``heading``: ``text``; ``list``: ``items``; ``code``: ``text``.
 - ``table``: ``caption``, ``corner``, ``columns`` (a text or ``{"text", "state"}``), ``rows`` of
-  ``{"label", "cells"}``; a cell is a text or ``{"text", "detail", "state", "hint"}`` with the state
-  agree, differ, apart or "". With ``prose`` its cells are text rather than numbers.
+  ``{"label", "cells"}``; a cell is a text or ``{"text", "detail", "state", "hint", "value"}`` with
+  the state agree, differ, apart, best, words or "". With ``prose`` its cells are text rather than
+  numbers; ``sortable`` and ``filter`` ask for the script's help; ``value`` is what is sorted by.
 - ``statements``: ``items`` of ``{"text", "verdict": True, False or None, "detail"}``.
 - ``key``: ``states``, pairs of a state and what it means.
-- ``curves``: ``title``, ``xlabel``, ``ylabel``, ``x``, ``series`` of ``{"name", "y"}``.
-- ``maps``: ``title``, ``extent``, ``resolution``, ``panels``, ``points``.
-- ``code``: ``text``; ``figures``: ``items``, figures side by side, each with ``words`` below it.
-- ``space``, ``histograms``, ``stems``, ``reliability``, ``bars``: see
-  :mod:`~mahalearn.app.report.plots`.
+- ``figures``: ``items``, figures side by side, each with ``words`` below it, and ``beside``, other
+  blocks next to them; ``choice``: ``items``, figures of which one is shown, with a ``label``.
+- a figure: one of :data:`mahalearn.app.report.figures.FIGURES`, with ``id``, ``title``, ``words``.
 
 :mod:`~mahalearn.app.report.comparison` is the document of a comparison on people's own data.
 """

@@ -1,13 +1,22 @@
 """The document of a comparison on people's own data, from plain values alone.
 
 What :func:`mahalearn.app.comparing.findings.findings` returns is all that is needed; a saved copy
-of it can be rendered again without data and models.
+of it can be rendered again without data and models, also one of mahalearn 0.1.
 """
 
 from ..words import counted, number, percent
-from .lead import lead
+from .lead import error_key, error_name, facts, lead
 
-MOST_CLASSES = 30
+# Classes that a table of the confusion matrix shows; more become a picture and a list.
+MOST_CLASSES = 20
+MOST_CONFUSIONS = 20
+MOST_HISTOGRAMS = 8
+MOST_IMPORTANCES = 15
+MOST_EXPLAINED = 4
+MOST_FEATURES = 200
+MOST_COUNTS = 60
+# Share of the spectrum below which negative eigenvalues may come from rounding.
+NEGLIGIBLE = 5e-4
 
 
 def document(found):
@@ -16,7 +25,13 @@ def document(found):
     Parameters
     ----------
     found : dict
-        Plain values, see :mod:`mahalearn.app.comparing.findings`.
+        Plain values, see :mod:`mahalearn.app.comparing.findings`. Two parts may be added to them:
+
+        - novelty: {"sentences": list of str, "p_values": {"edges", "counts", "expected"} or
+          list of float, "rows": [{"name", "nearest", "p_value"}, …]}, all optional: p-values of
+          objects, small where an object is like none of the classes.
+        - drift: {"sentences": list of str, "rows": [{"name", "statistic", "p_value"}, …]}, all
+          optional: columns whose distribution has changed.
 
     Returns
     -------
@@ -25,94 +40,235 @@ def document(found):
     """
     sections = [
         _leaderboard(found),
+        _classes(found),
         _confusion(found),
-        _distances(found),
+        _curves(found),
+        _calibration(found),
+        _importance(found),
         _hardest(found),
-        _more(found),
-        _how(found),
+        _distances(found),
+        _learning(found),
+        _novelty(found),
+        _spectrum(found),
+        _data(found),
+        _repeat(found),
     ]
     return {
         "title": f"Which classifier for {found['problem']['name']}?",
         "lead": lead(found),
-        "sections": sections,
+        "facts": facts(found),
+        "notices": [*found["notes"], *found.get("skipped", ())],
+        "sections": [section for section in sections if section],
         "footer": f"mahalearn {found['about'].get('versions', {}).get('mahalearn', '')}. "
-        "This page needs no network and holds no scripts.",
+        "This page is one file and needs no network.",
     }
+
+
+def _section(name, title, *blocks, short=None):
+    found = {"id": name, "title": title, "blocks": [block for block in blocks if block]}
+    return {**found, "short": short} if short else found
+
+
+def _text(text):
+    return {"kind": "text", "text": text}
 
 
 def _leaderboard(found):
     board = found["leaderboard"]
-    most = max(min(2.2 * row["error"][0] + 0.01, row["error"][2]) for row in board)
+    most = max(min(2.2 * row["error"][0] + 0.01, row["error"][2]) for row in board) or 1.0
     rows = []
     for i, row in enumerate(board):
         mean, low, high = row["error"]
-        words = f"{percent(mean)}, interval {percent(low)} to {percent(high)}"
+        words = f"{percent(mean)}, 95 % interval {percent(low)} to {percent(high)}"
         d, d_low, d_high = row["difference"]
-        gap = "–" if not i else f"{number(100 * d)}"
-        bar = {"mean": mean, "low": low, "high": high, "most": most, "words": words}
+        gap = {"text": "best" if not i else number(100 * d), "value": d}
+        if i:
+            gap["detail"] = f"{number(100 * d_low)} to {number(100 * d_high)}"
+        if row["tied"]:
+            gap["state"] = "agree"
+        bar = {"mean": mean / most, "low": low / most, "high": min(1.0, high / most)}
         rows.append(
             {
-                "label": f"{i + 1}.\N{NO-BREAK SPACE}{row['title']}",
+                "label": row["title"],
+                "mark": "ours" if row["ours"] else "reference",
+                "rank": i + 1,
                 "cells": [
                     {
                         "text": percent(mean),
+                        "value": mean,
                         "detail": f"{number(100 * low)} to {number(100 * high)}",
-                        "bar": {**bar, "ours": row["ours"]},
-                        "hint": words,
+                        "bar": {**bar, "ours": row["ours"], "words": words},
+                        "state": "best" if not i else "",
                     },
-                    {
-                        "text": gap,
-                        "detail": ""
-                        if not i
-                        else f"{number(100 * d_low)} to {number(100 * d_high)}",
-                        "state": "" if not row["tied"] else "agree",
-                    },
-                    percent(row["balanced"][0]),
-                    f"{row['fit_seconds']:.2f}",
-                    f"{row['predict_ms']:.0f}",
+                    gap,
+                    {"text": percent(row["balanced"][0]), "value": row["balanced"][0]},
+                    {"text": f"{row['fit_seconds']:.2f}", "value": row["fit_seconds"]},
+                    {"text": f"{row['predict_ms']:.0f}", "value": row["predict_ms"]},
                     {"text": row["params"], "state": "words"},
                 ],
             }
         )
-        if not i:
-            rows[0]["cells"][0]["state"] = "best"
-    by = "error" if found["plan"]["by"] == "plain" else "balanced error"
-    return {
-        "id": "leaderboard",
-        "title": "Leaderboard",
-        "blocks": [
-            {
-                "kind": "table",
-                "caption": "Errors on objects that were not trained on",
-                "corner": "classifier",
-                "columns": [
-                    "error, with its 95 % interval",
-                    "points behind the first",
-                    "balanced error",
-                    "fit, s",
-                    "predict 1000, ms",
-                    {"text": "usual choice", "state": "words"},
-                ],
-                "rows": rows,
-            },
-            {"kind": "key", "states": [("agree", "not told apart from the first")]},
-            {
-                "kind": "text",
-                "text": "Blue: mahalearn; grey: references from scikit-learn. The balanced error "
-                "is the mean of the classes' error rates. Intervals are those of the corrected "
-                "resampled t-test (Nadeau and Bengio): folds share training objects, so the spread "
-                "of their errors alone would promise too much. Points behind the first are the "
-                f"paired difference of the {by}, with its 95 % interval. The first place is chosen "
-                "with the same folds, so its own error is a little optimistic.",
-            },
-        ],
-    }
+    by = error_name(found)
+    return _section(
+        "leaderboard",
+        "Leaderboard",
+        {
+            "kind": "table",
+            "caption": "Errors on held-out objects",
+            "corner": "method",
+            "sortable": True,
+            "filter": len(rows) > 5,
+            "columns": [
+                "error (95 % interval)",
+                "difference from the best (percentage points)",
+                "balanced error",
+                "seconds to fit",
+                "milliseconds to predict 1000",
+                {"text": "most frequently selected parameters", "state": "words"},
+            ],
+            "rows": rows,
+        },
+        {"kind": "key", "states": [("agree", "statistically tied with the best")]},
+        _text(
+            "Methods of mahalearn in blue, reference methods in grey. The balanced error is the "
+            "mean of the error rates of the classes. Intervals are those of the corrected "
+            "resampled t-test (Nadeau and Bengio, 2003), which takes into account that the folds "
+            f"share training objects. The difference from the best is the paired difference of the "
+            f"{by}, with its 95 % interval; a method is tied with the best if this interval "
+            "contains 0. The best method is selected on the same folds, so its own error is "
+            "slightly optimistic."
+        ),
+        {
+            "kind": "figures",
+            "items": [
+                {
+                    "kind": "intervals",
+                    "id": "errors",
+                    "title": f"{by.capitalize()} with 95 % interval",
+                    "xlabel": by,
+                    "rows": [
+                        {"name": r["title"], "value": list(r[error_key(found)]), "ours": r["ours"]}
+                        for r in board
+                    ],
+                    "words": "Mean over the splits. The smaller, the better.",
+                },
+                {
+                    "kind": "bars",
+                    "id": "times",
+                    "title": "Time to fit, including the search",
+                    "xlabel": "seconds (logarithmic)",
+                    "rows": [
+                        {
+                            "name": row["title"],
+                            "value": max(row["fit_seconds"], 1e-3),
+                            "text": f"{row['fit_seconds']:.2g}",
+                            "ours": row["ours"],
+                        }
+                        for row in sorted(board, key=lambda row: row["fit_seconds"])
+                    ],
+                    "words": "Mean over the splits, each on one core.",
+                },
+            ],
+        },
+    )
+
+
+def _share(value, digits=1):
+    if value is None:
+        return {"text": "–", "value": -1.0}
+    return {"text": percent(value, digits), "value": value}
+
+
+def _area(value):
+    return (
+        {"text": "–", "value": -1.0} if value is None else {"text": f"{value:.3f}", "value": value}
+    )
+
+
+def _classes(found):
+    per_class = found.get("per_class")
+    if not per_class:
+        return None
+    rows = [
+        {
+            "label": row["name"],
+            "cells": [
+                {"text": str(row["objects"]), "value": row["objects"]},
+                _share(row["precision"]),
+                _share(row["recall"]),
+                _share(row["f1"]),
+                _area(row["auc"]),
+                _area(row["average_precision"]),
+                {"text": str(row["tested"]), "value": row["tested"]},
+                {"text": str(row["predicted"]), "value": row["predicted"]},
+            ],
+        }
+        for row in per_class
+    ]
+    return _section(
+        "classes",
+        "Results by class",
+        {
+            "kind": "table",
+            "caption": f"{found['winner']['title']}: held-out predictions by class",
+            "corner": "class",
+            "sortable": True,
+            "filter": len(rows) > 8,
+            "columns": [
+                "objects",
+                "precision",
+                "recall",
+                "F1",
+                "ROC AUC",
+                "average precision",
+                "test predictions",
+                "times predicted",
+            ],
+            "rows": rows,
+        },
+        _text(
+            "Precision: of the objects that are predicted as this class, the share that belongs to "
+            "it. Recall: of the objects of this class, the share that is found. F1 is their "
+            "harmonic mean. With repeated folds each object is predicted once in each repetition."
+        ),
+        short="Classes",
+    )
 
 
 def _confusion(found):
     classes, table = found["classes"], found["confusion"]
-    if len(classes) > MOST_CLASSES:
-        return _worst_pairs(classes, table)
+    many = len(classes) > MOST_CLASSES
+    blocks = []
+    if many:
+        blocks.append(
+            {
+                "kind": "matrix",
+                "id": "confusion-matrix",
+                "title": "Confusion matrix (blue: correct, orange: errors)",
+                "xlabel": "predicted class",
+                "ylabel": "true class",
+                "classes": classes,
+                "table": table,
+            }
+        )
+        blocks.append(_text("The darker, the larger the share of the row."))
+    else:
+        blocks.append(
+            _text(
+                f"Predictions of {found['winner']['title']} for held-out objects. Rows are true "
+                "classes, columns are predicted classes; percent of the row, and number of "
+                "predictions."
+            )
+        )
+        blocks.append(_confusion_table(found))
+    worst = _worst_pairs(classes, table)
+    if worst and (many or len(classes) > 6):
+        blocks.append(worst)
+    return _section("confusion", "Confusion matrix", *blocks)
+
+
+def _confusion_table(found):
+    classes, table = found["classes"], found["confusion"]
     rows = []
     for i, name in enumerate(classes):
         total = sum(table[i]) or 1
@@ -120,217 +276,684 @@ def _confusion(found):
         for j, count in enumerate(table[i]):
             share = count / total
             state = "shade" if i == j else "slip" if count else ""
-            text = percent(share) if count else "·"
             hint = f"{count} of {total} predictions for {name} were {classes[j]}"
+            text = percent(share) if count else "·"
             cells.append({"text": text, "state": state, "share": share, "hint": hint})
+            if count:
+                cells[-1]["detail"] = str(count)
         rows.append({"label": name, "cells": cells})
     return {
-        "id": "confusion",
-        "title": "What is taken for what",
-        "blocks": [
-            {
-                "kind": "table",
-                "caption": f"{found['winner']['title']}: rows are the true classes, columns the "
-                "predicted ones, in percent of the row",
-                "corner": "true \\ predicted",
-                "columns": classes,
-                "rows": rows,
-            }
-        ],
+        "kind": "table",
+        "caption": "Held-out predictions",
+        "corner": "true \\ predicted",
+        "columns": classes,
+        "rows": rows,
     }
 
 
 def _worst_pairs(classes, table):
     pairs = sorted(
         ((n, i, j) for i, row in enumerate(table) for j, n in enumerate(row) if i != j and n),
-        reverse=True,
+        key=lambda pair: (-pair[0], pair[1:]),
     )
-    rows = [
-        {"label": classes[i], "cells": [classes[j], percent(n / (sum(table[i]) or 1))]}
-        for n, i, j in pairs[:20]
-    ]
+    if not pairs:
+        return None
     return {
-        "id": "confusion",
-        "title": "What is taken for what",
-        "blocks": [
+        "kind": "table",
+        "caption": "Most frequent confusions",
+        "corner": "true class",
+        "sortable": True,
+        "columns": [
+            {"text": "predicted as", "state": "words"},
+            "predictions",
+            "share of the class",
+        ],
+        "rows": [
             {
-                "kind": "table",
-                "caption": f"The most frequent confusions of {len(classes)} classes",
-                "corner": "true",
-                "columns": ["taken for", "of the class"],
-                "rows": rows,
+                "label": classes[i],
+                "cells": [
+                    {"text": classes[j], "state": "words"},
+                    {"text": str(n), "value": n},
+                    _share(n / (sum(table[i]) or 1)),
+                ],
             }
+            for n, i, j in pairs[:MOST_CONFUSIONS]
         ],
     }
 
 
-def _distances(found):
-    space = found["space"]
-    a, b = space["classes"]
-    who = found["distance_title"]
-    left = space["left_out"]
-    note = f" {counted(left, 'far point')} {'is' if left == 1 else 'are'} outside." if left else ""
-    winner = found["winner"]
-    text = f"Distances of {who}, each object measured by a model that had not seen it."
-    whose = ""
-    if found["about"].get("distances") != winner["name"]:
-        text = (
-            f"{winner['title']} has no distances to the classes that could be shown. Here, among "
-            f"the hardest objects and for the outliers of predict they are those of “{who}”, "
-            "fitted to the same objects; each object was measured by a model that had not seen it."
+def _curves(found):
+    curves = found.get("curves")
+    if not curves or not curves["precision_recall"]:
+        return None
+    n, shown = len(found["classes"]), len(curves["precision_recall"])
+    which = f" The {shown} classes with the smallest areas of {n} are drawn." if n > shown else ""
+    rest = "" if n == 2 else " against all other classes"
+
+    def series(name):
+        return [{**one, "text": f"{one['area']:.3f}"} for one in curves[name]]
+
+    return _section(
+        "curves",
+        "ROC and precision-recall curves",
+        _text(
+            f"One curve for each class{rest}, from the held-out probabilities of "
+            f"{found['winner']['title']}.{which}"
+        ),
+        {
+            "kind": "figures",
+            "items": [
+                {
+                    "kind": "rates",
+                    "id": "roc",
+                    "title": "ROC curve (area)",
+                    "area": "area under the ROC curve",
+                    "xlabel": "false positive rate",
+                    "ylabel": "true positive rate",
+                    "series": series("roc"),
+                    "diagonal": True,
+                    "words": "The dashed line is guessing. An area of 1 is perfect, 0.5 is "
+                    "guessing.",
+                },
+                {
+                    "kind": "rates",
+                    "id": "precision-recall",
+                    "title": "Precision-recall curve (average precision)",
+                    "area": "average precision",
+                    "xlabel": "recall",
+                    "ylabel": "precision",
+                    "series": series("precision_recall"),
+                    "words": "The better suited curve for rare classes. Guessing would have a "
+                    "precision equal to the share of the class.",
+                },
+            ],
+        },
+        short="Curves",
+    )
+
+
+def _calibration(found):
+    calibration = found["calibration"]
+    before, after = calibration.get("before"), calibration.get("after")
+    series = [{"name": "held-out predictions", "bins": calibration.get("bins")}]
+    if before:
+        series = [{"name": "before", **before}, {"name": "after", **after}]
+        columns = ["log loss", "Brier score", "calibration error"]
+        rows = [
+            {
+                "label": f"{one['name']} calibration",
+                "cells": [f"{one['log_loss']:.3f}", f"{one['brier']:.3f}", percent(one["ece"])],
+            }
+            for one in series
+        ]
+        rows.append(
+            {"label": "class shares only", "cells": [f"{calibration['guess']:.3f}", "", ""]}
         )
-        whose = f" by “{who}”, not by the winner"
-    regions = (
-        f"The colour behind them is the decision between the two{whose}."
-        if space["regions"] is not None
-        else f"The decision{whose} does not depend on these two distances alone."
-    )
-    figures = [
-        {
-            "kind": "space",
-            "title": f"Dissimilarity space: {a[:20]} and {b[:20]}",
-            **space,
-            "words": "Each object by its squared Mahalanobis distances to the two classes that are "
-            f"confused most. {regions}{note}",
-        }
-    ]
-    rows = [
-        {"name": name, **values}
-        for name, values in zip(found["classes"][:8], found["distances"][:8])
-    ]
-    figures.append(
-        {
-            "kind": "histograms",
-            "title": "Distances to the own class and to the nearest other",
-            "xlabel": "Mahalanobis distance",
+        saved = calibration["saved_temperature"]
+        text = (
+            "A calibrated probability means what it says: of all predictions with a probability "
+            "of 80 %, 80 % are correct. Calibration divides the scores by a temperature, here "
+            f"{calibration['temperature']:.3g} on average, which is fitted on the other folds. "
+        )
+        text += (
+            "The saved model gives the probabilities before calibration."
+            if saved == 1.0
+            else f"The saved model uses a temperature of {saved:.3g}."
+        )
+        if after["log_loss"] > before["log_loss"]:
+            text += " Here, calibration does not make the probabilities better."
+        if min(before["log_loss"], after["log_loss"]) > calibration["guess"]:
+            text += (
+                " These probabilities have a larger log loss than the plain shares of the "
+                "classes: do not rely on them."
+            )
+        extra = {
+            "kind": "table",
+            "caption": "Quality of the probabilities (smaller is better)",
+            "corner": "probabilities",
+            "columns": columns,
             "rows": rows,
-            "words": "The less the two overlap, the easier is the class.",
         }
+    else:
+        text = (
+            "A calibrated probability means what it says: of all predictions with a probability "
+            f"of 80 %, 80 % are correct. Log loss {calibration['log_loss']:.3f}, Brier score "
+            f"{calibration['brier']:.3f}."
+        )
+        extra = None
+    figure = {
+        "kind": "reliability",
+        "id": "reliability",
+        "title": "Calibration of the probabilities",
+        "xlabel": "probability of the predicted class",
+        "ylabel": "share of correct predictions",
+        "series": series,
+        "words": "Points on the dashed line are perfectly calibrated; points below it are "
+        "overconfident. Larger marks stand for more predictions.",
+    }
+    return _section(
+        "calibration",
+        "Calibration of the probabilities",
+        _text(text),
+        {"kind": "figures", "items": [figure], "beside": [extra] if extra else []},
+        short="Calibration",
     )
-    return {
-        "id": "distances",
-        "title": "How far classes are apart",
-        "blocks": [
-            {"kind": "text", "text": text},
-            {"kind": "figures", "items": figures},
+
+
+def _importance(found):
+    importance, contributions = found.get("importance"), found.get("contributions")
+    if not importance:
+        return None
+    rows = importance["rows"]
+    shown = rows[:MOST_IMPORTANCES]
+    by = error_name(found)
+    certain = [row["name"] for row in rows if row["increase"][1] > 0]
+    text = (
+        f"How much the {by} of {found['winner']['title']} rises when the values of one column are "
+        f"shuffled among the held-out objects ({importance['shuffles']} shuffles in "
+        f"{importance['folds']} folds; 95 % intervals). Columns that carry the same information "
+        "can replace each other, so each of them may look unimportant."
+    )
+    if len(rows) < importance["columns"]:
+        text += (
+            f" Of {importance['columns']} columns, the {len(rows)} that separate the classes most "
+            "on their own were examined."
+        )
+    if not certain:
+        text += " No column has an interval that is entirely above 0."
+    figure = {
+        "kind": "intervals",
+        "id": "permutation-importance",
+        "title": f"Increase of the {by} when a column is shuffled",
+        "xlabel": f"increase of the {by} (percentage points)",
+        "zero": True,
+        "of": "column",
+        "rows": [{"name": row["name"], "value": list(row["increase"])} for row in shown],
+        "words": f"The {len(shown)} most important of {counted(len(rows), 'column')}."
+        if len(shown) < len(rows)
+        else "",
+    }
+    table = {
+        "kind": "table",
+        "caption": "Permutation importance (percentage points)",
+        "corner": "column",
+        "sortable": True,
+        "filter": len(rows) > 8,
+        "columns": ["increase", "95 % interval"],
+        "rows": [
+            {
+                "label": row["name"],
+                "cells": [
+                    {
+                        "text": number(100 * row["increase"][0], 2),
+                        "value": row["increase"][0],
+                        "state": "agree" if row["increase"][1] > 0 else "",
+                    },
+                    {
+                        "text": f"{number(100 * row['increase'][1])} to "
+                        f"{number(100 * row['increase'][2])}",
+                        "value": row["increase"][1],
+                    },
+                ],
+            }
+            for row in rows
         ],
     }
+    blocks = [_text(text), {"kind": "figures", "items": [figure], "beside": [table]}]
+    if contributions:
+        blocks.append({"kind": "heading", "text": "Why single objects were misclassified"})
+        blocks.append(
+            _text(
+                "For the hardest objects: how much the log-probability of the predicted class "
+                "falls when one value is replaced by the typical one (the median, or the most "
+                "frequent category). Orange values speak for the predicted class, blue ones "
+                "against it. The model had not seen the object."
+            )
+        )
+        blocks.append(
+            {
+                "kind": "figures",
+                "items": [
+                    {
+                        "kind": "signed bars",
+                        "id": f"contributions-{i}",
+                        "title": f"{one['name']}: {one['class']} predicted as {one['taken_for']}"
+                        if one["class"] != one["taken_for"]
+                        else f"{one['name']}: {one['class']}",
+                        "xlabel": "contribution to the log-probability",
+                        "rows": [
+                            {"name": f"{r['feature']} = {r['value']}", "value": r["change"]}
+                            for r in one["rows"]
+                        ],
+                        "words": "Typical: "
+                        + ", ".join(f"{r['feature']} = {r['typical']}" for r in one["rows"])
+                        + ".",
+                    }
+                    for i, one in enumerate(contributions[:MOST_EXPLAINED], 1)
+                ],
+            }
+        )
+    return _section("importance", "Which columns matter", *blocks)
 
 
 def _hardest(found):
     hardest = found["hardest"]
     if not hardest["rows"]:
-        blocks = [{"kind": "text", "text": "No object was misclassified in any split."}]
-    else:
-        rows = [
+        return _section("hardest", "Hardest objects", _text("No object was misclassified."))
+    texts = any(row.get("text") for row in hardest["rows"])
+    rows = []
+    for row in hardest["rows"]:
+        cells = [
+            {"text": row["class"], "state": "words"},
+            {"text": row["taken_for"], "state": "words"},
+            {"text": f"{row['wrong']} of {row['times']}", "value": row["wrong"] / row["times"]},
+            {"text": percent(row["own_probability"]), "value": row["own_probability"]},
             {
-                "label": row["name"],
-                "cells": [
-                    row["class"],
-                    row["taken_for"],
-                    f"{row['wrong']} of {row['times']}",
-                    percent(row["own_probability"]),
-                    {
-                        "text": percent(row["others_as_far"]),
-                        "state": "differ" if row["others_as_far"] <= 0.05 else "",
-                    },
-                ],
-            }
-            for row in hardest["rows"]
-        ]
-        blocks = [
-            {
-                "kind": "text",
-                "text": f"{hardest['wrong_objects']} of {found['problem']['n']} objects "
-                f"{'was' if hardest['wrong_objects'] == 1 else 'were'} "
-                "misclassified at least once; these most often and most surely. They are worth a "
-                "look: wrong labels and rare kinds end up here. The last column is the share of "
-                "the other objects of its class that are at least as far from the class, each "
-                "measured by a model that had not seen it; 5 % or less is marked.",
-            },
-            {
-                "kind": "table",
-                "caption": "Hardest objects",
-                "corner": "object",
-                "columns": [
-                    "class",
-                    "taken for",
-                    "wrong",
-                    "probability of its class",
-                    "others as far",
-                ],
-                "rows": rows,
+                "text": percent(row["others_as_far"]),
+                "value": row["others_as_far"],
+                "state": "differ" if row["others_as_far"] <= 0.05 else "",
             },
         ]
-    return {"id": "hardest", "title": "Hardest objects", "blocks": blocks}
-
-
-def _more(found):
-    calibration, board = found["calibration"], found["leaderboard"]
-    figures = [
-        {
-            "kind": "reliability",
-            "title": "Calibration of the probabilities",
-            "xlabel": "probability of the predicted class",
-            "ylabel": "share that is right",
-            "bins": calibration["bins"],
-            "words": "Points near the dashed line: a probability means what it says. Log-loss "
-            f"{calibration['log_loss']:.3f}, Brier score {calibration['brier']:.3f}.",
-        },
-        {
-            "kind": "bars",
-            "title": "Seconds to fit, with the search (logarithmic)",
-            "rows": [
-                {
-                    "name": row["title"],
-                    "value": max(row["fit_seconds"], 1e-4),
-                    "text": f"{row['fit_seconds']:.2g}",
-                    "ours": row["ours"],
-                }
-                for row in sorted(board, key=lambda row: row["fit_seconds"])
-            ],
-            "words": "Mean over the splits, on one core each.",
-        },
+        if texts:
+            cells.insert(0, {"text": row.get("text") or "", "state": "words"})
+        rows.append({"label": row["name"], "cells": cells})
+    n = hardest["wrong_objects"]
+    columns = [
+        {"text": "class", "state": "words"},
+        {"text": "predicted as", "state": "words"},
+        "times misclassified",
+        "probability of its class",
+        "objects of its class as far away",
     ]
-    spectrum = found["spectrum"]
-    if spectrum:
-        p, q = spectrum["signature"]
-        figures.append(
-            {
-                "kind": "stems",
-                "title": "Spectrum of the kernel",
-                "xlabel": "eigenvalue, in descending order",
-                "ylabel": "λ",
-                "values": spectrum["values"],
-                "legend": [f"{p} positive"] + ([f"{q} negative"] if q else []),
-                "words": f"Of {spectrum['what']}: {percent(spectrum['negative_fraction'])} of the "
-                "spectrum is negative.",
-            }
+    if texts:
+        columns.insert(0, {"text": "text", "state": "words"})
+    return _section(
+        "hardest",
+        "Hardest objects",
+        _text(
+            f"{n} of {found['problem']['n']} objects {'was' if n == 1 else 'were'} misclassified "
+            "at least once. The table lists those with the most, and the most confident, errors. "
+            "Check them: wrong labels and unusual objects are often among them. The last column is "
+            "the share of the other objects of the same class that are at least as far from it; "
+            "5 % or less is highlighted."
+        ),
+        {
+            "kind": "table",
+            "caption": "Objects with the most confident errors",
+            "corner": "object",
+            "sortable": True,
+            "columns": columns,
+            "rows": rows,
+        },
+    )
+
+
+def _distances(found):
+    pairs = found.get("pairs") or [_old_pair(found["space"])]
+    winner, who = found["winner"], found["distance_title"]
+    foreign = found["about"].get("distances") != winner["name"]
+    text = (
+        f"Mahalanobis distances by {who}. Each object is measured by a model that was fitted "
+        "without it."
+    )
+    if foreign:
+        text = (
+            f"{winner['title']} provides no distances to the classes. Distances on this page and "
+            f"the outliers of predict are those of {who}, fitted to the same objects. Each object "
+            "is measured by a model that was fitted without it."
         )
+    figures = [_pair(i, pair, who if foreign else None) for i, pair in enumerate(pairs, 1)]
+    histograms = _histograms(found)
+    return _section(
+        "distances",
+        "Distances to the classes",
+        _text(text),
+        {
+            "kind": "figures",
+            "items": [
+                {"kind": "choice", "id": "pairs", "label": "Pair of classes", "items": figures}
+                if len(figures) > 1
+                else figures[0],
+                histograms,
+            ],
+        },
+        short="Distances",
+    )
+
+
+def _pair(i, pair, who):
+    a, b = pair["classes"]
+    left, objects = pair["left_out"], pair.get("objects")
+    words = "Each point is an object. "
+    if pair.get("regions"):
+        words += "The background colour is the class that is predicted from the two distances"
+        words += f" by {who}. " if who else ". "
+    else:
+        words += "The prediction depends on more than these two distances. "
+    if objects and objects > len(pair["points"]) + left:
+        words += f"A random sample of {len(pair['points']) + left} of {objects} objects is drawn. "
+    if left:
+        are = "is" if left == 1 else "are"
+        words += f"{counted(left, 'object')} {are} too far away to be drawn. "
+    words += "Logarithmic axes." if pair.get("log") else ""
     return {
-        "id": "more",
-        "title": "Calibration, time" + (", spectrum" if spectrum else ""),
-        "blocks": [{"kind": "figures", "items": figures}],
+        "kind": "space",
+        "id": f"pair-{i}",
+        "title": f"Distances to {a[:22]} and {b[:22]}",
+        "label": f"{a} and {b}",
+        **pair,
+        "words": words.strip(),
     }
 
 
-def _how(found):
+def _old_pair(space):
+    """A pair of mahalearn 0.1, which kept squared distances and an even grid of them."""
+
+    def root(v):
+        return abs(v) ** 0.5 * (1 if v >= 0 else -1)
+
+    x0, x1, y0, y1 = space["extent"]
+    n, regions, grid = space["resolution"], space["regions"], None
+    if regions is not None:
+        grid = [
+            [root(lo + (hi - lo) * i / (n - 1)) for i in range(n)]
+            for lo, hi in ((x0, x1), (y0, y1))
+        ]
+        regions = "".join(map(str, regions))
+    return {
+        **space,
+        "points": [[root(p), root(q), second] for p, q, second in space["points"]],
+        "extent": [root(v) for v in space["extent"]],
+        "grid": grid,
+        "regions": regions,
+    }
+
+
+def _histograms(found):
+    distances = found["distances"]
+    if isinstance(distances, list):  # mahalearn 0.1 kept the distances themselves
+        distances = _old_histograms(found["classes"], distances)
+    rows = distances["classes"]
+    recall = {row["name"]: row["recall"] for row in found.get("per_class", ())}
+    words = "Relative frequencies. The smaller the overlap, the easier the class."
+    if len(rows) > MOST_HISTOGRAMS:
+        rows = sorted(rows, key=lambda row: recall.get(row["name"]) or 0.0)[:MOST_HISTOGRAMS]
+        words += f" The {len(rows)} classes with the lowest recall of {len(found['classes'])}."
+    return {
+        "kind": "histograms",
+        "id": "distance-histograms",
+        "title": "Distances of the objects of each class",
+        "xlabel": "Mahalanobis distance" + (" (logarithmic)" if distances["log"] else ""),
+        "edges": distances["edges"],
+        "log": distances["log"],
+        "rows": rows,
+        "words": words + " The last bin also holds the 1 % that are farther away.",
+    }
+
+
+def _old_histograms(classes, distances, bins=36):
+    values = sorted(v for row in distances for key in ("own", "other") for v in row[key])
+    low = min(0.0, values[0])
+    high = values[max(0, -(-99 * len(values) // 100) - 1)]
+    high = high if high > low else low + 1.0
+
+    def counts(part):
+        found = [0] * bins
+        for v in part:
+            found[min(bins - 1, max(0, int((v - low) / (high - low) * bins)))] += 1
+        return found
+
+    return {
+        "edges": [low + (high - low) * i / bins for i in range(bins + 1)],
+        "log": False,
+        "classes": [
+            {"name": name, "own": counts(row["own"]), "other": counts(row["other"])}
+            for name, row in zip(classes, distances)
+        ],
+    }
+
+
+def _learning(found):
+    learning = found.get("learning")
+    if not learning:
+        return None
+    d, low, high = learning["difference"]
+    first, last = learning["from"], learning["sizes"][-1]
+    change = (
+        f"From {first} to {last} training objects the {error_name(found)} changed by "
+        f"{number(100 * d)} percentage points (95 % interval {number(100 * low)} to "
+        f"{number(100 * high)})."
+    )
+    if high < 0:
+        verdict = "Yes, probably: the error is still falling."
+    elif low > 0:
+        verdict = "Not by this method: its error has risen with more training objects."
+    else:
+        verdict = "There is no clear sign of it: the change is within chance."
+    return _section(
+        "learning",
+        "Would more data help?",
+        _text(f"{verdict} {change}"),
+        {
+            "kind": "figures",
+            "items": [
+                {
+                    "kind": "learning",
+                    "id": "learning-curve",
+                    "title": "Learning curve",
+                    "xlabel": "training objects",
+                    "ylabel": error_name(found),
+                    "sizes": learning["sizes"],
+                    "errors": learning["errors"],
+                    "words": f"{found['winner']['title']} with the parameters that were selected "
+                    "on all objects, fitted on stratified parts of the training data and tested "
+                    "on held-out objects; band: 95 % interval.",
+                }
+            ],
+        },
+    )
+
+
+def _novelty(found):
+    novelty, drift = found.get("novelty") or {}, found.get("drift") or {}
+    if not novelty and not drift:
+        return None
+    blocks = [_text(text) for text in novelty.get("sentences", ())]
+    p_values = novelty.get("p_values")
+    if p_values:
+        if not isinstance(p_values, dict):
+            tally = [0] * 20
+            for p in p_values:
+                tally[min(19, max(0, int(20 * p)))] += 1
+            p_values = {
+                "edges": [i / 20 for i in range(21)],
+                "counts": tally,
+                "expected": len(p_values) / 20,
+            }
+        blocks.append(
+            {
+                "kind": "figures",
+                "items": [
+                    {
+                        "kind": "counts",
+                        "id": "p-values",
+                        "title": "p-values of the objects",
+                        "xlabel": "p-value",
+                        "ylabel": "objects",
+                        **p_values,
+                        "words": "Small p-values: objects that are like none of the classes. The "
+                        "dashed line is what objects like the training objects would give.",
+                    }
+                ],
+            }
+        )
+    if novelty.get("rows"):
+        blocks.append(
+            {
+                "kind": "table",
+                "caption": "Most unusual objects",
+                "corner": "object",
+                "sortable": True,
+                "columns": [{"text": "nearest class", "state": "words"}, "p-value"],
+                "rows": [
+                    {
+                        "label": row["name"],
+                        "cells": [
+                            {"text": str(row.get("nearest", "")), "state": "words"},
+                            {"text": f"{row['p_value']:.3g}", "value": row["p_value"]},
+                        ],
+                    }
+                    for row in novelty["rows"]
+                ],
+            }
+        )
+    blocks += [_text(text) for text in drift.get("sentences", ())]
+    if drift.get("rows"):
+        blocks.append(
+            {
+                "kind": "table",
+                "caption": "Drift of single columns",
+                "corner": "column",
+                "sortable": True,
+                "columns": ["statistic", "p-value"],
+                "rows": [
+                    {
+                        "label": row["name"],
+                        "cells": [
+                            {"text": f"{row['statistic']:.3g}", "value": row["statistic"]},
+                            {"text": f"{row['p_value']:.3g}", "value": row["p_value"]},
+                        ],
+                    }
+                    for row in drift["rows"]
+                ],
+            }
+        )
+    return _section("novelty", "Drift and novelty", *blocks)
+
+
+def _spectrum(found):
+    spectrum = found.get("spectrum")
+    if not spectrum:
+        return None
+    p, q = spectrum["signature"]
+    if not q:
+        meaning = "There are no negative eigenvalues: the kernel is a proper inner product."
+    elif spectrum["negative_fraction"] < NEGLIGIBLE:
+        meaning = "The negative part is negligible: it may come from rounding."
+    else:
+        meaning = (
+            "Negative eigenvalues show that no vectors have exactly these (dis)similarities; "
+            "mahalearn works with them as they are."
+        )
+    return _section(
+        "spectrum",
+        "Spectrum of the kernel",
+        _text(
+            f"Eigenvalues of {spectrum['what']}: {p} positive and {q} negative; "
+            f"{percent(spectrum['negative_fraction'])} of the sum of their absolute values is "
+            f"negative. {meaning}"
+        ),
+        {
+            "kind": "figures",
+            "items": [
+                {
+                    "kind": "stems",
+                    "id": "eigenvalues",
+                    "title": "Eigenvalues of the kernel matrix",
+                    "xlabel": "number, in descending order",
+                    "ylabel": "eigenvalue",
+                    "values": spectrum["values"],
+                    "positions": spectrum.get("positions"),
+                    "legend": [f"{p} positive", f"{q} negative"] if p else [f"{q} negative"],
+                }
+            ],
+        },
+        short="Spectrum",
+    )
+
+
+def _data(found):
+    p = found["problem"]
+    features = found["about"].get("features") or []
+    counts = p["counts"]
+    listed = "; ".join(f"{name}: {n}" for name, n in counts[:MOST_COUNTS])
+    if len(counts) > MOST_COUNTS:
+        listed += f"; and {len(counts) - MOST_COUNTS} more classes"
+    items = [f"Objects of each class: {listed}."]
+    if p["kind"] == "vectors":
+        items.append(
+            "Numbers were standardised (mean 0, standard deviation 1); a missing number was "
+            "replaced by the median. Each category became a column of its own (one-hot). All of "
+            "this was learned from the training part of each split."
+        )
+    elif p["kind"] == "proximity":
+        items.append(
+            "Similarities were used as a kernel."
+            if p["proximity"] == "similarity"
+            else "Dissimilarities d were turned into the kernel −d²/2, centred; reference methods "
+            "received them as they are."
+        )
+    else:
+        items.append(f"Objects were compared pairwise by the measure {p['measure']}.")
+    if found["notes"]:
+        items.append("See also the notices at the top of this page.")
+    table = None
+    if features:
+        table = {
+            "kind": "table",
+            "caption": "Columns",
+            "corner": "column",
+            "prose": True,
+            "sortable": True,
+            "filter": len(features) > 12,
+            "columns": ["type", "categories"],
+            "rows": [
+                {
+                    "label": str(feature["name"]),
+                    "cells": [
+                        {"number": "number", "name": "categories"}.get(
+                            feature.get("type"), str(feature.get("type", ""))
+                        ),
+                        _levels(feature.get("levels") or []),
+                    ],
+                }
+                for feature in features[:MOST_FEATURES]
+            ],
+        }
+    more = len(features) - MOST_FEATURES
+    return _section(
+        "data",
+        "What was done to the data",
+        {"kind": "list", "items": items},
+        table,
+        _text(f"{more} more columns are not listed.") if more > 0 else None,
+        short="Data",
+    )
+
+
+def _levels(levels, most=8):
+    text = ", ".join(str(level)[:40] for level in levels[:most])
+    return text + (f" and {len(levels) - most} more" if len(levels) > most else "")
+
+
+def _repeat(found):
     about = found["about"]
     versions = ", ".join(f"{name} {v}" for name, v in about.get("versions", {}).items())
-    counts = "; ".join(f"{name}: {n}" for name, n in found["problem"]["counts"][:20])
     chosen = ", ".join(f"{k} = {v}" for k, v in found["chosen"].items())
     items = [
-        f"Objects of each class: {counts}.",
         f"Seed {found['plan']['seed']}; {found['plan']['inner_folds']} folds within each training "
         "part for the choice of parameters.",
         f"Saved model: {found['winner']['title']}" + (f" ({chosen})." if chosen else "."),
         f"Versions: {versions}.",
+        "mahalearn report DIR renders this page again from comparison.json; it needs neither the "
+        "data nor the model.",
     ]
-    return {
-        "id": "how",
-        "title": "How to do it again",
-        "blocks": [
-            {"kind": "code", "text": about.get("command", "")},
-            {"kind": "list", "items": items},
-        ],
-    }
+    config = about.get("config")
+    return _section(
+        "repeat",
+        "How to repeat it",
+        {"kind": "code", "text": about["command"]} if about.get("command") else None,
+        _text("Configuration file of this run:") if config else None,
+        {"kind": "code", "text": str(config)} if config else None,
+        {"kind": "list", "items": items},
+    )

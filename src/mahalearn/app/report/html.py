@@ -1,120 +1,167 @@
-"""A document as one HTML page that needs nothing else: no network, no scripts. All text escaped."""
+"""A document as one HTML page that needs nothing else: Jinja2 templates, everything escaped.
 
-from html import escape
+The page carries its style, one script (sorting, filtering, pointing at marks, saving figures) and
+the numbers of its figures as JSON. It is complete and can be printed without the script. A content
+security policy allows this script and this style alone, by their hashes, and no connection.
+"""
+
+import base64
+import functools
+import hashlib
 from importlib.resources import files
 
-from . import plots, svg
+from .drawing import svg
+from .figures import FIGURES, drawn
 
 VERDICTS = {True: ("yes", "confirmed"), False: ("no", "not confirmed"), None: ("", "not measured")}
+# Digits that the numbers of a figure keep on the page.
+DIGITS = 5
 
 
 def render(document):
-    """The page of a document (see :mod:`mahalearn.app.report`), as text."""
-    style = (files(__package__) / "page.css").read_text(encoding="utf-8")
-    title = escape(document["title"])
-    sections = document["sections"]
-    links = " ".join(
-        f'<a href="#{escape(s["id"], quote=True)}">{escape(s.get("short", s["title"]))}</a>'
-        for s in sections
-    )
-    lead = "".join(f"<p>{escape(text)}</p>" for text in document.get("lead", ()))
-    body = "".join(_section(section) for section in sections)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<h1>{title}</h1>\n{lead}\n<nav>{links}</nav>\n{body}\n"
-        f"<footer>{escape(document.get('footer', ''))}</footer>\n</body>\n</html>\n"
-    )
+    """The page of a document, as text.
 
+    Parameters
+    ----------
+    document : dict
+        See :mod:`mahalearn.app.report`.
 
-def _section(section):
-    blocks = "\n".join(_BLOCKS[block["kind"]](block) for block in section["blocks"])
-    identity = escape(section["id"], quote=True)
-    return f'<section id="{identity}"><h2>{escape(section["title"])}</h2>\n{blocks}</section>\n'
-
-
-def _text(block):
-    return f"<p>{escape(block['text'])}</p>"
-
-
-def _list(block):
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in block["items"]) + "</ul>"
-
-
-def _table(block):
-    heads = "".join(_head(column) for column in block["columns"])
-    rows = "".join(_row(row) for row in block["rows"])
-    kind = ' class="prose"' if block.get("prose") else ""
-    return (
-        f'<div class="scroll"><table{kind}><caption>{escape(block.get("caption", ""))}</caption>'
-        f"<thead><tr><th>{escape(block.get('corner', ''))}</th>{heads}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _head(column):
-    if isinstance(column, str):
-        column = {"text": column}
-    state = f' class="{column["state"]}"' if column.get("state") else ""
-    return f'<th scope="col"{state}>{escape(column["text"])}</th>'
-
-
-def _row(row):
-    cells = "".join(_cell(cell) for cell in row["cells"])
-    kind = ' class="foot"' if row.get("foot") else ""
-    return f'<tr{kind}><th scope="row">{escape(row["label"])}</th>{cells}</tr>'
-
-
-def _cell(cell):
-    if isinstance(cell, str):
-        return f"<td>{escape(cell)}</td>"
-    state = f' class="{escape(cell["state"], quote=True)}"' if cell.get("state") else ""
-    hint = f' title="{escape(cell["hint"], quote=True)}"' if cell.get("hint") else ""
-    detail = f"<small>{escape(cell['detail'])}</small>" if cell.get("detail") else ""
-    bar = plots.interval_bar(cell["bar"]) if cell.get("bar") else ""
-    shade = f' style="--share:{cell["share"]:.3f}"' if "share" in cell else ""
-    return f"<td{state}{hint}{shade}>{escape(cell['text'])}{detail}{bar}</td>"
-
-
-def _statements(block):
-    items = []
-    for item in block["items"]:
-        name, verdict = VERDICTS[item["verdict"]]
-        items.append(
-            f'<li>{escape(item["text"])} <span class="verdict {name}">{verdict}</span>'
-            f"<small>{escape(item.get('detail', ''))}</small></li>"
+    Returns
+    -------
+    page : str
+        HTML.
+    """
+    style, script = asset("page.css"), asset("page.js")
+    body, data = _filled(document, "")
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            # Older browsers know style-src alone. Newer ones allow the page's own style element by
+            # its hash, and style attributes, which the figures need.
+            "style-src 'unsafe-inline'",
+            f"style-src-elem '{_hash(style)}'",
+            "style-src-attr 'unsafe-inline'",
+            "img-src data: blob:",
+            "connect-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
         )
-    return f'<ul class="statements">{"".join(items)}</ul>'
+    )
+    template = environment().get_template("page.html")
+    markup = _markup()
+    return template.render(
+        document=document,
+        body=body,
+        data=data,
+        policy=markup(policy),
+        style=markup(style),
+        script=markup(script),
+    )
 
 
-def _key(block):
-    items = "".join(f'<span class="{s}">{escape(text)}</span>' for s, text in block["states"])
-    return f'<p class="key">{items}</p>'
+def fragment(document):
+    """The same content as an element for a notebook, without script, its ids its own."""
+    digest = hashlib.sha256(repr(document).encode("utf-8", "replace")).hexdigest()[:8]
+    body, _ = _filled(document, f"m{digest}-")
+    template = environment().get_template("fragment.html")
+    return template.render(document=document, body=body, style=_markup()(asset("page.css")))
 
 
-def _code(block):
-    return f"<pre><code>{escape(block['text'])}</code></pre>"
+def _filled(document, prefix):
+    """The body of a document, and the numbers of its figures by their names."""
+    data = {}
+    used = {f"{prefix}{section['id']}" for section in document["sections"]}
+
+    def draw(block):
+        name = figure_name(block, used, prefix)
+        used.add(name)
+        drawing = drawn(block)
+        data[name] = {"title": block["title"], **_packed(drawing)}
+        return {"name": name, "svg": _markup()(svg(drawing, name, alternative(block)))}
+
+    template = environment().get_template("body.html")
+    body = template.render(
+        document=document, draw=draw, prefix=prefix, figures=FIGURES, verdicts=VERDICTS
+    )
+    return _markup()(body), data
 
 
-def _figures(block):
-    """Figures side by side, each with a sentence below it."""
-    parts = []
-    for figure in block["items"]:
-        words = f"<figcaption>{escape(figure.get('words', ''))}</figcaption>"
-        parts.append(f"<figure>{_BLOCKS[figure['kind']](figure)}{words}</figure>")
-    return f'<div class="figures">{"".join(parts)}</div>'
+def figure_name(block, used, prefix=""):
+    """A name that is not among the used ones, of letters, digits and hyphens."""
+    given = block.get("id") or "figure"
+    given = "".join(c if c.isascii() and c.isalnum() else "-" for c in given).strip("-")
+    name, i = f"{prefix}{given}", 1
+    while name in used:
+        i += 1
+        name = f"{prefix}{given}-{i}"
+    return name
 
 
-_BLOCKS = {
-    "text": _text,
-    "list": _list,
-    "table": _table,
-    "statements": _statements,
-    "key": _key,
-    "code": _code,
-    "figures": lambda block: _figures(block),
-    "curves": svg.curves,
-    **plots.PLOTS,
-    "maps": svg.maps,
-}
+def alternative(block):
+    """What is said of a figure to those who do not see it."""
+    words = block.get("words", "")
+    return f"{block['title']}. {words}".strip()
+
+
+def asset(name):
+    """The text of a file of the templates."""
+    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash(text):
+    """The hash of an inline element for the content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
+
+
+def _packed(drawing):
+    """The numbers of a figure, texts that come again and again replaced by their number."""
+    rows = [list(row) for row in drawing.rows]
+    texts = {}
+    for i, _ in enumerate(drawing.columns):
+        column = [row[i] for row in rows]
+        if all(isinstance(cell, str) for cell in column):
+            words = list(dict.fromkeys(column))
+            if 2 * len(words) < len(rows):
+                texts[i] = words
+                number = {word: k for k, word in enumerate(words)}
+                for row in rows:
+                    row[i] = number[row[i]]
+    rows = [[_short(cell) for cell in row] for row in rows]
+    return {"columns": drawing.columns, "texts": texts, "rows": rows}
+
+
+def _short(cell):
+    return float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell
+
+
+def _jinja():
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            'The report needs jinja2, which is not installed: pip install "mahalearn[cli]".'
+        ) from error
+    return jinja2
+
+
+def _markup():
+    _jinja()
+    from markupsafe import Markup
+
+    return Markup
+
+
+@functools.cache
+def environment():
+    """Templates of the package; whatever they show is escaped."""
+    jinja2 = _jinja()
+    found = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["units"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
+    found.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    return found

@@ -1,9 +1,9 @@
 """A document as Markdown, for the documentation; figures become files beside it."""
 
-from . import svg
-from .html import VERDICTS
+from .drawing import svg
+from .figures import FIGURES, drawn
+from .html import VERDICTS, alternative
 
-FIGURES = {"curves": svg.curves, "maps": svg.maps}
 _SIGNS = {"agree": "", "differ": " ✗", "apart": "", "": ""}
 
 
@@ -31,9 +31,10 @@ def render(document, figure_folder="images"):
         lines += [f"## {_plain(section['title'])}", ""]
         for block in section["blocks"]:
             if block["kind"] in FIGURES:
-                name = f"{section['id']}-{len(figures) + 1}.svg"
-                figures[name] = svg.standalone(FIGURES[block["kind"]](block))
-                lines += [f"![{_plain(block['title'])}]({figure_folder}/{name})", ""]
+                name = f"{section['id']}-{len(figures) + 1}"
+                label = alternative(block)
+                figures[f"{name}.svg"] = svg(drawn(block), name, label, themed=False)
+                lines += [f"![{_plain(block['title'])}]({figure_folder}/{name}.svg)", ""]
             elif block["kind"] in _BLOCKS:
                 lines += [*_BLOCKS[block["kind"]](block), ""]
     return "\n".join(lines), figures
@@ -46,10 +47,9 @@ def _plain(text):
 
 def _table(block):
     lines = [f"**{_plain(block['caption'])}**", ""] if block.get("caption") else []
-    lines.append(
-        "| " + " | ".join([_plain(block["corner"]), *map(_plain, block["columns"])]) + " |"
-    )
-    lines.append("|---" * (len(block["columns"]) + 1) + "|")
+    heads = [c if isinstance(c, str) else c["text"] for c in block["columns"]]
+    lines.append("| " + " | ".join([_plain(block["corner"]), *map(_plain, heads)]) + " |")
+    lines.append("|---" * (len(heads) + 1) + "|")
     for row in block["rows"]:
         lines.append("| " + " | ".join([_plain(row["label"]), *map(_cell, row["cells"])]) + " |")
     return lines
@@ -59,7 +59,7 @@ def _cell(cell):
     if isinstance(cell, str):
         return _plain(cell)
     beside = f" / {cell['detail']}" if cell.get("detail") else ""
-    return _plain(cell["text"] + beside) + _SIGNS[cell.get("state", "")]
+    return _plain(cell["text"] + beside) + _SIGNS.get(cell.get("state", ""), "")
 
 
 def _statements(block):

@@ -1,0 +1,518 @@
+"""The figures of the reports: a block of plain values becomes a drawing with its numbers.
+
+:func:`drawn` takes a block whose ``kind`` is one of `FIGURES`. Every function here returns a
+:class:`~mahalearn.app.report.drawing.Drawing`; nothing is computed but places and bins.
+"""
+
+import math
+
+from .drawing import (
+    DASHES,
+    HEIGHT,
+    MARKERS,
+    PAPER,
+    SERIES,
+    SOFT,
+    WIDTH,
+    Drawing,
+    clean,
+    mark,
+    new_figure,
+    settings,
+)
+
+OURS, OTHERS = SERIES[0], SERIES[6]
+
+
+def drawn(block):
+    """The drawing of a block."""
+    with settings():
+        return FIGURES[block["kind"]](block)
+
+
+def _axes(block, width=WIDTH, height=HEIGHT, grid="y"):
+    figure = new_figure(block["title"], width, height)
+    ax = figure.add_subplot()
+    ax.set_xlabel(block.get("xlabel", ""))
+    ax.set_ylabel(block.get("ylabel", ""))
+    ax.grid(axis=grid, linewidth=0.8)
+    return figure, ax
+
+
+def _legend(ax, handles, labels, below=0.0, columns=2):
+    """Names below the axes, where they hide nothing."""
+    if below:
+        ax.legend(
+            handles,
+            labels,
+            loc="upper left",
+            bbox_to_anchor=(-0.02, -below),
+            ncols=columns,
+            borderaxespad=0,
+            columnspacing=1.4,
+        )
+    else:
+        ax.legend(
+            handles,
+            labels,
+            loc="lower left",
+            bbox_to_anchor=(-0.02, 1.0),
+            ncols=columns,
+            borderaxespad=0.2,
+            columnspacing=1.4,
+        )
+
+
+def _percent_axis(axis, digits=0, symbol=" %"):
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(
+        FuncFormatter(lambda v, _: f"{100 * v:.{digits}f}{symbol}".replace("-", "−"))
+    )
+
+
+def _plain_log(axis):
+    """1, 2, 5, 10 … on a logarithmic axis, without powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = sorted(axis.get_view_interval())
+    decades = math.log10(high / low) if low > 0 else 1.0
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,), numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def intervals(block):
+    """Means with their intervals, one above the other: rows of name, value (mean, low, high).
+
+    With ``zero`` they are differences, in percentage points on both sides of 0.
+    """
+    rows = block["rows"]
+    figure, ax = _axes(block, height=84 + 21 * len(rows), grid="x")
+    for i, row in enumerate(rows):
+        mean, low, high = row["value"]
+        colour = OURS if row.get("ours", True) else OTHERS
+        ax.hlines(i, low, high, color=colour, linewidth=5, alpha=0.4)
+        mark(ax.plot([mean], [i], "o", color=colour, markersize=6)[0], i)
+    if block.get("zero"):
+        ax.axvline(0, color=SOFT, linewidth=1)
+    ax.set_yticks(range(len(rows)), [clean(row["name"], 32) for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    if not block.get("zero"):
+        high = max(min(row["value"][2], 2.2 * row["value"][0] + 0.02) for row in rows)
+        ax.set_xlim(0, 1.06 * high or 0.01)
+    wide = ax.get_xlim()[1] - ax.get_xlim()[0]
+    _percent_axis(ax.xaxis, 0 if wide > 0.05 else 1, "" if block.get("zero") else " %")
+    columns = [block.get("of", "method"), "mean", "low", "high"]
+    return Drawing(figure, columns, [[row["name"], *row["value"]] for row in rows], [])
+
+
+def bars(block):
+    """Horizontal bars on a logarithmic scale: rows of name, value, text."""
+    rows = block["rows"]
+    figure, ax = _axes(block, height=84 + 21 * len(rows), grid="x")
+    values = [row["value"] for row in rows]
+    for i, row in enumerate(rows):
+        colour = OURS if row.get("ours") else OTHERS
+        mark(ax.barh(i, row["value"], height=0.62, color=colour)[0], i)
+        ax.text(row["value"] * 1.08, i, row["text"], va="center", fontsize=9.5)
+    ax.set_xscale("log")
+    ax.set_xlim(min(values) / 2, max(values) * 3)
+    _plain_log(ax.xaxis)
+    ax.set_yticks(range(len(rows)), [clean(row["name"], 32) for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    columns = [block.get("of", "method"), block.get("xlabel") or "value"]
+    return Drawing(figure, columns, [[row["name"], row["value"]] for row in rows], [])
+
+
+def signed_bars(block):
+    """Horizontal bars to both sides of 0: rows of name, value."""
+    rows = block["rows"]
+    figure, ax = _axes(block, height=86 + 24 * len(rows), grid="x")
+    for i, row in enumerate(rows):
+        colour = SERIES[1] if row["value"] > 0 else SERIES[0]
+        mark(ax.barh(i, row["value"], height=0.62, color=colour)[0], i)
+    ax.axvline(0, color=SOFT, linewidth=1)
+    ax.set_yticks(range(len(rows)), [clean(row["name"], 34) for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    columns = [block.get("of", "column"), block.get("xlabel") or "value"]
+    return Drawing(figure, columns, [[row["name"], row["value"]] for row in rows], [])
+
+
+def rates(block):
+    """Curves in the unit square: series of name, x, y, text; with ``diagonal`` its dashed line."""
+    series = block["series"]
+    figure, ax = _axes(block, height=352 + 18 * math.ceil(len(series) / 2), grid="both")
+    if block.get("diagonal"):
+        ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--")
+    handles, labels, tips, rows = [], [], [], []
+    for i, one in enumerate(series):
+        (line,) = ax.plot(
+            one["x"], one["y"], color=SERIES[i % 8], linestyle=DASHES[i % 8], clip_on=False
+        )
+        line.set_gid(f"tip-{i}")
+        handles.append(line)
+        labels.append(clean(f"{clean(one['name'], 17)} ({one['text']})", 30))
+        tips.append(f"{one['name']}: {block['area']} {one['text']}")
+        rows += [[one["name"], x, y] for x, y in zip(one["x"], one["y"])]
+    ax.set_xlim(-0.01, 1.01)
+    ax.set_ylim(-0.01, 1.02)
+    _legend(ax, handles, labels, below=0.17)
+    return Drawing(figure, ["class", block["xlabel"], block["ylabel"]], rows, tips)
+
+
+def reliability(block):
+    """Share of right predictions against their probability: series of name and bins."""
+    points = [(b["predicted"], b["right"]) for one in block["series"] for b in one["bins"]]
+    low = math.floor(10 * min([0.5, *(v for point in points for v in point)]) + 1e-9) / 10
+    figure, ax = _axes(block, height=364, grid="both")
+    ax.plot([low, 1], [low, 1], color=SOFT, linewidth=1, linestyle="--")
+    most = max(b["count"] for one in block["series"] for b in one["bins"])
+    handles, rows = [], []
+    for i, one in enumerate(block["series"]):
+        colour = SERIES[(1, 0)[i]] if len(block["series"]) == 2 else SERIES[0]
+        x, y = zip(*((b["predicted"], b["right"]) for b in one["bins"]))
+        (line,) = ax.plot(
+            x, y, color=colour, linestyle=("--", "-")[i % 2], marker="so"[i % 2], markersize=5
+        )
+        handles.append(line)
+        for b in one["bins"]:
+            size = 4 + 7 * math.sqrt(b["count"] / most)
+            (dot,) = ax.plot(
+                [b["predicted"]],
+                [b["right"]],
+                "so"[i % 2],
+                color=colour,
+                markersize=size,
+                alpha=0.45,
+                clip_on=False,
+            )
+            mark(dot, len(rows))
+            rows.append([one["name"], b["predicted"], b["right"], b["count"]])
+    ax.set_xlim(low, 1.005)
+    ax.set_ylim(low, 1.02)
+    _percent_axis(ax.xaxis)
+    _percent_axis(ax.yaxis)
+    if len(block["series"]) > 1:
+        _legend(ax, handles, [one["name"] for one in block["series"]], below=0.17)
+    columns = ["probabilities", block["xlabel"], block["ylabel"], "predictions"]
+    return Drawing(figure, columns, rows, [])
+
+
+def histograms(block):
+    """Two histograms a row: edges, rows of name, own, other (counts), ``log`` for the axis."""
+    rows, edges = block["rows"], block["edges"]
+    figure = new_figure(block["title"], WIDTH, 92 + 66 * len(rows))
+    panels = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+    table = []
+    for ax, row in zip(panels, rows):
+        handles = []
+        for key, colour, line in (("other", SERIES[1], "--"), ("own", SERIES[0], "-")):
+            share = sum(row[key]) or 1
+            heights = [count / share for count in row[key]]
+            ax.stairs(heights, edges, fill=True, color=colour, alpha=0.3)
+            handles.append(ax.stairs(heights, edges, color=colour, linewidth=1.4, linestyle=line))
+        table += [
+            [row["name"], a, b, own, other]
+            for a, b, own, other in zip(edges, edges[1:], row["own"], row["other"])
+        ]
+        ax.set_title(clean(row["name"], 40), loc="right", fontsize=10, pad=-2)
+        ax.set_yticks([])
+        ax.spines["left"].set_visible(False)
+        if block.get("log"):
+            ax.set_xscale("log")
+    panels[0].legend(
+        handles[::-1],
+        ["to its own class", "to the nearest other class"],
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.12),
+        ncols=2,
+        borderaxespad=0.2,
+    )
+    panels[-1].set_xlim(edges[0], edges[-1])
+    if block.get("log"):
+        _plain_log(panels[-1].xaxis)
+    panels[-1].set_xlabel(block["xlabel"])
+    columns = ["class", "from", "to", "to its own class", "to the nearest other class"]
+    return Drawing(figure, columns, table, [])
+
+
+def space(block):
+    """Objects by their distances to two classes, on the regions of the decision.
+
+    points (x, y, 0 or 1, name), classes, extent, log, grid (two axes) and regions, or None.
+    """
+    a, b = (clean(name) for name in block["classes"])
+    names = {"xlabel": f"distance to {a}", "ylabel": f"distance to {b}"}
+    figure, ax = _axes({**block, **names}, height=410, grid="both")
+    if block.get("log"):
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+    if block.get("regions"):
+        x, y = block["grid"]
+        n = len(x)
+        cells = [[int(v) for v in block["regions"][i : i + n]] for i in range(0, n * len(y), n)]
+        ax.contourf(
+            x, y, cells, levels=[-0.5, 0.5, 1.5], colors=SERIES[:2], alpha=0.14, antialiased=True
+        )
+    handles, rows = [], []
+    for k in (0, 1):
+        mine = [point for point in block["points"] if point[2] == k]
+        (line,) = ax.plot(
+            [p[0] for p in mine],
+            [p[1] for p in mine],
+            "os"[k],
+            color=SERIES[k],
+            markersize=4.4,
+            markeredgecolor=PAPER,
+            markeredgewidth=0.4,
+            linestyle="none",
+        )
+        mark(line, len(rows), len(mine))
+        handles.append(line)
+        rows += [[p[3] if len(p) > 3 else "", block["classes"][k], p[0], p[1]] for p in mine]
+    x0, x1, y0, y1 = block["extent"]
+    ax.set_xlim(x0, x1)
+    ax.set_ylim(y0, y1)
+    if block.get("log"):
+        _plain_log(ax.xaxis)
+        _plain_log(ax.yaxis)
+    _legend(ax, handles, [a, b])
+    columns = ["object", "class", *(f"distance to {name}" for name in block["classes"])]
+    return Drawing(figure, columns, rows, [])
+
+
+def stems(block):
+    """Eigenvalues in descending order, positive and negative ones in two colours."""
+    values = block["values"]
+    at = block.get("positions") or list(range(1, len(values) + 1))
+    figure, ax = _axes(block)
+    wide = max(0.8, min(4.0, 300 / len(values)))
+    handles = []
+    for sign, colour in ((1, SERIES[0]), (-1, SERIES[1])):
+        mine = [(x, v) for x, v in zip(at, values) if v * sign > 0]
+        if mine:
+            x, y = zip(*mine)
+            handles.append(ax.vlines(x, 0, y, color=colour, linewidth=wide))
+    ax.axhline(0, color=SOFT, linewidth=1)
+    ax.set_xlim(0, at[-1] + 1)
+    ax.legend(handles, block["legend"][: len(handles)], loc="upper right")
+    return Drawing(figure, ["number", "eigenvalue"], [list(r) for r in zip(at, values)], [])
+
+
+def learning(block):
+    """The error by the number of training objects, with its interval."""
+    figure, ax = _axes(block, grid="both")
+    x = block["sizes"]
+    mean, low, high = zip(*block["errors"])
+    ax.fill_between(x, low, high, color=SERIES[0], alpha=0.18, linewidth=0)
+    (line,) = ax.plot(x, mean, "o-", color=SERIES[0], markersize=6, clip_on=False)
+    mark(line, 0, len(x))
+    ax.set_ylim(0, min(max(high), 2.2 * max(mean) + 0.02) * 1.06 or 0.01)
+    ax.set_xlim(0, 1.04 * x[-1])
+    _percent_axis(ax.yaxis, 0 if ax.get_ylim()[1] > 0.05 else 1)
+    columns = [block["xlabel"], "mean", "low", "high"]
+    return Drawing(figure, columns, [[n, *e] for n, e in zip(x, block["errors"])], [])
+
+
+def matrix(block):
+    """Shares of a confusion matrix as shades, for more classes than a table shows."""
+    from matplotlib.colors import to_rgb
+
+    names, table = block["classes"], block["table"]
+    figure, ax = _axes(block, width=620, height=640, grid="both")
+    ax.grid(False)
+    image, rows = [], []
+    for i, counts in enumerate(table):
+        total = sum(counts) or 1
+        image.append(
+            [
+                (*to_rgb(SERIES[0] if i == j else SERIES[1]), min(1.0, math.sqrt(n / total)))
+                for j, n in enumerate(counts)
+            ]
+        )
+        rows += [[names[i], names[j], n] for j, n in enumerate(counts) if n]
+    ax.imshow(image, interpolation="nearest", aspect="equal")
+    size = max(4.5, min(10.0, 420 / len(names)))
+    labels = [clean(name, 16) for name in names]
+    ax.set_xticks(range(len(names)), labels, rotation=90, fontsize=size)
+    ax.set_yticks(range(len(names)), labels, fontsize=size)
+    return Drawing(figure, ["true class", "predicted class", "predictions"], rows, [])
+
+
+def counts(block):
+    """A histogram: edges and counts, and ``expected``, a level that is drawn as a line."""
+    figure, ax = _axes(block, height=280)
+    edges, values = block["edges"], block["counts"]
+    for i, (a, b, n) in enumerate(zip(edges, edges[1:], values)):
+        mark(ax.bar(a, n, width=b - a, align="edge", color=SERIES[0], alpha=0.75)[0], i)
+    if block.get("expected") is not None:
+        ax.axhline(block["expected"], color=SERIES[1], linestyle="--", linewidth=1.4)
+    ax.set_xlim(edges[0], edges[-1])
+    columns = ["from", "to", "objects"]
+    return Drawing(figure, columns, [list(r) for r in zip(edges, edges[1:], values)], [])
+
+
+def curves(block):
+    """A line chart: x, series of name and y, xlabel, ylabel, log (x on a symlog scale)."""
+    series = block["series"]
+    figure, ax = _axes(block, height=326 + 18 * math.ceil(len(series) / 2))
+    handles, rows = [], []
+    for i, one in enumerate(series):
+        (line,) = ax.plot(
+            block["x"],
+            one["y"],
+            color=SERIES[i % 8],
+            linestyle=DASHES[i % 8],
+            marker=MARKERS[i % 8],
+            markersize=5,
+        )
+        mark(line, len(rows), len(block["x"]))
+        handles.append(line)
+        rows += [[one["name"], x, y] for x, y in zip(block["x"], one["y"])]
+    if block.get("log"):
+        ax.set_xscale("symlog", linthresh=block.get("linear_below", 0.2), linscale=1.0)
+    ticks = block.get("xticks") or block["x"]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    _legend(ax, handles, [clean(one["name"], 30) for one in series], below=0.17)
+    return Drawing(figure, ["series", block["xlabel"], block["ylabel"]], rows, [])
+
+
+# States of a scatter's points: colour, marker and name; those that differ are drawn last, on top.
+SCATTER_STATES = {
+    "apart": (SERIES[6], "^", "not counted"),
+    "agree": (SERIES[0], "o", "agrees"),
+    "differ": (SERIES[1], "s", "differs"),
+}
+
+
+def scatter(block):
+    """Points about the diagonal, each with a bar of what is allowed.
+
+    points of x, y, allowed, state (agree, differ, apart), calibration (drawn as a diamond) and
+    name; log for logarithmic axes, without bars.
+    """
+    figure, ax = _axes(block, width=520, height=560, grid="both")
+    log = block.get("log")
+    values = [v for p in block["points"] for v in (p["x"], p["y"])]
+    if log:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        low, high = min(values) / 1.15, max(values) * 1.15
+    else:
+        room = 0.04 * ((max(values) - min(values)) or 1.0)
+        low, high = min(values) - room, max(values) + room
+    ax.plot([low, high], [low, high], color=SOFT, linewidth=1, linestyle="--")
+    handles, labels, rows = [], [], []
+    for state, (colour, marker, name) in SCATTER_STATES.items():
+        mine = [p for p in block["points"] if p["state"] == state]
+        bars = [p for p in mine if p["allowed"] and not log]
+        ax.vlines(
+            [p["x"] for p in bars],
+            [p["y"] - p["allowed"] for p in bars],
+            [p["y"] + p["allowed"] for p in bars],
+            color=colour,
+            linewidth=1,
+            alpha=0.3,
+        )
+        for shape in (marker, "D"):
+            part = [p for p in mine if bool(p["calibration"]) == (shape == "D")]
+            if not part:
+                continue
+            (line,) = ax.plot(
+                [p["x"] for p in part],
+                [p["y"] for p in part],
+                shape,
+                color=colour,
+                markersize=4.5,
+                linestyle="none",
+            )
+            mark(line, len(rows), len(part))
+            rows += [[p["name"], p["x"], p["y"], p["allowed"], state] for p in part]
+            handles.append(line)
+            labels.append(f"{name}{', calibration' * (shape == 'D')} ({len(part)})")
+    ax.set_xlim(low, high)
+    ax.set_ylim(low, high)
+    if log:
+        _plain_log(ax.xaxis)
+        _plain_log(ax.yaxis)
+    _legend(ax, handles, labels)
+    return Drawing(figure, ["cell", block["xlabel"], block["ylabel"], "allowed", "state"], rows, [])
+
+
+def maps(block, size=180, columns=4):
+    """Small maps side by side: labels as regions or distances as shades, with the points."""
+    from matplotlib.colors import LinearSegmentedColormap, ListedColormap
+
+    panels, n = block["panels"], block["resolution"]
+    columns = min(columns, len(panels))
+    lines = math.ceil(len(panels) / columns)
+    wide = max(460, columns * size)
+    figure = new_figure(block["title"], wide, 40 + lines * (size + 52))
+    shades = LinearSegmentedColormap.from_list("distances", ["#f4f8fc", "#0b3c6f"])
+    regions = ListedColormap(["#cfe4f3", "#f6dcc8", "#cfe9df", "#ecd9e6"])
+    grid = figure.subplots(lines, columns, squeeze=False)
+    x0, x1, y0, y1 = block["extent"]
+    for ax, panel in zip(grid.flat, panels):
+        if "labels" in panel:
+            values, look = [int(v) for v in panel["labels"]], {"cmap": regions, "vmax": 3}
+        else:
+            values, look = panel["distances"], {"cmap": shades, "vmax": max(panel["distances"])}
+        image = [values[i : i + n] for i in range(0, len(values), n)]
+        low = 0 if "labels" in panel else min(values)
+        ax.imshow(
+            image,
+            origin="lower",
+            extent=(x0, x1, y0, y1),
+            aspect="auto",
+            vmin=low,
+            interpolation="nearest",
+            **look,
+        )
+        for label, marker, colour in ((0, "o", "#003b5c"), (1, "s", "#8a3b00")):
+            mine = [p for p in block["points"] if int(p[2]) == label]
+            ax.plot(
+                [p[0] for p in mine],
+                [p[1] for p in mine],
+                marker,
+                color=colour,
+                markersize=3,
+                markeredgecolor="#fefefe",
+                markeredgewidth=0.4,
+                linestyle="none",
+            )
+        head = clean(panel["title"], 30)
+        if panel.get("subtitle"):
+            head += "\n" + clean(panel["subtitle"], 34)
+        ax.set_title(head, fontsize=9.5, loc="left")
+        ax.set_xlim(x0, x1)
+        ax.set_ylim(y0, y1)
+        ax.tick_params(labelsize=8)
+    for ax in grid.flat[len(panels) :]:
+        ax.set_visible(False)
+    rows = [[p[0], p[1], int(p[2])] for p in block["points"]]
+    return Drawing(figure, ["x1", "x2", "class"], rows, [])
+
+
+FIGURES = {
+    "intervals": intervals,
+    "bars": bars,
+    "signed bars": signed_bars,
+    "rates": rates,
+    "reliability": reliability,
+    "histograms": histograms,
+    "space": space,
+    "stems": stems,
+    "learning": learning,
+    "matrix": matrix,
+    "counts": counts,
+    "curves": curves,
+    "maps": maps,
+    "scatter": scatter,
+}

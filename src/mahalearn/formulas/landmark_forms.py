@@ -1,0 +1,220 @@
+r"""The methods' discriminants from moments of kernel rows at landmarks, for a path of α at once.
+
+With the features φ = Wᵀk and J of `formulas.landmarks`, v = φ − μ_j, n_jC_j = WᵀS_jW the scatter of
+class j and S_j that of its kernel rows, every squared distance is
+
+    d²(x) = s·κ(x) + Σ_i w_i P_i²,   P = Fᵀ(k − m_j),
+
+with one projection F (m, p) for all α, weights w for each of them, and κ the part of k(x, x) that
+is left, so that the full k(x, x) counts as it does without landmarks:
+
+=============  ==================================================================================
+IC±, RC±       J = I: n_jC_j = VΛVᵀ, F = WV, κ the residual, and the algebra of RC is done before
+               rounding: n/(λ + α) instead of n/α·(1 − λ/(λ + α)).
+               otherwise: n_jC_j = GGᵀ, GᵀJG = VΛVᵀ are the eigenvalues of the class's kernel
+               matrix, F = WJGV, κ = k̃(x, x), the weights those of `kernel_mahalanobis`.
+FK±            T = AAᵀ the centred scatter of all objects, AᵀJG = QsVᵀ, F = WJAQ,
+               w = n_j/(s² + α) (also where s = 0), or n_j/s² for s² ≥ α; no κ.
+KPCA-QD        T = AAᵀ, AᵀJA = VΛVᵀ, the coordinates ψ = sign Λ|Λ|^(−½)VᵀAᵀJ(φ − μ), of which C_j
+               gives the class covariances: F = W·(axes), w = 1/(variance + α); no κ.
+=============  ==================================================================================
+
+Kernel Fisher discriminants are linear. With the uncentred scatter T₀ = ΦΦᵀ = AAᵀ (Φ = AR with
+orthonormal rows R), K = ΦᵀJΦ turns N into RᵀAᵀJSJAR with S = P·n_jC_j + (1 − P)·n_rC_r, and Kz into
+RᵀAᵀJ(μ_j − μ_r); so, whatever the signs in J,
+
+    a = Rᵀb,  b = (AᵀJSJA + βI)⁻¹AᵀJ(μ_j − μ_r),   f(x) = wᵀφ(x) − ½wᵀ(μ_j + μ_r),  w = JAb.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from .gram import fundamental_symmetry
+from .kernel_mahalanobis import self_weight, spectral_weights
+from .kernel_pca import count_components
+from .landmarks import pooled_moments
+from .linalg import eigh, rank_tolerance, zero_negligible
+
+
+class QuadraticForm(NamedTuple):
+    """d²(x) = s·κ(x) + Σ w P², P = Fᵀ(k − mean), for a path of r values of α.
+
+    mean (m,), projection F (m, p), weights (p, r), self_weights s (r,). linear, constant: where
+    they are given, κ is k(x, x) − linear·k + constant, and k(x, x) is what the caller passes;
+    otherwise the caller passes κ. log_volumes (r,): the log-determinant of a normal density, NaN
+    where there is none.
+    """
+
+    mean: np.ndarray
+    projection: np.ndarray
+    weights: np.ndarray
+    self_weights: np.ndarray
+    linear: np.ndarray | None
+    constant: float
+    log_volumes: np.ndarray
+
+    def sq_distances(self, k, own):
+        """d² for each α, (r, q): kernel rows k (q, m), own (q,) as the form wants it."""
+        P = (k - self.mean) @ self.projection
+        P *= P
+        if self.linear is not None:
+            own = own - k @ self.linear + self.constant
+        return (P @ self.weights + np.outer(own, self.self_weights)).T
+
+
+def no_self_term(alpha, log_volumes=None):
+    """The fields of a form that does not depend on k(x, x)."""
+    unknown = np.full(len(alpha), np.nan) if log_volumes is None else log_volumes
+    return np.zeros(len(alpha)), None, 0.0, unknown
+
+
+def classwise_form(features, group, variant, alpha, *, krein=True):
+    """The form of one class for IC± and RC±; alpha (r,).
+
+    krein: regularise negative eigenvalues with their sign; False applies the formulas of a definite
+    kernel.
+    """
+    n, W, J = group.n, features.W, features.signs
+    s = self_weight(variant, n, alpha)
+    if features.definite:
+        values, V = eigh(_scatter(W, group), overwrite=True, keep_small=True)
+        weights = _definite_weights(variant, values, n, alpha)
+        volumes = _log_volumes(variant, values, n, alpha)
+        return QuadraticForm(group.mean, W @ V, weights, s, None, 0.0, volumes)
+    JG = J[:, None] * _factor(_scatter(W, group))
+    G = J[:, None] * JG
+    values, V = eigh(G.T @ JG, overwrite=True, keep_small=variant == "RC+")
+    signs = fundamental_symmetry(values) if krein else np.ones_like(values)
+    weights = spectral_weights(variant, values, signs, n, alpha)
+    mu = (group.mean - features.shift) @ W
+    linear = 2 * W @ (J * mu)
+    constant = (J * mu) @ mu + features.shift @ linear
+    volumes = np.full(len(alpha), np.nan)
+    if (values >= 0).all():
+        volumes = _log_volumes(variant, values, n, alpha)
+    return QuadraticForm(group.mean, W @ (JG @ V), weights, s, linear, constant, volumes)
+
+
+def _definite_weights(variant, values, n, alpha):
+    """Weights of (V_iᵀv)² where P² = λ(V_iᵀv)² and κ = k̃(x, x) − vᵀv."""
+    lam = values[:, None]
+    match variant:
+        case "IC-":
+            lam = zero_negligible(values.copy())[:, None]
+            kept = (lam >= alpha) & (lam > 0)
+            return np.where(kept, n / np.where(kept, lam, 1.0), 0.0)
+        case "IC+":
+            return n * lam / (lam + alpha) ** 2
+        case "RC+":
+            return n / (lam + alpha)
+        case "RC-":
+            return n / alpha * (1 - lam / alpha)
+    raise ValueError(f"not a class-wise variant: {variant!r}")
+
+
+def _log_volumes(variant, values, n, alpha):
+    """ln det of a class, up to what is common to the classes (C, IV-D)."""
+    if variant.startswith("RC"):
+        return np.log1p(values[:, None] / alpha).sum(axis=0)
+    values = zero_negligible(values.copy())
+    lam = values[values > 0][:, None]
+    if variant == "IC+":
+        return np.log((lam + alpha) / n).sum(axis=0)
+    return np.where(lam >= alpha, np.log(lam / n), 0.0).sum(axis=0)
+
+
+def full_kernel_forms(features, groups, variant, alphas):
+    """Forms of all classes for FK±; alphas (r, c)."""
+    A = _factor(_scatter(features.W, pooled_moments(groups)))
+    JA = features.signs[:, None] * A
+    forms = []
+    for g, alpha in zip(groups, alphas.T, strict=True):
+        B = JA.T @ _factor(_scatter(features.W, g))
+        Q, s, _ = linalg.svd(B, full_matrices=True, check_finite=False)
+        values = np.zeros(len(Q))
+        values[: len(s)] = s
+        squares = (values**2)[:, None]
+        if variant == "FK+":
+            weights = g.n / (squares + alpha)
+        else:
+            tolerance = rank_tolerance(values.max(initial=0.0), int(g.n))
+            kept = (squares >= alpha) & (values > tolerance)[:, None]
+            weights = np.where(kept, g.n / np.where(kept, squares, 1.0), 0.0)
+        F = features.W @ (JA @ Q)
+        forms.append(QuadraticForm(g.mean, F, weights, *no_self_term(alpha)))
+    return forms
+
+
+class LandmarkEmbedding(NamedTuple):
+    """Kernel PCA from moments: ψ(x) = (k − mean)·projection; eigenvalues, largest |λ| first."""
+
+    mean: np.ndarray
+    projection: np.ndarray
+    values: np.ndarray
+
+
+def kernel_pca_forms(features, groups, n_components, alpha, *, positive_only=False):
+    """The embedding and the forms of all classes for KPCA-QD; alpha (r,)."""
+    total = pooled_moments(groups)
+    A = _factor(_scatter(features.W, total))
+    JA = features.signs[:, None] * A
+    values, V = eigh(A.T @ JA, overwrite=True)
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[values[order] > 0] if positive_only else order[values[order] != 0]
+    order = order[: count_components(np.abs(values[order]), n_components)]
+    values = values[order]
+    scale = fundamental_symmetry(values) / np.sqrt(np.abs(values))
+    E = features.W @ (JA @ (V[:, order] * scale))
+    forms = []
+    for g in groups:
+        variances, axes = eigh(_scatter(E, g) / g.n, keep_small=True)
+        variances = np.maximum(variances, 0.0)
+        volumes = np.log(variances[:, None] + alpha).sum(axis=0)
+        weights = 1 / (variances[:, None] + alpha)
+        forms.append(QuadraticForm(g.mean, E @ axes, weights, *no_self_term(alpha, volumes)))
+    return LandmarkEmbedding(total.mean, E, values), forms
+
+
+def fisher_discriminants(features, groups, betas):
+    """Coefficients (r, m, c) and offsets (r, c) of f(x) = aᵀk + b, each class against the rest."""
+    W, J = features.W, features.signs
+    total = pooled_moments(groups)
+    mean = (total.mean - features.shift) @ W
+    T = _scatter(W, total) + total.n * np.outer(mean, mean)
+    JA = J[:, None] * _factor(T)
+    coefficients = np.empty((len(betas), len(W), len(groups)))
+    offsets = np.empty((len(betas), len(groups)))
+    for j, g in enumerate(groups):
+        if j == 1 and len(groups) == 2:
+            coefficients[:, :, 1], offsets[:, 1] = -coefficients[:, :, 0], -offsets[:, 0]
+            break
+        rest = pooled_moments([other for i, other in enumerate(groups) if i != j])
+        P = g.n / total.n
+        S = P * _scatter(W, g) + (1 - P) * _scatter(W, rest)
+        B = JA.T @ _factor(S)
+        Q, s, _ = linalg.svd(B, full_matrices=True, check_finite=False)
+        squares = np.zeros(len(Q))
+        squares[: len(s)] = s**2
+        z = Q.T @ (JA.T @ (W.T @ (g.mean - rest.mean)))
+        b = Q @ (z[:, None] / (squares[:, None] + np.asarray(betas)))
+        a = W @ (JA @ b)  # (m, r)
+        coefficients[:, :, j] = a.T
+        offsets[:, j] = -0.5 * (g.mean + rest.mean) @ a
+    return coefficients, offsets
+
+
+def _scatter(W, group):
+    """n_jC_j = WᵀS_jW, symmetric."""
+    C = W.T @ (group.scatter @ W)
+    C += C.T.copy()
+    C /= 2
+    return C
+
+
+def _factor(C):
+    """G with C = GGᵀ for a nonnegative C, by its eigenvectors, without those of zeros."""
+    values, V = linalg.eigh(C, check_finite=False, driver="evd")
+    kept = values > len(C) * np.finfo(float).eps * values.max(initial=0.0)
+    return V[:, kept] * np.sqrt(values[kept])

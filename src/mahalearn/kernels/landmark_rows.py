@@ -1,0 +1,227 @@
+"""Landmarks: how they are chosen, and kernel rows against them."""
+
+import numpy as np
+from sklearn.cluster import kmeans_plusplus
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import check_random_state
+
+from .._objects import take
+from .._validation import check_choice, check_count, check_symmetric
+from .protocol import kernel_diagonal, kernel_matrix
+
+LANDMARK_METHODS = ("auto", "kmeans", "rpcholesky", "uniform")
+# Rows of which landmarks are chosen, per landmark and at least: more hardly changes the choice.
+_ROWS_PER_LANDMARK, _LEAST_ROWS = 10, 10_000
+_LLOYD_STEPS = 3
+# Rows of kernel values that are computed at a time: they stay in the processor's cache.
+_PIECE = 256
+
+
+def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
+    """Landmarks for the objects X: rows of an array, or objects. Labels play no part.
+
+    kernel is a fitted kernel. method: "kmeans" (k-means++ and a few Lloyd steps; the landmarks are
+    means, not objects), "rpcholesky" (randomly pivoted Cholesky: objects are drawn with a
+    probability that is their residual), "uniform", or "auto": k-means for vectors, randomly pivoted
+    Cholesky for objects with a definite kernel, uniform otherwise. The first landmarks of
+    "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects than landmarks
+    asked for, all of them are taken, in their order.
+    """
+    method = check_choice(method, "landmark_method", LANDMARK_METHODS)
+    m = check_count(n_landmarks, "landmarks")
+    random_state = check_random_state(random_state)
+    if len(X) <= m:
+        return X
+    vectors = getattr(kernel, "requires_vector_input", True)
+    definite = bool(getattr(kernel, "positive_definite", False))
+    if method == "auto":
+        method = "kmeans" if vectors else "rpcholesky" if definite else "uniform"
+    if method == "kmeans" and not vectors:
+        raise ValueError(
+            "landmark_method='kmeans' needs vectors, whose means are the landmarks; for objects "
+            "use 'rpcholesky' or 'uniform'."
+        )
+    if method == "uniform":
+        return take(X, random_state.permutation(len(X))[:m])
+    most = max(_LEAST_ROWS, _ROWS_PER_LANDMARK * m)
+    if len(X) > most:
+        X = take(X, np.sort(random_state.permutation(len(X))[:most]))
+    if method == "kmeans":
+        return _kmeans(np.asarray(X), _in_metric(kernel, X), m, random_state)
+    return take(X, rp_cholesky(kernel, X, m, random_state))
+
+
+def _in_metric(kernel, X):
+    """The rows in the coordinates whose Euclidean distances the kernel sees, where it has some."""
+    if hasattr(kernel, "whiten"):
+        return kernel.whiten(X)
+    if getattr(kernel, "scale", None) is not None:
+        return (np.asarray(X) - kernel.center) / kernel.scale
+    return np.asarray(X)
+
+
+def _kmeans(X, Y, m, random_state):
+    """k-means++ and a few Lloyd steps on the rows Y; returns means of the rows X."""
+    centres, _ = kmeans_plusplus(Y, m, random_state=random_state, n_local_trials=1)
+    for step in range(_LLOYD_STEPS):
+        last = step == _LLOYD_STEPS - 1
+        nearest = pairwise_distances_argmin(Y, centres)
+        order = np.argsort(nearest, kind="stable")
+        counts = np.bincount(nearest, minlength=m)
+        kept = np.flatnonzero(counts)  # of equal rows some centres get none
+        starts = (np.cumsum(counts) - counts)[kept]
+        means = np.add.reduceat((X if last else Y)[order], starts, axis=0) / counts[kept, None]
+        if not last:
+            centres[kept] = means
+    return means.astype(X.dtype, copy=False)
+
+
+def rp_cholesky(kernel, X, m, random_state):
+    """Positions of up to m objects by randomly pivoted Cholesky (Chen, Epperly, Tropp, Webber).
+
+    Each is drawn with a probability that is the residual k(x, x) − φᵀφ by those before. Fewer come
+    where nothing is left over.
+    """
+    left = kernel_diagonal(kernel, X).astype(float)
+    if (left < 0).any():
+        raise ValueError(
+            "landmark_method='rpcholesky' needs a positive definite kernel; this one has negative "
+            "self-similarities. Use 'uniform'."
+        )
+    floor = 1e-10 * left.max(initial=0.0)
+    factor = np.zeros((m, len(X)))
+    chosen = []
+    for i in range(m):
+        left[left <= floor] = 0.0
+        if not left.any():
+            break
+        pivot = int(random_state.choice(len(X), p=left / left.sum()))
+        column = kernel_matrix(kernel, X, take(X, np.array([pivot])))[:, 0]
+        column -= factor[:i, pivot] @ factor[:i]
+        if column[pivot] <= floor:  # rounding, or an indefinite kernel
+            left[pivot] = 0.0
+            continue
+        factor[i] = column / np.sqrt(column[pivot])
+        left -= factor[i] ** 2
+        left[pivot] = 0.0
+        chosen.append(pivot)
+    return np.array(chosen, dtype=np.intp)
+
+
+class LandmarkKernel:
+    """Kernel rows of objects against fixed landmarks, in float64 or float32.
+
+    Parameters
+    ----------
+    kernel : a fitted kernel, or None where objects are given by their kernel rows
+    landmarks : the landmarks; where kernel is None, their own kernel rows (m, m)
+    dtype : of the rows
+    """
+
+    def __init__(self, kernel, landmarks, dtype=np.float64):
+        self.kernel = kernel
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float64, np.float32):
+            raise ValueError(f"dtype must be float64 or float32; got {dtype!r}.")
+        self.landmarks = landmarks
+        self._fast = None
+
+    def __getstate__(self):
+        return {"kernel": self.kernel, "landmarks": self.landmarks, "dtype": self.dtype.name}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
+    def __len__(self):
+        return len(self.landmarks)
+
+    @property
+    def positive_definite(self):
+        """Whether the kernel is known to be positive definite."""
+        return bool(getattr(self.kernel, "positive_definite", False))
+
+    def first(self, m):
+        """The same with the first m landmarks only; of rows given, the first m columns."""
+        if self.kernel is None:
+            return LandmarkKernel(None, np.asarray(self.landmarks)[:m, :m], self.dtype)
+        return LandmarkKernel(self.kernel, take(self.landmarks, slice(0, m)), self.dtype)
+
+    def gram(self):
+        """Kernel matrix of the landmarks, float64."""
+        if self.kernel is None:
+            return check_symmetric(np.array(self.landmarks, dtype=float), "The landmarks' matrix")
+        K = kernel_matrix(self.kernel, self.landmarks, self.landmarks)
+        return check_symmetric(K, "The landmarks' kernel matrix")
+
+    def rows(self, X, out=None, origin=None):
+        """Kernel rows (b, m) of objects X; written into `out` if given, relative to `origin`."""
+        out = np.empty((len(X), len(self)), self.dtype) if out is None else out
+        if self._fast is None:
+            self._fast = _rbf_parts(self.kernel, self.landmarks, self.dtype)
+        if not self._fast:
+            if self.kernel is None:
+                np.copyto(out, np.asarray(X)[:, : len(self)], casting="same_kind")
+            else:
+                out[...] = kernel_matrix(self.kernel, X, self.landmarks)
+            if origin is not None:
+                out -= origin
+            return out
+        prepare, right, gamma = self._fast
+        for start in range(0, len(X), _PIECE):
+            rows = slice(start, start + _PIECE)
+            left, piece = prepare(X[rows], gamma, self.dtype), out[rows]
+            np.dot(left, right, out=piece)
+            np.exp(piece, out=piece)
+            if origin is not None:
+                piece -= origin
+        return out
+
+    def self_similarities(self, X):
+        """k(x, x) of objects; None where only their rows are known, unless it is constant."""
+        if self.kernel is not None:
+            return kernel_diagonal(self.kernel, X)
+        diagonal = np.diagonal(self.landmarks)
+        if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
+            return np.full(len(X), float(diagonal[0]))
+        return None
+
+
+class _Prepare:
+    """Rows of X as the left factor of the exponent −γ‖x − z‖² = [2γx, −γ‖x‖², 1]·[z; 1; −γ‖z‖²]."""
+
+    def __init__(self, center, scale, whiten):
+        self.center, self.scale, self.whiten = center, scale, whiten
+
+    def vectors(self, X):
+        X = self.whiten(X) if self.whiten is not None else np.asarray(X)
+        return (X - self.center) / self.scale
+
+    def __call__(self, X, gamma, dtype):
+        X = self.vectors(X)
+        left = np.empty((len(X), X.shape[1] + 2), dtype)
+        left[:, :-2] = X
+        left[:, -2] = -gamma * np.einsum("ij,ij->i", X, X)
+        left[:, -1] = 1
+        return left
+
+
+def _rbf_parts(kernel, landmarks, dtype):
+    """What the fast path of RBF kernels needs, () for other kernels."""
+    whiten = getattr(kernel, "whiten", None)
+    if whiten is not None and hasattr(kernel, "gamma_"):
+        gamma, center, scale = kernel.gamma_, None, None
+    elif getattr(kernel, "name", None) == "rbf":
+        gamma, whiten = kernel.gamma, None
+        center, scale = (getattr(kernel, name, None) for name in ("center", "scale"))
+    else:
+        return ()
+    Z = np.asarray(whiten(landmarks) if whiten is not None else landmarks, dtype=float)
+    scale = np.ones(Z.shape[1]) if scale is None else np.asarray(scale, dtype=float)
+    # Relative to the middle of the landmarks, so that a common offset costs no digits.
+    Z = (Z - (0.0 if center is None else center)) / scale
+    middle = Z.mean(axis=0)
+    Z = Z - middle
+    center = (0.0 if center is None else np.asarray(center)) + middle * scale
+    right = np.vstack([2 * gamma * Z.T, np.ones(len(Z)), -gamma * np.einsum("ij,ij->i", Z, Z)])
+    prepare = _Prepare(center.astype(dtype), scale.astype(dtype), whiten)
+    return prepare, np.ascontiguousarray(right, dtype=dtype), float(gamma)

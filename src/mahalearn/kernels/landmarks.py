@@ -1,0 +1,329 @@
+"""Features of a kernel by landmarks; public as :class:`mahalearn.kernels.LandmarkMap`."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._objects import check_objects, take
+from .._validation import check_choice, check_count
+from ..formulas.landmarks import landmark_features
+from ..formulas.spectrum import CORRECTIONS
+from .landmark_rows import LANDMARK_METHODS, LandmarkKernel, choose_landmarks
+from .named import standardizes
+from .protocol import (
+    check_kernel_name,
+    fit_kernel,
+    is_named,
+    is_precomputed,
+    kernel_diagonal,
+    kernel_matrix,
+    takes_vectors,
+)
+from .training import row_chunks
+
+# How a landmark map may treat negative eigenvalues; "shift" changes objects' own similarities only.
+LANDMARK_SPECTRA = ("krein", "ignore", "raise", "clip", "flip", "square")
+# "auto" of a map: at most this many landmarks, at most this share of k(x, x) left over.
+_MOST_LANDMARKS, _LEFT_OVER = 1000, 0.01
+
+
+class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Features of a kernel by its values against a few landmarks (Nyström), signs included.
+
+    With the kernel matrix of the landmarks K = UΛUᵀ an object with kernel values k against them
+    becomes φ = |Λ|^(−½)Uᵀk. Inner products of the features, with the signs J of Λ, are the kernel,
+    k(x, y) ≈ φ(x)ᵀJφ(y), exactly so where x or y is a landmark. Any linear model on them is a
+    kernel model. Definite kernels have J = I; for indefinite ones ``signs_`` is the diagonal of J.
+
+    Parameters
+    ----------
+    landmarks : int, "auto" or a collection of objects, default=100
+        Number of landmarks to choose; ``"auto"`` takes as many as leave 1 % of k(x, x) over, up to
+        1000; or the landmarks themselves. With ``kernel="precomputed"`` a collection holds the
+        positions of the landmarks among the rows of X in `fit`; the columns of X are then either
+        all training objects or, in that order, the landmarks alone.
+    method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
+        How they are chosen, always without labels: k-means++ with a few Lloyd steps (vectors),
+        randomly pivoted Cholesky (any definite kernel), or uniformly. "auto" is the first that the
+        kernel allows; a precomputed kernel counts as indefinite.
+    kernel : str or callable, default="rbf"
+        A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
+        :mod:`mahalearn.kernels`).
+    gamma : float, "scale" or "auto", default="scale"
+        Parameter of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square"}, default="krein"
+        What to do about negative eigenvalues: keep their features (``signs_`` says which; "ignore"
+        does the same), raise, or correct the kernel.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+    rtol : float, default=None
+        Eigenvalues up to this fraction of the largest are cut. None chooses: rounding for definite
+        kernels, 1e-4 for indefinite ones.
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+    Attributes
+    ----------
+    landmarks_ : collection
+        The landmarks; for a precomputed kernel their columns in X.
+    signs_ : ndarray of shape (n_components,)
+        Diagonal of J, +1 or −1 for each feature.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the landmarks' kernel matrix, those that were kept, ascending.
+    kernel_ : object
+        The kernel as fitted.
+    n_features_in_ : int
+        Number of features seen in `fit`, where the input is a table.
+
+    References
+    ----------
+    C. Williams and M. Seeger, Using the Nyström method to speed up kernel machines, NIPS 2000;
+    Y. Chen, E. Epperly, J. Tropp and R. Webber, Randomly pivoted Cholesky, 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from mahalearn import LandmarkMap
+    >>> X, y = load_digits(return_X_y=True)
+    >>> features = LandmarkMap(200, standardize=False, random_state=0)  # pixels have one unit
+    >>> model = make_pipeline(features, LogisticRegression(max_iter=1000))
+    >>> print(f"{model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]):.2f}")
+    0.95
+    """
+
+    def __init__(
+        self,
+        landmarks=100,
+        *,
+        method="auto",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        rtol=None,
+        random_state=None,
+    ):
+        self.landmarks = landmarks
+        self.method = method
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.spectrum = spectrum
+        self.standardize = standardize
+        self.rtol = rtol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        chosen = isinstance(self.landmarks, (numbers.Integral, str))
+        tags.input_tags.pairwise = is_precomputed(self.kernel) and chosen
+        return tags
+
+    def fit(self, X, y=None):
+        """Choose the landmarks and decompose their kernel matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, or their kernel values (``kernel="precomputed"``).
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        self : LandmarkMap
+            The fitted transformer.
+        """
+        spectrum = check_choice(self.spectrum, "spectrum", LANDMARK_SPECTRA)
+        X = self._check(X, reset=True)
+        if is_precomputed(self.kernel):
+            self.kernel_ = "precomputed"
+            self._rows = self._fit_precomputed(X)
+        else:
+            self.kernel_ = fit_kernel(self.kernel, X, **self._kernel_settings(X))
+            self.landmarks_ = self._choose(X)
+            self._rows = LandmarkKernel(self.kernel_, self.landmarks_)
+        K = self._rows.gram()
+        correction = spectrum if spectrum in CORRECTIONS else None
+        self._features = landmark_features(K, rtol=self.rtol, correction=correction)
+        if spectrum == "raise":
+            refuse_negative(self._features)
+        self.signs_ = self._features.signs
+        self.eigenvalues_ = self._features.values
+        return self
+
+    def _check(self, X, reset):
+        if takes_vectors(self.kernel):
+            return validate_data(self, X, reset=reset, dtype=np.float64)
+        return check_objects(X)
+
+    def _kernel_settings(self, X):
+        settings = {"kernel_params": self.kernel_params}
+        if is_named(self.kernel):
+            name = check_kernel_name(self.kernel)
+            settings |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            settings["standardize"] = standardizes(self.standardize, name, X)
+        return settings
+
+    def _fit_precomputed(self, X):
+        if isinstance(self.landmarks, (numbers.Integral, str)):
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    "To choose landmarks from a precomputed kernel X must be the square matrix of "
+                    f"all training objects; got shape {X.shape}. If its columns are the landmarks, "
+                    "pass their positions among the rows as landmarks=."
+                )
+            auto = not isinstance(self.landmarks, numbers.Integral)
+            m = _MOST_LANDMARKS if auto else check_count(self.landmarks, "landmarks")
+            method = check_choice(self.method, "method", LANDMARK_METHODS)
+            positions = np.arange(len(X))
+            if m < len(X):
+                lookup = _MatrixKernel(X)
+                method = "uniform" if method == "auto" else method
+                positions = choose_landmarks(lookup, positions, m, method, self.random_state)
+            if auto:
+                positions = positions[
+                    : _enough(X[:, positions], X[np.ix_(positions, positions)], X.diagonal())
+                ]
+            self.landmarks_ = positions
+            self._columns = positions
+            return LandmarkKernel(None, X[np.ix_(positions, positions)])
+        positions = np.asarray(self.landmarks)
+        whole = positions.dtype.kind in "iu" and positions.ndim == 1 and len(positions)
+        if not whole or not 0 <= positions.min() <= positions.max() < len(X):
+            raise ValueError(
+                "With kernel='precomputed' landmarks must be positions among the rows of X, from 0 "
+                f"to {len(X) - 1}; got {self.landmarks!r}."
+            )
+        if X.shape[1] == len(positions):  # the columns are the landmarks
+            self._columns = np.arange(len(positions))
+        elif X.shape[0] == X.shape[1]:
+            self._columns = positions
+        else:
+            raise ValueError(
+                f"X must have a column for each of the {len(positions)} landmarks or for each of "
+                f"the {len(X)} training objects; got shape {X.shape}."
+            )
+        self.landmarks_ = positions
+        return LandmarkKernel(None, X[np.ix_(positions, self._columns)])
+
+    def _choose(self, X):
+        if isinstance(self.landmarks, numbers.Integral):
+            return choose_landmarks(self.kernel_, X, self.landmarks, self.method, self.random_state)
+        if not isinstance(self.landmarks, str):
+            return self._check(self.landmarks, reset=False)
+        check_choice(self.landmarks, "landmarks", ("auto",))
+        most = min(_MOST_LANDMARKS, len(X))
+        chosen = choose_landmarks(self.kernel_, X, most, self.method, self.random_state)
+        sample = take(X, slice(0, None, max(1, len(X) // 2000)))
+        k = kernel_matrix(self.kernel_, sample, chosen)
+        K = kernel_matrix(self.kernel_, chosen, chosen)
+        return take(chosen, slice(0, _enough(k, K, kernel_diagonal(self.kernel_, sample))))
+
+    def transform(self, X):
+        """Features of objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values with the columns of `fit` (``"precomputed"``).
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_components)
+            Features φ(x), a row for each object.
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        parts = [self._features.transform(k) for _, k in self._kernel_rows(X)]
+        return np.concatenate(parts)
+
+    def residual(self, X):
+        """What the landmarks leave over of each object, k(x, x) − φᵀJφ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects.
+
+        Returns
+        -------
+        residual : ndarray of shape (n_samples,)
+            0 for landmarks; small where the landmarks represent the object well.
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        kxx = self._rows.self_similarities(X)
+        if kxx is None:
+            raise ValueError(
+                "A precomputed kernel does not tell k(x, x) of an object, unless that of all "
+                "landmarks is the same; use a kernel object, such as PrecomputedKernel."
+            )
+        parts = [self._features.residual(kxx[rows], k) for rows, k in self._kernel_rows(X)]
+        return np.concatenate(parts)
+
+    def _kernel_rows(self, X):
+        precomputed = self._rows.kernel is None
+        for rows in row_chunks(len(X), 3 * len(self._rows)):
+            part = take(X, rows)
+            yield rows, self._rows.rows(part[:, self._columns] if precomputed else part)
+
+    @property
+    def _n_features_out(self):
+        return len(self.signs_)
+
+
+class _MatrixKernel:
+    """Row numbers into a matrix, for choosing landmarks."""
+
+    requires_vector_input = False
+
+    def __init__(self, K):
+        self.K = K
+
+    def __call__(self, X, Y):
+        return self.K[np.ix_(X, Y)]
+
+    def diag(self, X):
+        """Self-similarities."""
+        return self.K.diagonal()[X]
+
+
+def refuse_negative(features):
+    """Raise where the landmarks' kernel matrix has negative eigenvalues."""
+    if not features.definite:
+        raise ValueError(
+            "The kernel is not positive definite: the landmarks' matrix has "
+            f"{int((features.signs < 0).sum())} negative eigenvalues, and spectrum='raise' asks to "
+            "stop. spectrum='krein' handles them as the papers do."
+        )
+
+
+def _enough(k, K, kxx):
+    """The fewest of the first 16, 32, 64, … landmarks that leave little of k(x, x) over."""
+    m = 16
+    while m < len(K):
+        features = landmark_features(K[:m, :m])
+        own = np.abs(features.self_similarities(kxx, k[:, :m])).mean()
+        if np.abs(features.residual(kxx, k[:, :m])).mean() <= _LEFT_OVER * own:
+            return m
+        m *= 2
+    return len(K)

@@ -1,0 +1,666 @@
+"""Landmarks: exact at m = n, mergeable, nested, cross-validated from parts; chosen blindly."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+
+import naive
+from mahalearn import (
+    DissimilaritySpaceDiscriminant,
+    KernelFisherDiscriminant,
+    KernelPCAQuadraticDiscriminant,
+    KernelQuadraticDiscriminant,
+    LandmarkMap,
+    MahalanobisKernel,
+    MeasureKernel,
+    PrecomputedKernel,
+)
+from mahalearn.classifiers import _landmark_statistics
+from mahalearn.classifiers._landmark_models import (
+    enough_landmarks,
+    fold_scores,
+    landmark_model,
+)
+from mahalearn.classifiers._landmark_plan import fit_landmark_model, make_plan, scan
+from mahalearn.classifiers._landmark_statistics import (
+    LandmarkPlan,
+    RowSample,
+    as_batches,
+    collect,
+    merge_tree,
+)
+from mahalearn.formulas.landmarks import (
+    add_kernel_rows,
+    landmark_features,
+    no_landmark_moments,
+    subtract_landmark_moments,
+)
+from mahalearn.kernels.landmark_rows import LandmarkKernel, choose_landmarks
+from mahalearn.kernels.protocol import fit_kernel
+from mahalearn.persistence import load_model, save_model
+
+N, Q = 90, 25
+VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
+
+
+def matrices():
+    """Kernel matrices of N training objects and Q queries, definite and not."""
+    rng = np.random.default_rng(0)
+    codes = rng.permutation(np.repeat([0, 1, 2], [40, 30, 20]))
+    A = rng.normal(size=(N + Q, 4))
+    A[:N] += 0.7 * codes[:, None]
+    D2 = ((A[:, None] - A) ** 2).sum(axis=-1)
+    city = np.abs(A[:, None] - A).sum(axis=-1)
+    return codes, {
+        "rbf": np.exp(-0.3 * D2),
+        "indefinite": np.exp(-0.1 * city**2) - 0.3 * np.exp(-0.5 * D2),
+        "without an origin": -(city**1.8) / 10,
+        "negative squared": -D2 / 10,
+    }
+
+
+CODES, MATRICES = matrices()
+TRAIN, QUERIES = np.arange(N), np.arange(N, N + Q)
+
+
+def relative(a, b):
+    return np.abs(a - b).max() / np.abs(b).max()
+
+
+def statistics_of(K, landmarks, **options):
+    """Statistics of the training objects with a kernel that looks values up in K."""
+    kernel = fit_kernel(PrecomputedKernel(K), TRAIN)
+    return collect(LandmarkPlan(kernel, landmarks, np.unique(CODES), **options), TRAIN, CODES)
+
+
+def test_the_kernels_are_what_they_are_called():
+    for name, K in MATRICES.items():
+        values = np.linalg.eigvalsh(K[:N, :N])
+        assert (values.min() > 0) == (name == "rbf")
+    assert np.trace(MATRICES["without an origin"]) == 0
+
+
+# --- m = n ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reg", [0.3, 0.05])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", MATRICES)
+def test_all_objects_as_landmarks_are_the_exact_discriminant(name, variant, reg):
+    K = MATRICES[name]
+    exact = KernelQuadraticDiscriminant(variant, reg, kernel=PrecomputedKernel(K))
+    exact.fit(TRAIN, CODES)
+    statistics = statistics_of(K, TRAIN)
+    path = landmark_model(statistics, "quadratic", [1.0, reg], variant=variant, rtol=1e-13)
+    d2 = exact.mahalanobis(QUERIES)
+    assert relative(path.sq_distances(QUERIES)[1], d2) < 1e-8
+    single = path.at(1)  # its own way of computing: a triangular product
+    assert relative(single.sq_distances(QUERIES)[0], d2) < 1e-8
+    assert relative(single.offsets[0], exact.offsets_) < 1e-8
+    assert_array_equal(single.scores(QUERIES)[0].argmax(axis=1), exact.predict(QUERIES))
+
+
+@pytest.mark.parametrize("spectrum", ["ignore", "clip", "flip", "square"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ["indefinite", "without an origin"])
+def test_every_policy_for_a_negative_spectrum(name, variant, spectrum):
+    K = MATRICES[name]
+    options = {"variant": variant, "reg_on": "relative", "spectrum": spectrum}
+    exact = KernelQuadraticDiscriminant(reg=0.3, kernel=PrecomputedKernel(K), **options)
+    exact.fit(TRAIN, CODES)
+    statistics = statistics_of(K, TRAIN)
+    model = landmark_model(statistics, "quadratic", [0.3], rtol=1e-13, **options)
+    assert relative(model.sq_distances(QUERIES)[0], exact.mahalanobis(QUERIES)) < 1e-8
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_all_objects_as_landmarks_are_the_exact_fisher_discriminant(name):
+    K = MATRICES[name]
+    model = landmark_model(statistics_of(K, TRAIN), "fisher", [1.0, 0.1], rtol=1e-13)
+    scores = model.scores(QUERIES)
+    for i, reg in enumerate([1.0, 0.1]):
+        exact = KernelFisherDiscriminant(reg, kernel=PrecomputedKernel(K)).fit(TRAIN, CODES)
+        assert relative(scores[i], exact.decision_function(QUERIES)) < 1e-8
+        for j in range(3):
+            loop = naive.fisher_discriminant(K[:N, :N], CODES, j, reg, K[N:, :N])
+            assert relative(scores[i, :, j], loop) < 1e-7
+
+
+def test_fisher_discriminants_of_two_classes():
+    K, codes = MATRICES["indefinite"], np.minimum(CODES, 1)
+    kernel = fit_kernel(PrecomputedKernel(K), TRAIN)
+    statistics = collect(LandmarkPlan(kernel, TRAIN, [0, 1]), TRAIN, codes)
+    scores = landmark_model(statistics, "fisher", [0.1], rtol=1e-13).scores(QUERIES)[0]
+    exact = KernelFisherDiscriminant(0.1, kernel=PrecomputedKernel(K)).fit(TRAIN, codes)
+    assert relative(scores[:, 1] - scores[:, 0], exact.decision_function(QUERIES)) < 1e-8
+
+
+@pytest.mark.parametrize("spectrum", ["krein", "ignore"])
+@pytest.mark.parametrize("n_components", [0.8, 5, None])
+@pytest.mark.parametrize("name", MATRICES)
+def test_all_objects_as_landmarks_are_the_exact_kernel_pca_discriminant(
+    name, n_components, spectrum
+):
+    K = MATRICES[name]
+    options = {"n_components": n_components, "spectrum": spectrum}
+    exact = KernelPCAQuadraticDiscriminant(reg=0.05, kernel=PrecomputedKernel(K), **options)
+    exact.fit(TRAIN, CODES)
+    model = landmark_model(
+        statistics_of(K, TRAIN), "kernel_pca", [0.05, 0.5], rtol=1e-13, **options
+    )
+    assert relative(model.embedding.values, exact.eigenvalues_) < 1e-8
+    assert relative(model.scores(QUERIES)[0], exact.decision_function(QUERIES)) < 1e-8
+
+
+@pytest.mark.parametrize("discriminant", ["fisher", "quadratic", LogisticRegression()])
+@pytest.mark.parametrize("name", MATRICES)
+def test_all_objects_as_landmarks_are_the_exact_heads(name, discriminant):
+    K = MATRICES[name]
+    exact = DissimilaritySpaceDiscriminant(discriminant, reg=0.3, kernel=PrecomputedKernel(K))
+    exact.fit(TRAIN, CODES)
+    model = landmark_model(
+        statistics_of(K, TRAIN),
+        "dissimilarity",
+        [0.3],
+        discriminant=discriminant,
+        batches=lambda: [(TRAIN[:50], CODES[:50]), (TRAIN[50:], CODES[50:])],
+        rtol=1e-13,
+    )
+    tolerance = 1e-8 if isinstance(discriminant, str) else 1e-3  # an iterative solver
+    assert relative(model.scores(QUERIES)[0], exact.decision_function(QUERIES)) < tolerance
+
+
+@pytest.mark.parametrize("variant", ["RC+", "RC-", "IC+", "IC-"])
+def test_map_offsets_need_no_second_pass(variant):
+    K = MATRICES["rbf"]
+    priors = [0.2, 0.3, 0.5]
+    exact = KernelQuadraticDiscriminant(
+        variant, 0.1, kernel=PrecomputedKernel(K), offset="map", priors=priors
+    ).fit(TRAIN, CODES)
+    options = {"variant": variant, "offset": "map", "priors": priors, "rtol": 1e-13}
+    model = landmark_model(statistics_of(K, TRAIN), "quadratic", [0.1], **options)
+    assert relative(model.offsets[0], exact.offsets_) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("rbf", {"variant": "FK+"}, "FK"),
+        ("rbf", {"reg_on": "kernel"}, "same σ²"),
+        ("indefinite", {}, "negative eigenvalues"),
+    ],
+)
+def test_map_offsets_are_refused_where_they_are_not_defined(name, options, reason):
+    with pytest.raises(ValueError, match=reason):
+        landmark_model(
+            statistics_of(MATRICES[name], TRAIN), "quadratic", [0.1], offset="map", **options
+        )
+
+
+# --- m < n ----------------------------------------------------------------------------------------
+
+
+def test_features_give_the_kernel_back():
+    for name, K in MATRICES.items():
+        Z = TRAIN[:20]
+        features = landmark_features(K[np.ix_(Z, Z)], rtol=1e-13, centre=False)
+        phi = features.transform(K[:, Z])
+        approximate = (phi * features.signs) @ phi.T
+        loop = naive.nystroem(K[:, Z], K[np.ix_(Z, Z)], K[:, Z])
+        assert relative(approximate, loop) < 1e-9, name
+        assert relative(approximate[:, Z], K[:, Z]) < 1e-9
+        residual = features.residual(K.diagonal(), K[:, Z])
+        assert np.abs(residual[:20]).max() < 1e-10 * np.abs(K).max()
+        assert_allclose(residual, K.diagonal() - loop.diagonal(), atol=1e-9)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ["rbf", "indefinite"])
+def test_fewer_landmarks_are_the_exact_method_on_the_approximate_kernel(name, variant):
+    K, Z = MATRICES[name], TRAIN[:15]
+    approximate = naive.nystroem(K[:, Z], K[np.ix_(Z, Z)], K[:, Z])
+    approximate[QUERIES, QUERIES] = K.diagonal()[QUERIES]  # the full k(x, x) of queries
+    exact = KernelQuadraticDiscriminant(variant, 0.3, kernel=PrecomputedKernel(approximate))
+    exact.fit(TRAIN, CODES)
+    model = landmark_model(statistics_of(K, Z), "quadratic", [0.3], variant=variant, rtol=1e-13)
+    assert relative(model.sq_distances(QUERIES)[0], exact.mahalanobis(QUERIES)) < 1e-7
+    assert_array_equal(model.scores(QUERIES)[0].argmax(axis=1), exact.predict(QUERIES))
+
+
+def test_the_distance_to_the_nearest_class_is_biased_upwards():
+    """What the landmarks leave over counts fully; to far classes the bias can have either sign."""
+    K = MATRICES["rbf"]
+    exact = KernelQuadraticDiscriminant(reg=0.1, kernel=PrecomputedKernel(K)).fit(TRAIN, CODES)
+    model = landmark_model(statistics_of(K, TRAIN[:15]), "quadratic", [0.1])
+    assert (model.residual(QUERIES) > 0).all()
+    nearest = [d.min(axis=1) for d in (model.sq_distances(QUERIES)[0], exact.mahalanobis(QUERIES))]
+    assert (nearest[0] > nearest[1]).mean() > 0.7 and nearest[0].mean() > nearest[1].mean()
+
+
+# --- moments --------------------------------------------------------------------------------------
+
+
+def vectors(n=3000, d=6, c=3, seed=0):
+    X, y = make_classification(n, d, n_informative=d, n_redundant=0, n_classes=c, random_state=seed)
+    return X, np.array(["a", "b", "c", "d"])[y]
+
+
+X, Y = vectors()
+KERNEL = fit_kernel("rbf", X, gamma=0.1)
+
+
+def vector_plan(m=40, **options):
+    return LandmarkPlan(KERNEL, X[:m], np.unique(Y), **options)
+
+
+def test_moments_against_the_loop():
+    rng = np.random.default_rng(0)
+    rows, origin = rng.normal(size=(50, 7)), rng.normal(size=7)
+    for dtype, tolerance in ((np.float64, 1e-13), (np.float32, 1e-5)):
+        moments = no_landmark_moments(2, origin)
+        k = (rows - origin).astype(dtype)
+        add_kernel_rows(moments, 1, k[:20], 3.0)
+        add_kernel_rows(moments, 1, k[20:], 4.0)
+        n, total, squares = naive.moments_about(rows, origin)
+        assert (moments.count[1], moments.own[1]) == (n, 7.0)
+        assert_allclose(moments.sums[1], total, rtol=tolerance, atol=tolerance)
+        lower = np.tril(squares)
+        assert_allclose(moments.squares[1], lower, rtol=tolerance, atol=10 * tolerance)
+        assert moments.squares.dtype == moments.sums.dtype == np.float64
+        assert not moments.squares[0].any()
+
+
+@pytest.mark.parametrize("sizes", [[3000], [1, 2999], [1000, 1000, 1000], [7, 500, 2493]])
+def test_any_split_order_and_merge_is_one_pass(sizes):
+    whole = collect(vector_plan(sample_rows=500), X, Y)
+    plan = vector_plan(sample_rows=500)
+    starts = np.cumsum([0, *sizes])
+    parts = [plan.statistics().add(X[i:j], Y[i:j], start=i) for i, j in pairwise(starts)]
+    for merged in (merge_tree(parts), merge_tree(parts[::-1])):
+        for a, b in zip(merged.moments, whole.moments, strict=True):
+            assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.abs(b).max())
+        assert_array_equal(merged.sample.keys, whole.sample.keys)
+        assert_array_equal(merged.sample.rows, whole.sample.rows)
+        model, reference = (landmark_model(s, "quadratic", [0.01, 0.1]) for s in (merged, whole))
+        assert relative(model.scores(X[:200]), reference.scores(X[:200])) < 1e-12
+
+
+def test_partial_fit_batch_by_batch_lists_and_memory_maps(tmp_path):
+    reference = landmark_model(collect(vector_plan(), X, Y), "quadratic", [0.1]).scores(X)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    batches = [(X[i : i + 700], Y[i : i + 700]) for i in range(0, 3000, 700)]
+    for source in ((mapped, Y), (batches,), ((b for b in batches),)):
+        scores = landmark_model(collect(vector_plan(), *source), "quadratic", [0.1]).scores(X)
+        assert relative(scores, reference) < 1e-12
+
+
+def test_moments_can_be_subtracted():
+    both = collect(vector_plan(), X, Y).moments
+    first = collect(vector_plan(), X[:1000], Y[:1000]).moments
+    second = collect(vector_plan(), X[1000:], Y[1000:]).moments
+    for a, b in zip(subtract_landmark_moments(both, first), second, strict=True):
+        assert_allclose(a, b, atol=1e-11 * np.abs(b).max())
+    with pytest.raises(ValueError, match="more rows"):
+        subtract_landmark_moments(first, both)
+
+
+@pytest.mark.parametrize("method", ["quadratic", "fisher", "kernel_pca"])
+def test_the_first_landmarks_are_a_refit(method):
+    nested = collect(vector_plan(40), X, Y).first(15)
+    again = collect(vector_plan(15), X, Y)
+    a, b = (landmark_model(s, method, [0.1, 1.0]).scores(X[:300]) for s in (nested, again))
+    assert relative(a, b) < 1e-10
+
+
+FOLDS = np.random.default_rng(1).integers(0, 4, len(X))
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("quadratic", {"variant": "RC+"}),
+        ("quadratic", {"variant": "IC-", "offset": "map"}),
+        ("quadratic", {"variant": "FK+"}),
+        ("fisher", {}),
+        ("kernel_pca", {}),
+        ("dissimilarity", {"discriminant": "quadratic"}),
+    ],
+)
+def test_folds_from_one_pass_equal_refits(method, params):
+    values = [0.01, 0.1]
+    statistics = collect(vector_plan(n_folds=4), X, Y, FOLDS)
+    scores = fold_scores(statistics, X, Y, FOLDS, method, values, **params)
+    plan = vector_plan()
+    for fold in range(4):
+        inside, outside = fold == FOLDS, fold != FOLDS
+        refit = collect(plan, X[outside], Y[outside])  # its sample holds all rows
+        head = {"batches": lambda o=outside: [(X[o], Y[o])]} if method == "dissimilarity" else {}
+        model = landmark_model(refit, method, values, **params, **head)
+        assert relative(scores[:, inside], model.scores(X[inside])) < 1e-10
+
+
+def test_a_fold_is_blind_to_its_own_rows():
+    other = X.copy()
+    other[FOLDS == 2] *= 3
+    a, b = (collect(vector_plan(n_folds=4), rows, Y, FOLDS) for rows in (X, other))
+    model_a, model_b = (
+        landmark_model(s.without_fold(2), "quadratic", [0.1]).scores(X) for s in (a, b)
+    )
+    assert_array_equal(model_a, model_b)
+    changed = landmark_model(b.without_fold(1), "quadratic", [0.1]).scores(X)
+    assert relative(changed, model_a) > 1e-3
+
+
+def test_all_folds_together_are_no_folds():
+    a = collect(vector_plan(n_folds=4), X, Y, FOLDS)
+    b = collect(vector_plan(), X, Y)
+    scores = [landmark_model(s, "quadratic", [0.1]).scores(X[:99]) for s in (a.all_folds(), b)]
+    assert relative(*scores) < 1e-12
+
+
+# --- the sample and the offsets -------------------------------------------------------------------
+
+
+def test_the_sample_keeps_rare_classes_and_does_not_depend_on_parts():
+    codes = np.r_[np.zeros(9000, int), np.ones(50, int)]
+    rows = np.arange(9050.0)[:, None]
+    whole = RowSample(1000)
+    whole.add(rows, codes, None, 0)
+    assert (whole.codes == 1).sum() == 50
+    assert 990 <= (whole.codes == 0).sum() <= 1000
+    parts = []
+    for part in np.array_split(np.arange(9050), 7):
+        parts.append(RowSample(1000))
+        parts[-1].add(rows[part], codes[part], None, part[0])
+    one_by_one = RowSample(1000)
+    for part in np.array_split(np.arange(9050), 7):
+        one_by_one.add(rows[part], codes[part], None, part[0])
+    for sample in (merge_tree(parts), one_by_one):
+        assert_array_equal(sample.rows, whole.rows)
+    assert abs(whole.rows[whole.codes == 0].mean() - 4500) < 4 * 2600 / np.sqrt(1000)
+
+
+def test_offsets_of_a_sample_come_near_those_of_all_rows():
+    Xl, yl = vectors(20_000, c=2, seed=3)
+    plan = [
+        LandmarkPlan(KERNEL, Xl[:60], np.unique(yl), sample_rows=rows) for rows in (2000, 20_000)
+    ]
+    few, every = (landmark_model(collect(p, Xl, yl), "quadratic", [0.01]) for p in plan)
+    codes = np.searchsorted(np.unique(yl), yl)
+    errors = [(m.scores(Xl)[0].argmax(axis=1) != codes).mean() for m in (few, every)]
+    assert errors[1] <= errors[0] + 1e-12 <= errors[1] + 0.01
+    weighted = landmark_model(
+        collect(plan[0], Xl, yl), "quadratic", [0.01], class_weight=[1.0, 20.0]
+    )
+    assert (weighted.scores(Xl)[0].argmax(axis=1) == 1).mean() > (codes == 1).mean() + 0.05
+
+
+# --- precision, memory, input ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["RC+", "IC+", "FK+"])
+def test_float32_stays_float32_and_agrees(variant):
+    a = collect(vector_plan(100), X, Y)
+    b = collect(
+        LandmarkPlan(KERNEL, X[:100].astype(np.float32), np.unique(Y), dtype=np.float32),
+        X.astype(np.float32),
+        Y,
+    )
+    assert b.moments.squares.dtype == np.float64
+    assert b.plan.rows.rows(X[:5].astype(np.float32)).dtype == np.float32
+    reg = 1e-5 if variant == "RC+" else 1e-2
+    labels = [
+        landmark_model(s, "quadratic", [reg], variant=variant).scores(X)[0].argmax(axis=1)
+        for s in (a, b)
+    ]
+    assert (labels[0] == labels[1]).mean() >= 0.998
+
+
+def test_results_do_not_depend_on_working_memory():
+    model = landmark_model(collect(vector_plan(), X, Y), "quadratic", [0.1, 0.2])
+    fisher = landmark_model(collect(vector_plan(), X, Y), "fisher", [0.1])
+    for function in (model.scores, model.at(0).scores, model.residual, fisher.scores):
+        reference = function(X)
+        with sklearn.config_context(working_memory=0.01):
+            assert_allclose(function(X), reference, rtol=1e-10, atol=1e-10)
+
+
+def test_kernels_by_formula_and_by_name_agree():
+    for kernel in (
+        fit_kernel("rbf", X, gamma=0.2),
+        fit_kernel(MahalanobisKernel("full", 0.7), X),
+        fit_kernel("poly", X, gamma=0.2, degree=2),
+    ):
+        assert_allclose(
+            LandmarkKernel(kernel, X[:9]).rows(X[:700]), kernel(X[:700], X[:9]), atol=1e-12
+        )
+    far = X + 1e6  # a common offset costs no digits
+    rows = LandmarkKernel(KERNEL, far[:9]).rows(far[:50])
+    assert_allclose(rows, rbf_kernel(X[:50], X[:9], gamma=0.1), atol=1e-8)
+
+
+def test_precomputed_rows_equal_the_kernel():
+    rows = KERNEL(X, X[:40])
+    plan = LandmarkPlan(None, rows[:40], np.unique(Y))
+    a, b = (
+        landmark_model(s, "quadratic", [0.1, 1.0])
+        for s in (collect(plan, rows, Y), collect(vector_plan(), X, Y))
+    )
+    assert relative(a.scores(rows[:200]), b.scores(X[:200])) < 1e-8
+    assert relative(a.sq_distances(rows[:200]), b.sq_distances(X[:200])) < 1e-8
+    nested = landmark_model(collect(plan, rows, Y).first(10), "quadratic", [0.1])
+    assert nested.scores(rows[:5]).shape == (1, 5, 3)
+
+
+def test_objects():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abc" if i % 2 else "cde"), 6)) for i in range(300)]
+    labels = np.arange(300) % 2
+    for kind, method in (("neg_squared", "uniform"), ("rbf", "auto")):
+        kernel = MeasureKernel("edit", kind=kind, gamma=0.1)
+        model, statistics = fit_landmark_model(
+            words,
+            labels,
+            kernel=kernel,
+            landmarks=40,
+            landmark_method=method,
+            random_state=0,
+            values=[0.1],
+            params={"reg_on": "relative"},
+        )
+        assert set(statistics.plan.rows.landmarks) <= set(words)
+        assert (model.scores(words)[0].argmax(axis=1) == labels).mean() > 0.9
+        assert len(model.residual(words[:7])) == 7
+
+
+def test_models_and_statistics_pickle_and_save(tmp_path):
+    statistics = collect(vector_plan(), X, Y)
+    model = landmark_model(statistics, "quadratic", [0.1])
+    scores = model.scores(X[:50])
+    again = pickle.loads(pickle.dumps((statistics, model)))
+    assert_array_equal(again[1].scores(X[:50]), scores)
+    assert_array_equal(again[0].add(X, Y).counts, 2 * statistics.counts)
+    for thing in (statistics, model, landmark_model(statistics, "fisher", [0.1])):
+        save_model(thing, tmp_path / "m.skops", overwrite=True)
+        loaded = load_model(tmp_path / "m.skops")
+        assert type(loaded) is type(thing)
+        if hasattr(thing, "scores"):
+            assert_array_equal(loaded.scores(X[:50]), thing.scores(X[:50]))
+
+
+def test_bad_input_gets_a_sentence(monkeypatch):
+    plan = vector_plan()
+    with pytest.raises(ValueError, match="NaN"):
+        plan.statistics().add(np.full((2, 6), np.nan), ["a", "b"])
+    with pytest.raises(ValueError, match="not among the classes"):
+        plan.statistics().add(X[:2], ["a", "z"])
+    with pytest.raises(ValueError, match="label for each"):
+        plan.statistics().add(X[:2], ["a"])
+    with pytest.raises(ValueError, match="two-dimensional"):
+        plan.statistics().add(X[0], Y[:6])
+    with pytest.raises(ValueError, match="every class needs one"):
+        landmark_model(plan.statistics().add(X[Y == "a"], Y[Y == "a"]), "quadratic", [1])
+    with pytest.raises(ValueError, match="folds must"):
+        vector_plan(n_folds=3).statistics().add(X, Y, np.full(len(X), 3))
+    with pytest.raises(ValueError, match="same landmarks"):
+        collect(plan, X, Y).merge(collect(vector_plan(39), X, Y))
+    with pytest.raises(ValueError, match="batches are empty"):
+        collect(plan, [])
+    with pytest.raises(ValueError, match="generator"):
+        fit_landmark_model(batch for batch in [(X, Y)])
+    with pytest.raises(ValueError, match="method="):
+        landmark_model(collect(plan, X, Y), "qda", [1])
+    with pytest.raises(ValueError, match="second time"):
+        landmark_model(collect(plan, X, Y), "dissimilarity", [1])
+    rows = KERNEL(X, X[:40]) * np.linspace(1, 2, len(X))[:, None]
+    rows[:40] = (rows[:40] + rows[:40].T) / 2
+    unknown = collect(LandmarkPlan(None, rows[:40], np.unique(Y)), rows, Y)
+    with pytest.raises(ValueError, match="self_similarity"):
+        landmark_model(unknown, "quadratic", [1], spectrum="ignore").sq_distances(rows)
+    with pytest.raises(ValueError, match="relative"):
+        landmark_model(unknown, "quadratic", [1], reg_on="relative")
+    monkeypatch.setattr("mahalearn._validation.available_memory", lambda: 10**4)
+    with pytest.raises(MemoryError, match="fewer landmarks"):
+        vector_plan()
+
+
+def test_an_array_is_passed_on_in_batches():
+    sizes = [len(rows) for rows, *_ in as_batches(X, Y, batch_rows=1100)]
+    assert sizes == [1100, 1100, 800]
+    with pytest.raises(ValueError, match="3000 objects and y 5"):
+        list(as_batches(X, Y[:5]))
+    assert _landmark_statistics.BATCH_ROWS < 10**6
+
+
+# --- the choice -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["kmeans", "rpcholesky", "uniform"])
+def test_landmarks_are_chosen_without_labels(method):
+    options = {"landmarks": 30, "landmark_method": method, "random_state": 3}
+    shuffled = np.random.default_rng(0).permutation(Y)
+    a, b = (make_plan(scan(X, y), **options).rows.landmarks for y in (Y, shuffled))
+    assert_array_equal(a, b)
+    other = make_plan(scan(X, Y), **{**options, "random_state": 4}).rows.landmarks
+    assert not np.array_equal(a, other)
+
+
+def test_the_scan_of_parts_is_the_scan_of_all():
+    whole = scan(X, Y)
+    parts = merge_tree([scan(X[:1], Y[:1]), scan(X[1:1000], Y[1:1000]), scan(X[1000:], Y[1000:])])
+    for scanned in (whole, parts):
+        rows = scanned.two_rows()
+        assert_allclose(rows.var(), X.var(), rtol=1e-12)
+        assert_allclose(rows.mean(axis=0), X.mean(axis=0), rtol=1e-10, atol=1e-12)
+        assert_allclose(rows.std(axis=0), X.std(axis=0), rtol=1e-12)
+    assert parts.counts == whole.counts
+    assert_allclose(make_plan(whole, landmarks=5).rows.kernel.gamma, 1 / (6 * X.var()))
+    units = X * [1, 1, 100, 1, 1, 1]  # in different units: standardised, as the estimators do
+    kernel = make_plan(scan(units, Y), landmarks=5).rows.kernel
+    exact = KernelQuadraticDiscriminant().fit(units, Y).kernel_
+    assert_allclose(kernel.scale, exact.scale)
+    assert_allclose(kernel.gamma, exact.gamma)
+    assert_allclose(LandmarkKernel(kernel, units[:9]).rows(units), exact(units, units[:9]))
+
+
+def test_good_choices_leave_less_over_than_uniform_ones():
+    left = {}
+    for method in ("kmeans", "rpcholesky", "uniform"):
+        left[method] = []
+        for seed in range(5):
+            Z = choose_landmarks(KERNEL, X, 30, method, seed)
+            assert Z.shape == (30, 6)
+            features = landmark_features(KERNEL(Z, Z))
+            left[method].append(features.residual(np.ones(len(X)), KERNEL(X, Z)).mean())
+    assert np.mean(left["kmeans"]) < np.mean(left["uniform"])
+    assert np.mean(left["rpcholesky"]) < np.mean(left["uniform"])
+
+
+def test_rpcholesky_stops_where_nothing_is_left():
+    few = np.repeat(X[:7], 20, axis=0)
+    assert len(choose_landmarks(KERNEL, few, 50, "rpcholesky", 0)) == 7
+    assert len(choose_landmarks(KERNEL, few, 50, "kmeans", 0)) <= 50
+    with pytest.raises(ValueError, match="positive definite"):
+        choose_landmarks(fit_kernel(PrecomputedKernel(-np.eye(9)), [0]), range(9), 3, "rpcholesky")
+    with pytest.raises(ValueError, match="needs vectors"):
+        choose_landmarks(MeasureKernel("edit"), ["a", "b", "c"], 2, "kmeans")
+    assert choose_landmarks(KERNEL, X[:5], 50) is not None
+    assert_array_equal(choose_landmarks(KERNEL, X[:5], 50), X[:5])
+
+
+def test_enough_landmarks_is_a_small_number_where_few_suffice():
+    folds = np.arange(len(X)) % 3
+    plan = LandmarkPlan(KERNEL, X[:256], np.unique(Y), n_folds=3)
+    m, table = enough_landmarks(collect(plan, X, Y, folds), "quadratic", [0.01, 0.1], smallest=8)
+    path = [8, 16, 32, 64, 128, 256]
+    assert [row[0] for row in table] == path[: len(table)] and len(table) >= 3
+    best = min(table, key=lambda row: row[1])
+    assert m in [row[0] for row in table if row[1] <= best[1] + best[2]]
+    assert not [row for row in table if row[0] < m and row[1] <= best[1] + best[2]]
+    model, statistics = fit_landmark_model(
+        [(X[:1500], Y[:1500]), (X[1500:], Y[1500:])], landmarks="auto", random_state=0
+    )
+    assert len(statistics.plan.rows) <= 375
+    codes = np.searchsorted(plan.classes, Y)
+    assert (model.scores(X)[0].argmax(axis=1) == codes).mean() > 0.8
+
+
+# --- the transformer ------------------------------------------------------------------------------
+
+
+def test_the_map_with_landmarks_of_ones_own():
+    map_ = LandmarkMap(X[:50], gamma=0.1, rtol=1e-13).fit(X)
+    phi = map_.transform(X)
+    assert phi.shape == (3000, 50) and (map_.signs_ == 1).all()
+    assert_allclose(phi @ phi[:50].T, KERNEL(X, X[:50]), atol=1e-7)
+    assert_allclose(map_.residual(X), 1 - np.square(phi).sum(axis=1), atol=1e-9)
+    assert_array_equal(map_.landmarks_, X[:50])
+
+
+def test_the_map_of_precomputed_columns():
+    positions = np.arange(0, 3000, 60)
+    K = KERNEL(X, X)
+    names = LandmarkMap(X[positions], gamma=0.1).fit(X).transform(X[:99])
+    columns = LandmarkMap(positions, kernel="precomputed").fit(K[:, positions])
+    assert relative(columns.transform(K[:99, positions]), names) < 1e-7
+    square = LandmarkMap(positions, kernel="precomputed").fit(K)
+    assert relative(square.transform(K[:99]), names) < 1e-7
+    assert not columns.__sklearn_tags__().input_tags.pairwise
+    chosen = LandmarkMap(20, kernel="precomputed", random_state=0).fit(K)
+    assert chosen.transform(K[:9]).shape == (9, len(chosen.signs_))
+    for landmarks, matrix, message in (
+        (20, K[:, :50], "square matrix"),
+        (positions, K[:, :51], "a column for each"),
+        ([-1], K, "positions"),
+        ([0.5], K, "positions"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LandmarkMap(landmarks, kernel="precomputed").fit(matrix)
+
+
+def test_the_map_of_an_indefinite_kernel_has_signs():
+    K = MATRICES["indefinite"]
+    kernel = PrecomputedKernel(K)
+    map_ = LandmarkMap(TRAIN, kernel=kernel, rtol=1e-13).fit(TRAIN)
+    assert (map_.signs_ < 0).any()
+    phi = map_.transform(TRAIN)
+    assert relative((phi * map_.signs_) @ phi.T, K[:N, :N]) < 1e-9
+    with pytest.raises(ValueError, match="negative eigenvalues"):
+        LandmarkMap(TRAIN, kernel=kernel, spectrum="raise").fit(TRAIN)
+    flipped = LandmarkMap(TRAIN, kernel=kernel, spectrum="flip").fit(TRAIN)
+    assert (flipped.signs_ == 1).all()
+
+
+def test_the_map_chooses_how_many():
+    smooth = LandmarkMap("auto", gamma=0.01, random_state=0).fit(X)
+    rough = LandmarkMap("auto", gamma=1.0, random_state=0).fit(X)
+    assert len(smooth.landmarks_) < len(rough.landmarks_) <= 1000
+    assert smooth.residual(X).mean() < 0.015
