@@ -3,6 +3,7 @@
 Slow on purpose: explicit centring matrices, full inverses, one query at a time.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -587,3 +588,302 @@ def pseudo_inverse_discriminant(X, y, Z, priors, tiny):
             column.append(-d2 / 2 - log_det / 2 + np.log(prior))
         scores.append(column)
     return np.array(scores).T
+
+
+# --- elastic measures of time series: (channels, length) arrays, the whole matrix of D ------------
+
+
+def _in_band(i, j, n, m, radius):
+    """Whether cell (i, j) is in the Sakoe–Chiba band; radius None: no band."""
+    if radius is None:
+        return True
+    return i - radius - max(0, n - m) <= j <= i + radius + max(0, m - n)
+
+
+def _warp(a, b, radius, cell):
+    """D(n, m) of a recurrence; cell(D, i, j) gives D(i, j) for i, j ≥ 1, borders are infinite."""
+    n, m = len(a[0]), len(b[0])
+    D = [[float("inf")] * (m + 1) for _ in range(n + 1)]
+    D[0][0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            if _in_band(i, j, n, m, radius):
+                D[i][j] = cell(D, i, j)
+    return D[n][m]
+
+
+def _gap(a, i, b, j):
+    """Euclidean distance of a_i and b_j, the points counted from 1; point 0 is the origin."""
+    p = [channel[i - 1] if i else 0.0 for channel in a]
+    q = [channel[j - 1] if j else 0.0 for channel in b]
+    return sum((x - y) ** 2 for x, y in zip(p, q, strict=True)) ** 0.5
+
+
+def dtw(a, b, radius=None):
+    def cell(D, i, j):
+        return _gap(a, i, b, j) ** 2 + min(D[i - 1][j - 1], D[i - 1][j], D[i][j - 1])
+
+    return _warp(a, b, radius, cell) ** 0.5
+
+
+def frechet(a, b, radius=None):
+    def cell(D, i, j):
+        return max(_gap(a, i, b, j), min(D[i - 1][j - 1], D[i - 1][j], D[i][j - 1]))
+
+    return _warp(a, b, radius, cell)
+
+
+def msm(a, b, radius=None, cost=1.0):
+    def C(x, y, z):
+        if y <= x <= z or y >= x >= z:
+            return cost
+        return cost + min(abs(x - y), abs(x - z))
+
+    def one_channel(x, y):
+        def cell(D, i, j):
+            options = [D[i - 1][j - 1] + abs(x[i - 1] - y[j - 1])]
+            if i > 1:
+                options.append(D[i - 1][j] + C(x[i - 1], x[i - 2], y[j - 1]))
+            if j > 1:
+                options.append(D[i][j - 1] + C(y[j - 1], x[i - 1], y[j - 2]))
+            return min(options)
+
+        return _warp([x], [y], radius, cell)
+
+    return sum(one_channel(x, y) for x, y in zip(a, b, strict=True))
+
+
+def twe(a, b, radius=None, stiffness=0.001, cost=1.0):
+    def cell(D, i, j):
+        match = _gap(a, i, b, j) + _gap(a, i - 1, b, j - 1) + 2 * stiffness * abs(i - j)
+        return min(
+            D[i - 1][j - 1] + match,
+            D[i - 1][j] + _gap(a, i, a, i - 1) + stiffness + cost,
+            D[i][j - 1] + _gap(b, j, b, j - 1) + stiffness + cost,
+        )
+
+    return _warp(a, b, radius, cell)
+
+
+def _edits(a, b, radius, match, leave_a, leave_b):
+    """An edit distance: costs of a match and of leaving a point of a or of b out."""
+    n, m = len(a[0]), len(b[0])
+    D = [[float("inf")] * (m + 1) for _ in range(n + 1)]
+    for i in range(n + 1):
+        for j in range(m + 1):
+            if not _in_band(i, j, n, m, radius):
+                continue
+            options = [0.0] if i == j == 0 else []
+            if i and j:
+                options.append(D[i - 1][j - 1] + match(i, j))
+            if i:
+                options.append(D[i - 1][j] + leave_a(i))
+            if j:
+                options.append(D[i][j - 1] + leave_b(j))
+            D[i][j] = min(options)
+    return D[n][m]
+
+
+def erp(a, b, radius=None, gap=0.0):
+    g = [[gap] for _ in a]
+    return _edits(
+        a,
+        b,
+        radius,
+        lambda i, j: _gap(a, i, b, j),
+        lambda i: _gap(a, i, g, 1),
+        lambda j: _gap(b, j, g, 1),
+    )
+
+
+def _tolerances(a, b, epsilon):
+    """A number for each channel; without ε a quarter of the larger standard deviation."""
+    if epsilon is not None:
+        return [epsilon] * len(a)
+
+    def spread(x):
+        mean = sum(x) / len(x)
+        return (sum((v - mean) ** 2 for v in x) / len(x)) ** 0.5
+
+    return [max(spread(x), spread(y)) / 4 for x, y in zip(a, b, strict=True)]
+
+
+def _match(a, i, b, j, epsilon):
+    return all(abs(x[i - 1] - y[j - 1]) <= e for x, y, e in zip(a, b, epsilon, strict=True))
+
+
+def edr(a, b, radius=None, epsilon=None):
+    eps = _tolerances(a, b, epsilon)
+    unequal = lambda i, j: 0 if _match(a, i, b, j, eps) else 1  # noqa: E731
+    return _edits(a, b, radius, unequal, lambda i: 1, lambda j: 1)
+
+
+def lcss(a, b, radius=None, epsilon=None):
+    n, m = len(a[0]), len(b[0])
+    eps = _tolerances(a, b, epsilon)
+    L = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            if _in_band(i, j, n, m, radius) and _match(a, i, b, j, eps):
+                L[i][j] = L[i - 1][j - 1] + 1
+            else:
+                L[i][j] = max(L[i - 1][j], L[i][j - 1])
+    return 1 - L[n][m] / min(n, m)
+
+
+# --- alignments, sets, distributions, covariance matrices -----------------------------------------
+
+
+def alignment_score(a, b, score, gap_open, gap_extend, local):
+    """Best score, all gaps tried; a gap of k letters costs open + (k − 1)·extend."""
+    n, m = len(a), len(b)
+    S = [[float("-inf")] * (m + 1) for _ in range(n + 1)]
+    for i in range(n + 1):
+        for j in range(m + 1):
+            options = [0.0] if local or i == j == 0 else []
+            if i and j:
+                options.append(S[i - 1][j - 1] + score(a[i - 1], b[j - 1]))
+            options += [S[i - k][j] - gap_open - (k - 1) * gap_extend for k in range(1, i + 1)]
+            options += [S[i][j - k] - gap_open - (k - 1) * gap_extend for k in range(1, j + 1)]
+            S[i][j] = max(options)
+    return max(max(row) for row in S) if local else S[n][m]
+
+
+def jaccard(a, b):
+    a, b = set(a), set(b)
+    return 1 - len(a & b) / len(a | b) if a | b else 0.0
+
+
+def jensen_shannon(p, q):
+    p, q = [x / sum(p) for x in p], [x / sum(q) for x in q]
+    total = 0.0
+    for x, y in zip(p, q, strict=True):
+        m = (x + y) / 2
+        total += x / 2 * np.log2(x / m) if x else 0.0
+        total += y / 2 * np.log2(y / m) if y else 0.0
+    return max(total, 0.0) ** 0.5
+
+
+def wasserstein(a, b, p):
+    """The transport problem as a linear programme."""
+    from scipy.optimize import linprog
+
+    a, b = np.array(a, dtype=float), np.array(b, dtype=float)
+    a, b = (x[:, None] if x.ndim == 1 else x for x in (a, b))
+    n, m = len(a), len(b)
+    cost = [[sum((x - y) ** 2) ** (p / 2) for y in b] for x in a]
+    A = []
+    for i in range(n):
+        A.append([1.0 if r == i else 0.0 for r in range(n) for _ in range(m)])
+    for j in range(m):
+        A.append([1.0 if c == j else 0.0 for _ in range(n) for c in range(m)])
+    result = linprog(np.ravel(cost), A_eq=A, b_eq=[1 / n] * n + [1 / m] * m, method="highs")
+    return max(result.fun, 0.0) ** (1 / p)
+
+
+def log_euclidean(A, B):
+    from scipy.linalg import logm
+
+    return np.sqrt(np.sum((logm(A) - logm(B)) ** 2))
+
+
+def affine_invariant(A, B):
+    from scipy.linalg import logm, sqrtm
+
+    W = np.linalg.inv(sqrtm(A))
+    return np.sqrt(np.sum(logm(W @ B @ W) ** 2))
+
+
+# --- ridge regression and SVM in Kreĭn spaces -----------------------------------------------------
+
+
+def ridge_with_intercept(Z, Y, z, lam):
+    """Ridge regression on explicit features Z (n, p), intercept free: predictions for z (m, p)."""
+    n, p = len(Z), len(Z[0])
+    design = np.hstack([np.ones((n, 1)), Z])
+    penalty = lam * np.diag([0.0] + [1.0] * p)
+    weights = np.linalg.pinv(design.T @ design + penalty) @ design.T @ Y
+    return np.hstack([np.ones((len(z), 1)), z]) @ weights
+
+
+def flipped_features(K, k):
+    """Coordinates of training objects and queries in the space of the flipped centred kernel."""
+    n = len(K)
+    H = np.eye(n) - np.ones((n, n)) / n
+    values, U = np.linalg.eigh(H @ K @ H)
+    kept = abs(values) > 1e-10 * max(abs(values))
+    values, U = values[kept], U[:, kept]
+    rows = (k - K.mean(axis=0)) @ H
+    roots = abs(values) ** 0.5
+    return U * roots, rows @ U * (np.sign(values) / roots)
+
+
+def krein_svm(K, k, signs, solve):
+    """Loosli, Canu and Ong's algorithm: flip, solve an SVM, go back; decisions of the rows k.
+
+    solve(K, signs) → (dual coefficients with signs, intercept) of an SVM on a definite kernel
+    """
+    values, U = np.linalg.eigh(K)
+    S = np.diag(np.sign(values))
+    D = np.diag(values)
+    flipped = U @ S @ D @ U.T
+    alpha_tilde, b = solve(flipped, signs)
+    alpha = U @ S @ U.T @ alpha_tilde
+    return k @ alpha + b
+
+
+# --- conformal p-values ---------------------------------------------------------------------------
+
+
+def regularised_residual(K, k, kxx, alpha):
+    """k̃_xx − k̃ᵀ(K̃ + αI)⁻¹k̃ of one query, K, k, kxx not centred."""
+    Kc, kc, kxxc = centred(K, k, kxx)
+    return kxxc - kc @ np.linalg.inv(Kc + alpha * np.eye(len(K))) @ kc
+
+
+def leave_one_out_by_refits(K, alpha, sigma2):
+    """RC+ distance of each object of a set to the others; α and σ² stay as they are."""
+    out = []
+    for i in range(len(K)):
+        rest = [r for r in range(len(K)) if r != i]
+        residual = regularised_residual(K[np.ix_(rest, rest)], K[i, rest], K[i, i], alpha)
+        out.append(residual / sigma2)
+    return np.array(out)
+
+
+def rank_p_value(scores):
+    """Share of the scores that are at least the last one, itself included."""
+    return sum(s >= scores[-1] - 1e-9 * abs(scores[-1]) for s in scores) / len(scores)
+
+
+def cross_conformal(folds):
+    """p-value of one query: folds of (held-out scores, the query's score)."""
+    beyond = sum(sum(s >= score for s in held_out) for held_out, score in folds)
+    return (1 + beyond) / (1 + sum(len(held_out) for held_out, _ in folds))
+
+
+def benjamini_hochberg(p, q):
+    """The largest k with p_(k) ≤ kq/m, and the hypotheses with p ≤ p_(k)."""
+    m, cut = len(p), 0.0
+    for k, value in enumerate(sorted(p), start=1):
+        if value <= k * q / m:
+            cut = value
+    return [cut > 0 and value <= cut for value in p]
+
+
+def rank_sum_by_enumeration(reference, batch):
+    """One-sided permutation p-value of the batch's sum of midranks."""
+    scores = [*reference, *batch]
+    ranks = [
+        sum(s < value for s in scores) + (1 + sum(s == value for s in scores)) / 2
+        for value in scores
+    ]
+    observed = sum(ranks[len(reference) :])
+    sums = [sum(chosen) for chosen in itertools.combinations(ranks, len(batch))]
+    return sum(s >= observed for s in sums) / len(sums)
+
+
+def auroc(regular, unknown):
+    """Share of pairs in which the unknown object is the stranger one."""
+    wins = [(u > r) + 0.5 * (u == r) for u in unknown for r in regular]
+    return sum(wins) / len(wins)

@@ -15,7 +15,17 @@ MODULES = sorted(
     # The command line is an extra of its own.
     if path.stem not in ("__main__", "command") and "cli" not in path.relative_to(ROOT).parts
 )
-EXTRAS = ("jinja2", "matplotlib", "numba", "pandas", "polars", "rapidfuzz", "rich")
+EXTRAS = (
+    "jinja2",
+    "matplotlib",
+    "numba",
+    "ot",
+    "pandas",
+    "parasail",
+    "polars",
+    "rapidfuzz",
+    "rich",
+)
 
 
 def run(*lines):
@@ -56,7 +66,7 @@ def test_extras_are_not_imported_by_the_way():
     ).split()
     assert "mahalearn.kernels" in loaded
     # scikit-learn itself loads pandas and rich where they are installed.
-    assert not {"matplotlib", "numba", "rapidfuzz"} & set(loaded)
+    assert not {"matplotlib", "numba", "ot", "parasail", "rapidfuzz"} & set(loaded)
 
 
 def test_unknown_names_are_attribute_errors():

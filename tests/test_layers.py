@@ -19,6 +19,7 @@ LIBRARY = [
     {"model_selection.search"},
     {"classifiers", "proximity"},
     {"model_selection"},
+    {"novelty"},
     {"distributed", "persistence"},
 ]
 APPLICATION = [{"app.words"}, {"app.reading"}, {"app.comparing"}, {"app.report"}, {"app.cli"}]

@@ -7,6 +7,9 @@ __version__ = "0.1.0"
 # Where each public name lives. Attributes are resolved on first use, so that importing the package
 # costs nothing: the command line starts through it.
 _HOME = {
+    "ConformalClassifier": "novelty.classifier",
+    "MahalanobisNovelty": "novelty.detector",
+    "drift_test": "novelty.drift",
     "descent_weights": "formulas.feature_weights",
     "difference_weights": "formulas.feature_weights",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",

@@ -7,7 +7,7 @@ import numpy as np
 
 from .formulas.gram import negative_fraction, signature
 
-__all__ = ["DissimilaritySpaceDisplay", "SpectrumDisplay"]
+__all__ = ["CoomansDisplay", "DissimilaritySpaceDisplay", "SpectrumDisplay", "TypicalityDisplay"]
 
 POSITIVE, NEGATIVE = "#3b6ea5", "#c8553d"
 CLASS_COLORS = ("#3b6ea5", "#c8553d", "#5b8c5a", "#8a5a99", "#b08a2e", "#4a4a4a")
@@ -278,6 +278,316 @@ class DissimilaritySpaceDisplay:
         ax.set_xlabel(f"d² to {self.classes[0]}")
         ax.set_ylabel(f"d² to {self.classes[1]}")
         ax.legend(title="class")
+        return self
+
+
+class CoomansDisplay:
+    """Coomans plot: distances to two classes, with the limits beyond which a class is rejected.
+
+    Four fields: lower left, both classes are possible; upper left and lower right, one of them;
+    upper right, neither.
+
+    Parameters
+    ----------
+    d2 : array-like of shape (n_samples, 2)
+        Squared distances to the two classes.
+    limits : sequence of two floats
+        Limits of the distances.
+    classes : sequence of two labels
+        The two classes.
+    y : array-like of shape (n_samples,), default=None
+        True labels, for colours; they may name other classes.
+    level : float, default=0.05
+        Share of a class's own objects beyond its limit, for the labels.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        Its figure.
+
+    Examples
+    --------
+    >>> from mahalearn.display import CoomansDisplay
+    >>> display = CoomansDisplay.from_predictions(
+    ...     [[1.0, 9.0], [8.0, 2.0], [7.0, 9.0]],
+    ...     training_d2=[[1, 9], [2, 8], [3, 7], [9, 1], [8, 2], [7, 3]],
+    ...     training_codes=[0, 0, 0, 1, 1, 1],
+    ...     classes=["a", "b"],
+    ...     level=0.25,
+    ... )
+    >>> display.limits
+    (3.0, 3.0)
+    """
+
+    def __init__(self, *, d2, limits, classes, y=None, level=0.05):
+        self.d2 = np.asarray(d2, dtype=float)
+        self.limits = tuple(limits)
+        self.classes = list(classes)
+        self.y = None if y is None else np.asarray(y)
+        self.level = level
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y=None, *, classes=None, level=None, ax=None):
+        """Draw objects by a fitted :class:`mahalearn.MahalanobisNovelty`.
+
+        Parameters
+        ----------
+        estimator : MahalanobisNovelty, or a Pipeline that ends with one
+            Fitted on two classes or more.
+        X : array-like of shape (n_samples, n_features)
+            Objects.
+        y : array-like of shape (n_samples,), default=None
+            True labels, for colours; they may name classes that the estimator does not know.
+        classes : sequence of two labels, default=None
+            The two classes of the axes; the first two if None.
+        level : float, default=None
+            Share of a class's own objects beyond its limit; the estimator's `level` if None.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : CoomansDisplay
+            The display, drawn.
+        """
+        last = _last_step(estimator)
+        if not hasattr(last, "training_distances"):
+            raise TypeError(
+                "CoomansDisplay needs a MahalanobisNovelty; for other distances use "
+                f"CoomansDisplay.from_predictions. Got {type(last).__name__}."
+            )
+        if last is not estimator:
+            X = estimator[:-1].transform(X)
+        labels = list(last.classes_)
+        pair = labels[:2] if classes is None else list(classes)
+        if len(pair) != 2 or not set(pair) <= set(labels):
+            raise ValueError(f"classes must be two of {labels}; got {classes!r}.")
+        columns = [labels.index(label) for label in pair]
+        position = {column: i for i, column in enumerate(columns)}
+        return cls.from_predictions(
+            last.mahalanobis(X)[:, columns],
+            training_d2=last.training_distances()[:, columns],
+            training_codes=[position.get(code, -1) for code in last.training_codes().tolist()],
+            classes=pair,
+            y=y,
+            level=last.level if level is None else level,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls, d2, *, training_d2, training_codes, classes, y=None, level=0.05, ax=None
+    ):
+        """Draw objects from their distances to two classes.
+
+        Parameters
+        ----------
+        d2 : array-like of shape (n_samples, 2)
+            Squared distances of the objects.
+        training_d2 : array-like of shape (n_training, 2)
+            Squared distances of training objects that were left out, or held out.
+        training_codes : array-like of shape (n_training,)
+            0 and 1 for training objects of the two classes; others are not used.
+        classes : sequence of two labels
+            The two classes.
+        y : array-like of shape (n_samples,), default=None
+            True labels, for colours.
+        level : float, default=0.05
+            Share of a class's own objects beyond its limit.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : CoomansDisplay
+            The display, drawn.
+        """
+        training_d2 = np.asarray(training_d2, dtype=float)
+        codes = np.asarray(training_codes)
+        limits = [conformal_limit(training_d2[codes == j, j], level) for j in (0, 1)]
+        return cls(d2=d2, limits=limits, classes=classes, y=y, level=level).plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the objects and the limits.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : CoomansDisplay
+            Itself.
+        """
+        self.ax_ = ax = _axes(ax)
+        self.figure_ = ax.figure
+        y = np.zeros(len(self.d2), dtype=int) if self.y is None else self.y
+        known = [label for label in self.classes if (y == label).any()]
+        others = [label for label in np.unique(y).tolist() if label not in self.classes]
+        for i, label in enumerate([*known, *others]):
+            mine = y == label
+            ax.plot(
+                *self.d2[mine].T,
+                _MARKERS[i % len(_MARKERS)],
+                color=CLASS_COLORS[i % len(CLASS_COLORS)],
+                markersize=4,
+                alpha=0.8,
+                label="objects" if self.y is None else str(label),
+            )
+        for limit, line in zip(self.limits, (ax.axvline, ax.axhline), strict=True):
+            if np.isfinite(limit):
+                line(limit, color="black", linewidth=1, linestyle="--")
+        if (self.d2 > 0).all():
+            ax.set_xscale("log")
+            ax.set_yscale("log")
+        ax.set_xlabel(f"d² to {self.classes[0]}")
+        ax.set_ylabel(f"d² to {self.classes[1]}")
+        ax.set_title(f"Limits: {1 - self.level:.0%} of a class lie within its own")
+        ax.legend()
+        return self
+
+
+def conformal_limit(left_out, level):
+    """The distance that a share of at most `level` of a class's new objects exceeds.
+
+    The ⌈(1 − level)(n + 1)⌉-th smallest of the n distances of objects that were left out; inf where
+    n is too small for the level.
+    """
+    left_out = np.sort(np.asarray(left_out, dtype=float))
+    k = int(np.ceil((1 - level) * (len(left_out) + 1) - 1e-9))
+    return float(left_out[k - 1]) if k <= len(left_out) else np.inf
+
+
+class TypicalityDisplay:
+    """Typicality plot: for each class, the share of its objects with a p-value up to p.
+
+    Objects that are drawn as the training objects were follow the diagonal or stay below it;
+    unknown ones rise at once.
+
+    Parameters
+    ----------
+    p_values : array-like of shape (n_samples,)
+        p-values of the objects.
+    y : array-like of shape (n_samples,), default=None
+        Labels that group the objects; one group if None.
+    level : float, default=0.05
+        Level to mark.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        Its figure.
+
+    Examples
+    --------
+    >>> from mahalearn.display import TypicalityDisplay
+    >>> display = TypicalityDisplay(p_values=[0.02, 0.04, 0.5, 0.9], y=[1, 1, 0, 0])
+    >>> display.rejected
+    {0: 0.0, 1: 1.0}
+    """
+
+    def __init__(self, *, p_values, y=None, level=0.05):
+        self.p_values = np.asarray(p_values, dtype=float)
+        self.y = np.zeros(len(self.p_values), dtype=int) if y is None else np.asarray(y)
+        self.grouped = y is not None
+        self.level = level
+
+    @property
+    def rejected(self):
+        """Share of each group with a p-value of at most `level`."""
+        below = self.p_values <= self.level + 1e-12
+        return {label: float(below[self.y == label].mean()) for label in np.unique(self.y).tolist()}
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y=None, *, level=None, ax=None):
+        """Draw the p-values of "one of the known classes" of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : MahalanobisNovelty, or a Pipeline that ends with one
+            A fitted estimator with ``p_none``.
+        X : array-like of shape (n_samples, n_features)
+            Objects that were not trained on.
+        y : array-like of shape (n_samples,), default=None
+            Labels that group them, of unknown classes too.
+        level : float, default=None
+            Level to mark; the estimator's if None.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : TypicalityDisplay
+            The display, drawn.
+        """
+        last = _last_step(estimator)
+        if not hasattr(last, "p_none"):
+            raise TypeError(
+                "TypicalityDisplay needs a MahalanobisNovelty; for p-values that are there use "
+                f"TypicalityDisplay.from_predictions. Got {type(last).__name__}."
+            )
+        if last is not estimator:
+            X = estimator[:-1].transform(X)
+        level = last.level if level is None else level
+        return cls.from_predictions(last.p_none(X), y, level=level, ax=ax)
+
+    @classmethod
+    def from_predictions(cls, p_values, y=None, *, level=0.05, ax=None):
+        """Draw p-values.
+
+        Parameters
+        ----------
+        p_values : array-like of shape (n_samples,)
+            p-values of the objects.
+        y : array-like of shape (n_samples,), default=None
+            Labels that group them.
+        level : float, default=0.05
+            Level to mark.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : TypicalityDisplay
+            The display, drawn.
+        """
+        return cls(p_values=p_values, y=y, level=level).plot(ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the distribution of each group's p-values.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        display : TypicalityDisplay
+            Itself.
+        """
+        self.ax_ = ax = _axes(ax)
+        self.figure_ = ax.figure
+        for i, (label, share) in enumerate(self.rejected.items()):
+            mine = np.sort(self.p_values[self.y == label])
+            name = f"{label}: " if self.grouped else ""
+            ax.step(
+                np.concatenate([[0], mine, [1]]),
+                np.concatenate([np.arange(len(mine) + 1) / len(mine), [1]]),
+                where="post",
+                color=CLASS_COLORS[i % len(CLASS_COLORS)],
+                label=f"{name}{share:.0%} rejected",
+            )
+        ax.plot([0, 1], [0, 1], color="black", linewidth=0.8)
+        ax.axvline(self.level, color="black", linewidth=1, linestyle="--")
+        ax.set_xlabel("p-value")
+        ax.set_ylabel("share of the objects with at most this p-value")
+        ax.legend()
         return self
 
 

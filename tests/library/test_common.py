@@ -4,6 +4,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mahalearn import (
+    ConformalClassifier,
     DissimilaritySpaceDiscriminant,
     DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
@@ -18,6 +19,7 @@ from mahalearn import (
     KernelQuadraticDiscriminantCV,
     LandmarkMap,
     MahalanobisClassifierCV,
+    MahalanobisNovelty,
     MahalanobisSVC,
     MahalanobisSVCCV,
     OneVsRestSVC,
@@ -51,6 +53,14 @@ _NO_WEIGHTS = dict.fromkeys(
     ],
     "weights_from='train' refuses sample_weight, with a reason.",
 )
+_CHECKS_FORGET_PAIRWISE = {
+    "check_outliers_fit_predict": "the check passes a (300, 2) table to a pairwise estimator.",
+    "check_outliers_train": "the check passes a (300, 2) table to a pairwise estimator.",
+    "check_fit_score_takes_y": (
+        "fit_predict takes rows of a linear kernel for queries, whose self-similarity they do not "
+        "hold; RC+ needs it, and says so."
+    ),
+}
 
 ESTIMATORS = [
     (KernelQuadraticDiscriminant(), _NO_ERRORS_TO_WEIGH),
@@ -90,6 +100,15 @@ ESTIMATORS = [
         MahalanobisClassifierCV(("kqd",), kernel="precomputed", cv=StratifiedKFold(2)),
         _CHECK_FORGETS_PAIRWISE,
     ),
+    (MahalanobisNovelty(), {}),
+    (MahalanobisNovelty("IC+", cv=3), {}),
+    (MahalanobisNovelty("gaussian", cv=3), {}),
+    (MahalanobisNovelty("RC+", search="permuted", gammas=[0.1, 1], regs=[0.01, 0.1]), {}),
+    (MahalanobisNovelty(kernel="precomputed"), _CHECKS_FORGET_PAIRWISE),
+    (ConformalClassifier(KernelQuadraticDiscriminant()), {}),
+    (ConformalClassifier(KernelQuadraticDiscriminant(kernel="precomputed")), {}),
+    (ConformalClassifier(GaussianClassifier(), "cross", cv=3), {}),
+    (ConformalClassifier(GaussianClassifier(), "split"), {}),
     (GaussianClassifier(), {}),
     (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
     (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),

@@ -34,6 +34,8 @@ PATHS = [rng.normal(size=(n, 3)) for n in rng.integers(1, 7, 13)]
 ROWS = [[1.0, "red", 7], [2.5, "blue", None], [4.0, "red", 3], [None, "green", 5], [0.5, None, 7]]
 TEXTS = ["the cat sat on the mat " * 3, "the dog sat on the log " * 3, "3.1415926535897932" * 4]
 COUNTS = rng.integers(0, 2, (12, 9))
+PROTEINS = ["HEAGAWGHEE", "PAWHEAE", "WWGHE", "AE"]
+COVARIANCES = [np.eye(2), np.diag([1.0, 3.0]), np.diag([2.0, 0.5])]
 OBJECTS = {
     "hausdorff": POINTS,
     "modified_hausdorff": POINTS,
@@ -41,6 +43,13 @@ OBJECTS = {
     "gower": ROWS,
     "compression": TEXTS,
     "correlation": COUNTS,
+    **dict.fromkeys(("dtw", "msm", "erp", "twe", "lcss", "edr", "frechet"), NUMBERS),
+    "euclidean": rng.normal(size=(9, 2, 7)),
+    **dict.fromkeys(("alignment", "global_alignment"), PROTEINS),
+    **dict.fromkeys(("jaccard", "tanimoto"), COUNTS),
+    "jensen_shannon": COUNTS + 0.5,
+    "wasserstein": NUMBERS,
+    **dict.fromkeys(("log_euclidean", "affine_invariant"), COVARIANCES),
 }
 
 

@@ -14,6 +14,8 @@ from .base import Measure, object_list
 
 NUMERIC = {"absolute": ABSOLUTE, "angular": ANGULAR, "euclidean": EUCLIDEAN}
 NORMALIZE = ("longer", "sum", None)
+# Fractional numbers are no symbols if more than this share of them, among at least so many, differ.
+_DISTINCT, _FEW_SYMBOLS = 0.9, 20
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class EditDistance(Measure):
         Cost of putting b in the place of a: a number for all different symbols; for numbers
         |a − b|, or the shorter way round a circle of circumference `period`; for sequences of
         points, arrays of shape (length, dimensions), their Euclidean distance; or a function of two
-        symbols, which is called once for each two symbols that occur.
+        symbols, which is called once for each two symbols that occur. Sequences of real numbers
+        that hardly ever agree are refused with a constant cost: all pairs would look alike.
     insertion, deletion : float, default=1
         Cost of inserting and of deleting a symbol. Only equal ones make the distance symmetric.
     normalize : {"longer", "sum", None}, default=None
@@ -92,6 +95,8 @@ class EditDistance(Measure):
             _check_cost(self.substitution, "substitution")
         X, Y = _symbols(X), None if Y is None else _symbols(Y, of_columns=True)
         alphabet = _alphabet(X, Y)
+        if not callable(self.substitution):
+            _refuse_measurements(X if Y is None else [*X, *Y], alphabet)
         if self._whole_costs() and _rapidfuzz() is not None:
             P = _as_text(X, alphabet)
             return P, P if Y is None else _as_text(Y, alphabet)
@@ -222,6 +227,21 @@ def _alphabet(X, Y):
     if any(symbol != symbol for symbol in alphabet):
         raise ValueError("A sequence contains NaN, which is not equal even to itself; remove it.")
     return alphabet
+
+
+def _refuse_measurements(sequences, alphabet):
+    """Refuse real-valued series: their numbers are hardly ever equal, so all pairs look alike."""
+    n_symbols = sum(len(x) for x in sequences)
+    if n_symbols < _FEW_SYMBOLS or len(alphabet) <= _DISTINCT * n_symbols:
+        return
+    fractions = (isinstance(s, numbers.Real) and not float(s).is_integer() for s in alphabet)
+    if sum(fractions) > len(alphabet) / 2:
+        raise ValueError(
+            f"The sequences hold {len(alphabet)} different numbers among {n_symbols}: measurements "
+            "rather than symbols. With a constant cost nearly all pairs would have the same "
+            "distance. Time series need an elastic measure ('dtw', 'msm', Elastic(...)), or "
+            "EditDistance(substitution='absolute')."
+        )
 
 
 def _as_text(sequences, alphabet):

@@ -1,17 +1,47 @@
-"""Objects that a measure compares: a text in each line, or JSON lines."""
+"""Objects that a measure compares: texts, JSON lines, FASTA, time series, arrays."""
 
 import json
+import re
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from .cells import number
 from .matrices import read_labels
-from .problem import DataError, Problem, as_labels
+from .problem import DataError, Problem, as_labels, listed
+from .tables import load_npz
 from .text import lines_of
 
-OBJECT_KEYS = ("object", "text", "sequence", "string", "points", "x", "data")
+OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
+JSON, ARRAYS = (".jsonl", ".ndjson", ".json"), (".npy", ".npz")
+FASTA = (".fa", ".fasta", ".faa", ".fna", ".fas")
+_HEADER_LABEL = re.compile(rf"(?:^|[\s|;])(?:{'|'.join(LABEL_KEYS[:3])})=([^\s|;]+)", re.IGNORECASE)
+_MISSING = frozenset(["nan", "?", "na", ""])
+
+
+@dataclass
+class Collection:
+    """What a file of objects holds.
+
+    Attributes
+    ----------
+    objects : list
+        Texts, arrays of numbers, or lists of symbols.
+    labels : list or None
+        Classes, where the file has them.
+    names : list of str or None
+        Names of the objects.
+    notes : list of str
+        What was decided while reading.
+    """
+
+    objects: list
+    labels: list | None = None
+    names: list | None = None
+    notes: list = field(default_factory=list)
 
 
 def read_objects(path):
@@ -20,24 +50,54 @@ def read_objects(path):
     Parameters
     ----------
     path : str or path
-        A text in each line; or label, tab, text; or JSON lines: an object, or a dict with an object
-        and perhaps a label.
+        See `read_collection`.
 
     Returns
     -------
     objects : list
     labels : list or None
     """
+    collection = read_collection(path)
+    return collection.objects, collection.labels
+
+
+def read_collection(path):
+    """Objects, classes and names of a file, whose kind its ending or its content tells.
+
+    Parameters
+    ----------
+    path : str or path
+        FASTA (label in the header, see `_fasta`); .ts of aeon and sktime; UCR's text files (a label
+        and the values of a series in each line, divided by tabs, commas or spaces); JSON lines (an
+        object, or a dict with an object and perhaps a label); .npy of series, (n, length) or
+        (n, channels, length), or .npz of X and y; otherwise a text in each line, or label, tab,
+        text.
+
+    Returns
+    -------
+    collection : Collection
+    """
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}.")
+    suffix = path.suffix.lower()
+    if suffix in ARRAYS:
+        return _arrays(path)
     lines = lines_of(path, "objects stand in a text file, a line each, or in JSON lines")
-    if path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
+    if suffix in JSON:
         return _json_lines(path, lines)
+    if suffix in FASTA or lines[0].startswith(">"):
+        return _fasta(path, lines)
+    if suffix == ".ts" or lines[0].lower().startswith(("@problemname", "@timestamps")):
+        return _ts(path, lines)
     if all(line.count("\t") == 1 for line in lines):
         labels, objects = zip(*(line.split("\t") for line in lines))
-        return list(objects), list(labels)
-    return lines, None
+        return Collection(list(objects), list(labels))
+    series = _ucr(path, lines, sure=suffix in (".csv", ".tsv"))
+    return Collection(lines) if series is None else series
+
+
+# --- JSON lines -----------------------------------------------------------------------------------
 
 
 def _json_lines(path, lines):
@@ -45,7 +105,7 @@ def _json_lines(path, lines):
     for i, line in enumerate(lines, 1):
         try:
             entry = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise DataError(f"Line {i} of {str(path)!r} is not JSON.") from None
         if isinstance(entry, dict):
             key = next((k for k in OBJECT_KEYS if k in entry), None)
@@ -54,32 +114,244 @@ def _json_lines(path, lines):
                     f"Line {i} of {str(path)!r} has no object; it is looked for under "
                     f"{', '.join(OBJECT_KEYS)}."
                 )
-            label = next((entry[k] for k in LABEL_KEYS if k in entry), None)
+            label = next((entry[k] for k in LABEL_KEYS if k in entry and k != key), None)
             entry = entry[key]
             labels.append(label)
         if isinstance(entry, list) and entry and isinstance(entry[0], list | int | float):
-            with suppress(TypeError, ValueError):  # a sequence of mixed symbols stays a list
+            # A sequence of mixed symbols stays a list.
+            with suppress(TypeError, ValueError, OverflowError):
                 entry = np.array(entry, dtype=float)
         objects.append(entry)
     if labels and (len(labels) < len(objects) or any(label is None for label in labels)):
         raise DataError(f"Some lines of {str(path)!r} have a label and some have none.")
-    return objects, labels or None
+    return Collection(objects, labels or None)
 
 
-def objects_problem(path, measure, labels=None, name=None):
-    """The problem of objects and the measure that compares them."""
-    from ...measures.table import MEASURES
+# --- FASTA ----------------------------------------------------------------------------------------
 
-    if measure is None:
-        raise DataError(f"How are objects compared? Name a --measure: {', '.join(MEASURES)}.")
-    if measure not in MEASURES:
-        raise DataError(f"There is no measure {measure!r}; choose from {', '.join(MEASURES)}.")
-    objects, inside = read_objects(path)
-    notes = []
+
+def _fasta(path, lines):
+    """Sequences; the label is ``label=…`` (or class=, target=) in the header, or its second word.
+
+    The second word, or what follows the only |, counts only if every header has exactly two, and
+    labels that all differ are no labels.
+    """
+    if not lines[0].startswith(">"):
+        raise DataError(f"{str(path)!r} is not FASTA: its first line must be a header, >name.")
+    headers, parts = [], []
+    for line in lines:
+        if line.startswith(">"):
+            headers.append(line[1:].strip())
+            parts.append([])
+        elif not line.startswith(";"):  # a comment of old files
+            parts[-1].append("".join(line.split()))
+    sequences = ["".join(part) for part in parts]
+    for header, sequence in zip(headers, sequences):
+        if not sequence:
+            raise DataError(
+                f"The sequence {header[:40]!r} of {str(path)!r} is empty; remove its header."
+            )
+    names = [(header.split() or [""])[0] for header in headers]
+    labels, how = _header_labels(headers)
+    notes = [f"Classes were read from the headers of the sequences: {how}."] if labels else []
+    return Collection(sequences, labels, names, notes)
+
+
+def _header_labels(headers):
+    found = [_HEADER_LABEL.search(header) for header in headers]
+    if all(found):
+        return [match[1] for match in found], "what follows label="
+    if any(found):
+        header = headers[[bool(f) for f in found].index(False)]
+        raise DataError(f"Some headers have a label= and {header[:60]!r} has none.")
+    for cut, how in ((str.split, "the second word"), (lambda h: h.split("|"), "what follows |")):
+        words = [cut(header) for header in headers]
+        if all(len(w) == 2 and w[1].strip() for w in words):
+            labels = [w[1].strip() for w in words]
+            if len(set(labels)) < len(labels):
+                return labels, how
+    return None, ""
+
+
+# --- time series ----------------------------------------------------------------------------------
+
+
+def _ts(path, lines):
+    """The .ts format of aeon and sktime: headers with @, then channels divided by colons."""
+    meta, start = {}, None
+    for i, line in enumerate(lines):
+        line = line.strip()
+        if line.startswith("#"):
+            continue
+        if line.lower() == "@data":
+            start = i + 1
+            break
+        if not line.startswith("@"):
+            break
+        key, *values = line[1:].split()
+        meta[key.lower()] = values
+    if start is None or start == len(lines):
+        raise DataError(f"{str(path)!r} is not a .ts file: it needs a line @data and series below.")
+    if meta.get("timestamps", ["false"])[:1] == ["true"]:
+        raise DataError(
+            f"{str(path)!r} has time stamps; only series of equal steps are read (@timestamps "
+            "false). Resample them first."
+        )
+    if meta.get("targetlabel", ["false"])[:1] == ["true"]:
+        raise DataError(f"{str(path)!r} has a quantity as its target, and no classes.")
+    labelled = meta.get("classlabel", ["false"])[:1] == ["true"]
+    allowed = set(meta.get("classlabel", [])[1:])
+    objects, labels = [], []
+    for i, line in enumerate(lines[start:], 1):
+        where = f"series {i} of {str(path)!r}"
+        fields = line.strip().split(":")
+        if labelled:
+            if len(fields) < 2:
+                raise DataError(f"The {where} has no label; it stands behind the last colon.")
+            labels.append(fields.pop().strip())
+            if allowed and labels[-1] not in allowed:
+                raise DataError(
+                    f"The {where} has the label {labels[-1]!r}; @classLabel names "
+                    f"{listed(sorted(allowed))}."
+                )
+        objects.append(_series([f.split(",") for f in fields], where))
+    return Collection(objects, labels or None)
+
+
+def _ucr(path, lines, sure):
+    """Lines of a label and numbers, None if they are something else; sure: they must be."""
+    for delimiter in ("\t", ",", None):
+        rows = [line.strip(" " if delimiter else None).split(delimiter) for line in lines]
+        if all(len(row) > 2 for row in rows):
+            break
+    else:
+        return None
+    values = [[number(cell.strip(), missing=_MISSING) for cell in row[1:]] for row in rows]
+    for i, row in enumerate(values):
+        if None in row:
+            if not sure:
+                return None
+            j = row.index(None)
+            raise DataError(
+                f"The cell {rows[i][j + 1].strip()[:40]!r} in line {i + 1} of {str(path)!r} is not "
+                "a number; a line of a time series file is a label and the values of the series."
+            )
+    objects = [_series([row[1:]], f"line {i} of {str(path)!r}") for i, row in enumerate(rows, 1)]
+    firsts = [number(row[0].strip(), missing=_MISSING) for row in rows]
+    if any(v is None for v in firsts):
+        labels = [row[0].strip() for row in rows]
+    elif any(np.isnan(v) for v in firsts):
+        i = int(np.argmax(np.isnan(firsts)))
+        raise DataError(f"Line {i + 1} of {str(path)!r} has no label; it is the first cell.")
+    else:
+        labels = firsts
+    notes = ["Each line was read as a label and the values of a time series."]
+    return Collection(objects, labels, None, notes)
+
+
+def _series(channels, where):
+    """An array (channels, length) from cells; missing values at the end are padding."""
+    rows = [[number(cell.strip(), missing=_MISSING) for cell in cells] for cells in channels]
+    for cells, row in zip(channels, rows):
+        if None in row:
+            cell = cells[row.index(None)].strip()
+            raise DataError(f"The {where} holds {cell[:40]!r}, which is not a number.")
+    if len({len(row) for row in rows}) > 1:
+        raise DataError(
+            f"The channels of the {where} differ in length: {listed(len(row) for row in rows)}."
+        )
+    return _without_padding(np.array(rows, dtype=float), where)
+
+
+def _without_padding(x, where):
+    filled = np.flatnonzero(~np.isnan(x).all(axis=0))
+    if not len(filled):
+        raise DataError(f"The {where} has no values.")
+    x = x[:, : filled[-1] + 1]
+    if not np.isfinite(x).all():
+        raise DataError(
+            f"The {where} has missing or infinite values before its end; interpolate them, or "
+            "leave the series out."
+        )
+    return x
+
+
+def _arrays(path):
+    """Series from an array (n, length) or (n, channels, length), with y in an NPZ file."""
+    labels = None
+    if path.suffix.lower() == ".npz":
+        arrays = load_npz(path)
+        if "X" not in arrays:
+            raise DataError(
+                f"{str(path)!r} must hold an array X of series, and perhaps y; it has "
+                f"{listed(arrays) or 'nothing'}."
+            )
+        X, labels = arrays["X"], arrays.get("y")
+    else:
+        try:
+            X = np.load(path, allow_pickle=False)
+        except Exception:
+            raise DataError(f"{str(path)!r} is not an NPY file of plain numbers.") from None
+    if X.dtype.kind not in "iufb" or X.ndim not in (2, 3) or 0 in X.shape:
+        raise DataError(
+            f"{str(path)!r} must hold numbers of shape (n, length) or (n, channels, length); got "
+            f"{X.dtype} of shape {X.shape}."
+        )
+    X = X.astype(float)
+    X = X[:, None] if X.ndim == 2 else X
+    objects = [_without_padding(x, f"series {i} of {str(path)!r}") for i, x in enumerate(X, 1)]
     if labels is not None:
-        y, notes = read_labels(labels, len(objects))
-    elif inside is not None:
-        y = as_labels(inside, "labels")
+        if labels.shape != (len(objects),):
+            raise DataError(
+                f"y in {str(path)!r} has shape {labels.shape}; one label for each of the "
+                f"{len(objects)} series is needed."
+            )
+        labels = labels.tolist()
+    return Collection(objects, labels)
+
+
+# --- the problem ----------------------------------------------------------------------------------
+
+
+def measure_from_options(name, **options):
+    """A measure from its name and the options of the command line, those that are not None.
+
+    ``normalize=True`` for the edit distance means division by the longer length.
+
+    Returns
+    -------
+    measure : str or Measure
+        The name if there are no options, else the measure with them.
+    """
+    from ...measures.table import MEASURES, make_measure
+
+    if name is None:
+        raise DataError(f"How are objects compared? Name a --measure: {', '.join(MEASURES)}.")
+    if name not in MEASURES:
+        raise DataError(f"There is no measure {name!r}; choose from {', '.join(MEASURES)}.")
+    options = {key: value for key, value in options.items() if value is not None}
+    if name == "edit" and options.get("normalize") is True:
+        options["normalize"] = "longer"
+    if not options:
+        return name
+    try:
+        return make_measure(name, **options)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def objects_problem(path, measure, labels=None, name=None, **options):
+    """The problem of objects and the measure that compares them.
+
+    options : parameters of the measure (window, normalize …); None: not given
+    """
+    measure = measure_from_options(measure, **options)
+    collection = read_collection(path)
+    objects, notes = collection.objects, collection.notes
+    if labels is not None:
+        y, notes = read_labels(labels, len(objects), collection.names)
+    elif collection.labels is not None:
+        y = as_labels(collection.labels, "labels")
     else:
         raise DataError("The objects have no classes: name a file with --labels.")
     return Problem(
@@ -87,6 +359,7 @@ def objects_problem(path, measure, labels=None, name=None):
         objects,
         y,
         name or Path(path).stem,
+        names=collection.names,
         measure=measure,
         proximity="dissimilarity",
         notes=notes,

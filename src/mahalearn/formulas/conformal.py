@@ -1,0 +1,450 @@
+r"""Conformal p-values of kernel Mahalanobis distances, and what is done with p-values.
+
+**Full conformal RC+.** Is x one of class j? Let x join the class, measure every object of class ∪
+{x} against the others, and ask how many are as far out as x. Refitting n + 1 models is not needed.
+Let K̃ be the class's Gram matrix (n objects) centred by the class, k̃ and k̃_xx the query's values,
+centred alike, and α that of the *augmented* class, α = (n + 1)σ². With
+
+    S = (K̃ + αI)⁻¹,   c_i = S_ii − 1/(αn),   u = Sk̃,   r = k̃_xx − k̃ᵀu + α + α/n
+
+the diagonal of H(K⁺ + αI)⁻¹H in the pseudo-inverse sense, K⁺ being the augmented Gram matrix, is
+
+    M_x = 1/r,   M_i = c_i + (u_i + 1/n)²/r,
+
+and the leave-one-out distance of an object with diagonal element M is
+
+    d² = (1/M − α − α/n)/σ²,
+
+which falls with M. So d²_i ≥ d²_x if and only if r·c_i + (u_i + 1/n)² ≤ 1, and
+
+    p = (1 + #{i : d²_i ≥ d²_x})/(n + 1).
+
+α and σ² stay as they are when an object is left out. The p-value is exact for exchangeable objects
+whatever their distribution: all n + 1 objects are treated alike. The kernel is positive definite
+here; in a Kreĭn space the signs of the regularisation belong to the augmented spectrum, and
+cross-conformal ranks are used instead.
+
+**Landmark RC+** is RC+ in the map φ(x) = k(x, Z)/√N, Z being N objects of *other* classes. The map
+does not know class j, so that the p-values are exact as before. A *margin* of such distances is not
+valid: the objects of class j are themselves landmarks of the other classes' maps, and x is not.
+
+**Cross-conformal ranks.** Each fold's objects and x are compared inside one model, which was fitted
+without them. The sum of these ranks gives a p-value with P(p ≤ a) ≤ 2a at worst, near a in practice
+(V. Vovk, Cross-conformal predictors).
+
+Scores are nonconformity scores throughout: large means strange.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, stats
+
+from .gram import Centering, center_cross, center_gram, center_self, centering
+from .linalg import cholesky, rounding_tolerance, row_sq_norms
+
+# Scores closer than this (relatively) are ties, which count against rejection: rounding must not
+# make a duplicate of a training object stranger than that object.
+TIE_RTOL = 1e-9
+
+
+# --- full conformal RC+ ---------------------------------------------------------------------------
+
+
+class Augmented(NamedTuple):
+    """m queries, each joined with a class of n objects.
+
+    shifted (m, n) is u + 1/n and r (m,) is 1/M_x in the letters of this module.
+    """
+
+    shifted: np.ndarray
+    r: np.ndarray
+
+
+class ConformalClass(NamedTuple):
+    """A class ready to be joined by queries: RC+ in the kernel's own space."""
+
+    alpha: float
+    means: Centering
+    S: np.ndarray
+    c: np.ndarray
+
+    def augment(self, k, kxx):
+        """Join queries: k (m, n) kernel values against the class, overwritten; kxx (m,)."""
+        kxx = center_self(kxx, k, self.means)
+        k = center_cross(k, self.means, overwrite=True)
+        u = k @ self.S
+        n = len(self.c)
+        r = kxx - np.einsum("ij,ij->i", k, u) + self.alpha * (1 + 1 / n)
+        u += 1 / n
+        return Augmented(u, r)
+
+
+class LandmarkClass(NamedTuple):
+    """A class ready to be joined by queries: RC+ in the map x → k(x, landmarks)/√N.
+
+    mean (N,) is the class mean in the map; B (n, N) = SΦ̃ with Φ̃ the centred class, so that
+    u = Bφ̃; A (n, n) = Φ̃Φ̃ᵀ + αI, so that k̃ᵀSk̃ = uᵀAu.
+    """
+
+    alpha: float
+    mean: np.ndarray
+    B: np.ndarray
+    A: np.ndarray
+    c: np.ndarray
+
+    def augment(self, k):
+        """Join queries: k (m, N) kernel values against the landmarks, overwritten."""
+        k = self.project(k)
+        u = k @ self.B.T
+        n = len(self.c)
+        r = row_sq_norms(k) - self.explained(u) + self.alpha * (1 + 1 / n)
+        u += 1 / n
+        return Augmented(u, r)
+
+    def project(self, k):
+        """φ̃ of queries from their kernel values k (m, N), which are overwritten."""
+        k /= np.sqrt(len(self.mean))
+        k -= self.mean
+        return k
+
+    def explained(self, u):
+        """k̃ᵀSk̃ from u = Sk̃, a row for each query."""
+        return np.einsum("ij,ij->i", u @ self.A, u)
+
+    def other_sq_distances(self, k, own):
+        """d² of objects that are landmarks themselves, each without its own coordinate: (m,).
+
+        k (m, N) are their kernel values against the landmarks, overwritten; own (m,) is each
+        object's position among them. Leaving a coordinate f = Φ̃e out of the map changes A by −ffᵀ:
+        with z = u − φ̃_own·Sf the quadratic form is k'ᵀSk' + (fᵀSk')²/(1 − fᵀSf), k' = k̃ − φ̃_own·f.
+        """
+        phi = self.project(k)
+        rows = np.arange(len(own))
+        mine = phi[rows, own]
+        Sf = self.B[:, own].T
+        f = Sf @ self.A
+        z = phi @ self.B.T - mine[:, None] * Sf
+        fSk = np.einsum("ij,ij->i", f, z)
+        fSf = np.einsum("ij,ij->i", f, Sf)
+        explained = self.explained(z) + fSk**2 / (1 - fSf)
+        return (row_sq_norms(phi) - mine**2 - explained) * (1 + len(self.c)) / self.alpha
+
+
+def conformal_class(K, alpha):
+    """The class with Gram matrix K (n, n), overwritten; None if α is lost in K's rounding.
+
+    None, too, if K̃ + αI is not positive definite. α is that of the augmented class, (n + 1)σ².
+    """
+    means = centering(K)
+    S = _inverse(center_gram(K, means, overwrite=True), alpha)
+    return None if S is None else ConformalClass(alpha, means, S, _leverage(S, alpha))
+
+
+def landmark_class(k, alpha):
+    """The class with kernel values k (n, N) against N landmarks, overwritten.
+
+    None if α is lost in rounding. α is that of the augmented class, (n + 1)σ².
+    """
+    phi, mean = landmark_map(k)
+    K = phi @ phi.T
+    S = _inverse(K.copy(), alpha)
+    if S is None:
+        return None
+    B = S @ phi
+    K.flat[:: len(K) + 1] += alpha
+    return LandmarkClass(alpha, mean, B, K, _leverage(S, alpha))
+
+
+def landmark_map(k):
+    """φ̃ of a class's own objects and the class mean in the map; k (n, N) is overwritten."""
+    k /= np.sqrt(k.shape[1])
+    mean = k.mean(axis=0)
+    k -= mean
+    return k, mean
+
+
+def _inverse(Kc, alpha):
+    """(K̃ + αI)⁻¹ as a full symmetric matrix."""
+    n = len(Kc)
+    if alpha <= rounding_tolerance(np.trace(Kc), n):
+        return None
+    Kc.flat[:: n + 1] += alpha
+    L = cholesky(Kc, overwrite=True)
+    if L is None:
+        return None
+    S, info = linalg.lapack.dpotri(L, lower=1)
+    assert info == 0
+    S = np.tril(S)
+    S += np.tril(S, -1).T
+    return np.ascontiguousarray(S)
+
+
+def _leverage(S, alpha):
+    return np.maximum(np.diagonal(S) - 1 / (alpha * len(S)), 0.0)
+
+
+def query_sq_distances(augmented, alpha):
+    """d² of the queries to the class they joined, i.e. RC+ with σ² = α/(n + 1): (m,)."""
+    n = augmented.shifted.shape[1]
+    return (augmented.r - alpha * (1 + 1 / n)) * ((n + 1) / alpha)
+
+
+def member_sq_distances(augmented, alpha, c):
+    """Leave-one-out d² of the class's objects in class ∪ {x}: (m, n).
+
+    The model that an object is compared with holds the n − 1 others and x.
+    """
+    n = len(c)
+    with np.errstate(divide="ignore"):
+        M = c + augmented.shifted**2 / augmented.r[:, None]
+        return (1 / M - alpha * (1 + 1 / n)) * ((n + 1) / alpha)
+
+
+def leave_one_out_sq_distances(alpha, c):
+    """d² of each object of the class to the class without it, α and σ² kept: (n,).
+
+    inf where the object is the only one of its class.
+    """
+    n = len(c)
+    if n == 1:
+        return np.array([np.inf])
+    with np.errstate(divide="ignore"):
+        return (1 / c - alpha * (1 + 1 / (n - 1))) * ((n + 1) / alpha)
+
+
+def distance_p_values(augmented, c):
+    """Full-conformal p-values of the queries by distance: (m,). `augmented` is overwritten."""
+    shifted, r = augmented
+    n = len(c)
+    negative = r <= 0  # a kernel that is not positive definite: 1/M does not fall there
+    if negative.any():
+        with np.errstate(divide="ignore"):
+            inverse = 1 / (c + shifted[negative] ** 2 / r[negative][:, None])
+        beyond = (inverse >= r[negative][:, None] * (1 + TIE_RTOL)).sum(axis=1)
+    shifted *= shifted
+    shifted += r[:, None] * c
+    count = np.count_nonzero(shifted <= 1 + TIE_RTOL, axis=1)
+    if negative.any():
+        count[negative] = beyond
+    return (1 + count) / (n + 1)
+
+
+def margin_p_values(augmented, alpha, c, rivals, query_rivals):
+    """Full-conformal p-values by the margin d² − min_{k≠j} d²_k: (m,).
+
+    rivals (n,) and query_rivals (m,) are the least distances to the *other* classes, which x does
+    not join, so that they are the same whether x is there or not.
+    """
+    margin = query_sq_distances(augmented, alpha) - query_rivals
+    members = member_sq_distances(augmented, alpha, c) - rivals
+    tie = TIE_RTOL * (np.abs(margin) + np.abs(query_rivals))
+    count = np.count_nonzero(members >= (margin - tie)[:, None], axis=1)
+    return (1 + count) / (len(c) + 1)
+
+
+def deletion_from_resubstitution(d2, n):
+    """Leave-one-out RC+ distance from the resubstitution distance d2 in a class of n objects.
+
+    d²_loo = (n − 1)(1 + d²)/(n − 1 − d²) − 1, where α is that of the class and σ² is α/n for the
+    whole and α/(n − 1) for the rest. It grows with d²: both rank the objects alike. The identity is
+    that of the leverage in regression.
+    """
+    d2 = np.asarray(d2, dtype=float)
+    with np.errstate(divide="ignore"):
+        return (n - 1) * (1 + d2) / (n - 1 - d2) - 1
+
+
+# --- ranks among scores that were computed elsewhere ----------------------------------------------
+
+
+def count_beyond(calibration, scores):
+    """How many calibration scores (n,) are at least each of `scores` (m,), ties by rounding too."""
+    calibration, scores = np.sort(calibration), np.asarray(scores, dtype=float)
+    threshold = scores - TIE_RTOL * np.where(np.isfinite(scores), np.abs(scores), 0.0)
+    return len(calibration) - np.searchsorted(calibration, threshold, side="left")
+
+
+def rank_p_values(calibration, scores):
+    """p = (1 + #{calibration ≥ score})/(n + 1) for each score: (m,).
+
+    Valid (split conformal) where the calibration objects took no part in the fit of the scores.
+    With the least distance to any class of held-out objects and of queries, it is the p-value of
+    "none of the classes".
+    """
+    return (1 + count_beyond(calibration, scores)) / (len(calibration) + 1)
+
+
+def class_p_values(calibration, codes, scores):
+    """Class-conditional p-values of one model: (m, c).
+
+    calibration (n, c) scores of held-out objects for each class, codes (n,) their classes, scores
+    (m, c) of the queries. A class without calibration objects gets p = 1: nothing speaks against.
+    """
+    return cross_p_values([(calibration, codes, scores)])
+
+
+def cross_p_values(folds, *, conditional=True):
+    """Cross-conformal p-values from the folds' (calibration (n_f, c), codes (n_f,), scores (m, c)).
+
+    Each fold's scores come from one model that saw neither its calibration objects nor the queries.
+    conditional: rank within each class; False ranks all calibration objects by the score for their
+    own class, which gives marginal p-values.
+    """
+    count, n = None, None
+    for calibration, codes, scores in folds:
+        if count is None:
+            count, n = np.zeros(np.shape(scores)), np.zeros(np.shape(scores)[1])
+        own = np.asarray(calibration)[np.arange(len(codes)), codes]
+        for j in range(len(n)):
+            mine = own[codes == j] if conditional else own
+            count[:, j] += count_beyond(mine, scores[:, j])
+            n[j] += len(mine)
+    return (1 + count) / (1 + n)
+
+
+def cross_rank_p_values(folds):
+    """The same for one score per object: folds of (calibration (n_f,), scores (m,)); gives (m,)."""
+    count = sum(count_beyond(calibration, scores) for calibration, scores in folds)
+    return (1 + count) / (1 + sum(len(calibration) for calibration, _ in folds))
+
+
+def prediction_sets(p_values, confidence):
+    """Classes that are not rejected at this confidence: boolean, of p_values' shape."""
+    return np.asarray(p_values) > 1 - confidence + 1e-12
+
+
+class ClassCoverage(NamedTuple):
+    """How often prediction sets hold the true class, for each class.
+
+    counts (c,) objects; coverage (c,) shares of them whose set holds their class, NaN where there
+    are none; lower, upper (c,) the exact binomial interval for a coverage of `confidence`;
+    mean_size (c,) of their sets; empty (c,) share of empty sets.
+    """
+
+    counts: np.ndarray
+    coverage: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    mean_size: np.ndarray
+    empty: np.ndarray
+
+
+def class_coverage(sets, codes, confidence, width=0.95):
+    """Coverage of prediction sets (m, c) by class; codes (m,) are the true classes.
+
+    [lower, upper] holds the coverage with probability `width` if the sets cover with probability
+    `confidence` and the objects' sets are independent.
+    """
+    sets, codes = np.asarray(sets, dtype=bool), np.asarray(codes)
+    n_classes = sets.shape[1]
+    counts = np.bincount(codes, minlength=n_classes)
+    sizes = sets.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        covered, size, empty = (
+            np.bincount(codes, values, minlength=n_classes) / counts
+            for values in (sets[np.arange(len(codes)), codes], sizes, sizes == 0)
+        )
+        lower, upper = stats.binom.interval(width, np.maximum(counts, 1), confidence)
+    return ClassCoverage(
+        counts, covered, lower / np.maximum(counts, 1), upper / np.maximum(counts, 1), size, empty
+    )
+
+
+def least_other(d2):
+    """min_{k≠j} d²_k for each object and class j, from d2 (m, c), c ≥ 2."""
+    d2 = np.asarray(d2, dtype=float)
+    two = np.partition(d2, 1, axis=1)[:, :2]
+    return np.where(np.arange(d2.shape[1]) == d2.argmin(axis=1)[:, None], two[:, 1:], two[:, :1])
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+def benjamini_hochberg(p_values, fdr):
+    """Which hypotheses to reject so that the false discovery rate is at most `fdr`: boolean (m,).
+
+    Conformal p-values of one training set are positively dependent, which the procedure allows
+    (S. Bates, E. Candès, L. Lei, Y. Romano and M. Sesia, Testing for outliers with conformal
+    p-values).
+    """
+    p = np.asarray(p_values, dtype=float)
+    m = len(p)
+    order = np.argsort(p, kind="stable")
+    passed = np.flatnonzero(p[order] <= fdr * np.arange(1, m + 1) / m + 1e-12)
+    rejected = np.zeros(m, dtype=bool)
+    if len(passed):
+        rejected[order[: passed[-1] + 1]] = True
+    return rejected
+
+
+EXACT_RANK_SUM = 5e7  # steps of the recursion up to which the distribution is computed exactly
+
+
+def rank_sum_p_value(reference, batch, alternative="greater"):
+    """p-value of the rank-sum test that the batch's scores are not larger than the reference's.
+
+    Exact for exchangeable scores, also with ties (the permutation distribution of the sum of
+    midranks); the normal approximation with tie correction for large samples. alternative:
+    "greater", "less" or "two-sided".
+    """
+    scores = np.concatenate([reference, batch])
+    size = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+    # Midranks, doubled to be whole numbers; scores that differ by rounding only are tied.
+    doubled = np.rint(2 * stats.rankdata(np.round(scores / (size or 1.0), 10))).astype(int)
+    n, m = len(reference), len(batch)
+    observed = doubled[n:].sum()
+    if m > n:  # the smaller sample's sum is the cheaper one
+        flip = {"greater": "less", "less": "greater"}.get(alternative, alternative)
+        return _rank_sum_tail(doubled, n, doubled[:n].sum(), flip)
+    return _rank_sum_tail(doubled, m, observed, alternative)
+
+
+def _rank_sum_tail(doubled, m, observed, alternative):
+    N = len(doubled)
+    largest = int(np.sort(doubled)[-m:].sum())
+    if N * m * largest <= EXACT_RANK_SUM:
+        # chances[k, s]: of the subsets of size k of the objects so far, those with the sum s;
+        # scaled at each step so that nothing overflows.
+        chances = np.zeros((m + 1, largest + 1))
+        chances[0, 0] = 1.0
+        for i, rank in enumerate(doubled):
+            keep = 1 / (i + 2)
+            step = chances * keep
+            step[1:, rank:] += chances[:-1, : largest + 1 - rank] * keep
+            chances = step
+        law = chances[m] / chances[m].sum()
+        lower, upper = law[: observed + 1].sum(), law[observed:].sum()
+    else:
+        mean = m * doubled.mean()
+        deviation = np.sqrt(m * (N - m) / (N - 1) * doubled.var())
+        if deviation == 0:
+            return 1.0
+        # With the continuity correction of half a rank: 1 in doubled ranks.
+        lower = stats.norm.cdf((observed - mean + 1) / deviation)
+        upper = stats.norm.sf((observed - mean - 1) / deviation)
+    match alternative:
+        case "greater":
+            return float(min(1.0, upper))
+        case "less":
+            return float(min(1.0, lower))
+    return float(min(1.0, 2 * min(lower, upper)))
+
+
+def pooled_leverages(K, alpha, *, definite=True):
+    """Scores of n objects inside their own RC+ model, with the rank of leave-one-out distances.
+
+    K (n, n) Gram matrix of the pool, overwritten. The scores are the resubstitution distances
+    n·λJ/(λ + αJ) on the axes of K̃, the sign J of each eigenvalue where the kernel is indefinite:
+    functions of the pool that treat all its objects alike, so that a rank test on them is exact.
+    """
+    n = len(K)
+    Kc = center_gram(K, centering(K), overwrite=True)
+    if definite:
+        S = _inverse(Kc.copy(), alpha)
+        if S is not None:
+            return n * (1 - alpha * np.diagonal(S))
+    values, U = linalg.eigh(Kc, check_finite=False, driver="evd")
+    values[np.abs(values) <= 1e-10 * np.abs(values).max(initial=0.0)] = 0.0
+    J = np.where(values < 0, -1.0, 1.0)
+    return np.square(U) @ (n * values * J / (values + alpha * J))

@@ -1,0 +1,128 @@
+r"""Kernel ridge regression in the Kreĭn space of an indefinite kernel, the spectrum flipped.
+
+K (n, n) is the kernel matrix of the training objects, Y (n, c) their targets, of classes +1 and −1
+(`class_targets`). The intercept is not penalised, so kernel and targets are centred, K̃ = HKH and
+Y − 1ȳᵀ: kernels such as −d² have no origin, and nothing below depends on one. With K̃ = UΛUᵀ the
+flipped kernel is U|Λ|Uᵀ, and for each λ
+
+    α = U (|Λ| + λI)⁻¹ Uᵀ (Y − 1ȳᵀ),    f(x) = ȳ + αᵀ U sign(Λ) Uᵀ k̃_x,
+
+k̃_x being the centred row of a query, flipped as the training rows are (G. Loosli, S. Canu and
+C. S. Ong, Learning SVM in Kreĭn spaces, IEEE Trans. PAMI 38, 2016, where the same is done for the
+SVM). One decomposition serves all λ. Directions with eigenvalue 0 carry no information about new
+objects and are left out.
+
+Since f is linear in k_x, it is f(x) = Aᵀk_x + b with A = HU sign(Λ)(|Λ| + λI)⁻¹Uᵀ(Y − 1ȳᵀ) and
+b = ȳ − Aᵀ K1/n.
+
+Leave-one-out. In the flipped feature space of all n training objects this is a ridge regression
+with an intercept. Its held-out residuals are r_i/(1 − h_ii) with the residuals r and the leverages
+h_ii = 1/n + Σ_k U_ik² |λ_k|/(|λ_k| + λ). The *space* has seen the object that is left out (its
+kernel values, not its target); the regression has not.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .gram import center_gram, centering
+from .linalg import eigh
+
+# 1 − h below this is rounding: the object determines its own fitted value.
+_LEAST_REST = 1e-10
+
+
+class RidgeModel(NamedTuple):
+    """Functions f(x) = Aᵀk_x + b: A (n, c) in the order of the training objects, b (c,)."""
+
+    coefficients: np.ndarray
+    offsets: np.ndarray
+
+    def scores(self, k):
+        """f of queries with rows k (m, n), (m, c)."""
+        return k @ self.coefficients + self.offsets
+
+
+class RidgeSpectrum(NamedTuple):
+    """What all λ share: the eigenvalues of K̃ other than 0, their eigenvectors, and K1/n."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    row_means: np.ndarray
+
+    @property
+    def scale(self):
+        """Mean of |λ_k| over all n directions: the unit of a relative λ; 1 for a zero kernel."""
+        return float(np.abs(self.values).sum() / len(self.row_means)) or 1.0
+
+
+def class_targets(codes, n_classes):
+    """Targets (n, c): +1 in the column of an object's class, −1 elsewhere."""
+    return np.where(np.equal.outer(codes, np.arange(n_classes)), 1.0, -1.0)
+
+
+def ridge_spectrum(K):
+    """The decomposition of the symmetric kernel matrix K (n, n), which is not changed."""
+    means = centering(K)
+    values, U = eigh(center_gram(K, means), overwrite=True)
+    kept = values != 0
+    return RidgeSpectrum(values[kept], U[:, kept], means.column_means)
+
+
+def ridge_path(K, targets, lambdas):
+    """A RidgeModel for each λ > 0, from one decomposition of K.
+
+    K : (n, n) kernel matrix, or its RidgeSpectrum
+    targets : (n, c)
+    lambdas : positive numbers in the units of K's eigenvalues
+    """
+    values, U, row_means = _spectrum(K)
+    mean = targets.mean(axis=0)
+    projected = U.T @ (targets - mean)
+    models = []
+    for lam in lambdas:
+        _check_lambda(lam)
+        # U is orthogonal to 1 but for rounding; H makes constants vanish exactly.
+        A = U @ ((np.sign(values) / (np.abs(values) + lam))[:, None] * projected)
+        A -= A.mean(axis=0)
+        models.append(RidgeModel(A, mean - row_means @ A))
+    return models
+
+
+def ridge_leave_one_out(K, targets, lambdas):
+    """Held-out predictions of every training object, (len(lambdas), n, c).
+
+    K : (n, n) kernel matrix, or its RidgeSpectrum
+    targets : (n, c)
+    lambdas : positive numbers in the units of K's eigenvalues
+    """
+    values, U, _ = _spectrum(K)
+    n = len(targets)
+    if n < 2:
+        raise ValueError("Leave-one-out needs at least two objects; got one.")
+    centred = targets - targets.mean(axis=0)
+    projected, U2 = U.T @ centred, np.square(U)
+    out = np.zeros((len(lambdas), *targets.shape))
+    for place, lam in enumerate(lambdas):
+        _check_lambda(lam)
+        # 1 − h directly, as the share that the penalty takes: no difference of near equals.
+        kept = lam / (np.abs(values) + lam)
+        outside = np.maximum(1 - 1 / n - U2.sum(axis=1), 0.0)
+        rest = outside + U2 @ kept
+        residuals = centred - U @ ((1 - kept)[:, None] * projected)
+        if (rest <= _LEAST_REST * (1 - 1 / n)).any():
+            raise ValueError(
+                f"lambda = {lam:g} is so small that it vanishes in rounding for this kernel; take "
+                "a larger one."
+            )
+        out[place] = targets - residuals / rest[:, None]
+    return out
+
+
+def _spectrum(K):
+    return K if isinstance(K, RidgeSpectrum) else ridge_spectrum(K)
+
+
+def _check_lambda(lam):
+    if not (np.isfinite(lam) and lam > 0):
+        raise ValueError(f"lambda must be positive and finite; got {lam!r}.")

@@ -1,0 +1,227 @@
+"""Alignment scores of biological sequences, by parasail."""
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._validation import check_choice
+from ._ragged import check_not_empty, label
+from .base import Measure, object_list
+
+MODES = ("local", "global")
+# Scores up to this size, and intermediate values, fit the 16 bits that parasail is fastest with.
+_SHORT = 2**15 - 2**10
+
+
+@dataclass(frozen=True)
+class _Sequences:
+    """Sequences of letters, the score of each with itself, and the bits that scores need."""
+
+    texts: list
+    own: np.ndarray
+    bits: int
+
+    def __len__(self):
+        return len(self.texts)
+
+    def __getitem__(self, rows):
+        return _Sequences(self.texts[rows], self.own[rows], self.bits)
+
+
+class Alignment(Measure):
+    """Dissimilarity of two sequences by their best alignment: Smith–Waterman, Needleman–Wunsch.
+
+    The score s of an alignment is the sum of the scores of its pairs of letters, less the cost of
+    its gaps. With ``normalize=True`` the measure is the dissimilarity
+    1 − s(a, b)/√(s(a, a)·s(b, b)), which is 0 for equal sequences; otherwise it is the score, a
+    similarity. Needs parasail (``pip install "mahalearn[bio]"``).
+
+    Parameters
+    ----------
+    mode : {"local", "global"}, default="local"
+        Best alignment of any two parts (Smith–Waterman [1]_) or of the whole sequences, where gaps
+        at the ends cost too (Needleman–Wunsch [2]_).
+    matrix : str or (str, array), default="blosum62"
+        Scores of two letters: the name of a matrix of parasail ("blosum45", "pam250", "nuc44" …),
+        upper and lower case alike; or an alphabet and a symmetric table of whole numbers, such as
+        ``("ACGT", 3 * np.eye(4, dtype=int) - 2)``.
+    gap_open : int, default=11
+        Cost of a gap of one letter.
+    gap_extend : int, default=1
+        Cost of each further letter of a gap.
+    normalize : bool, default=True
+        Whether to normalise by the scores of the sequences with themselves.
+
+    References
+    ----------
+    .. [1] T. F. Smith and M. S. Waterman, Identification of common molecular subsequences, Journal
+       of Molecular Biology 147, 1981; O. Gotoh, An improved algorithm for matching biological
+       sequences, ibid. 162, 1982, for affine gaps.
+    .. [2] S. B. Needleman and C. D. Wunsch, A general method applicable to the search for
+       similarities in the amino acid sequence of two proteins, ibid. 48, 1970.
+
+    Examples
+    --------
+    >>> from mahalearn.measures import Alignment
+    >>> Alignment(normalize=False)("HEAGAWGHEE", "PAWHEAE")
+    17.0
+    >>> round(Alignment()("HEAGAWGHEE", "PAWHEAE"), 3)
+    0.675
+    """
+
+    block_size = 128
+
+    def __init__(self, mode="local", matrix="blosum62", gap_open=11, gap_extend=1, normalize=True):
+        self.mode = mode
+        self.matrix = matrix
+        self.gap_open = gap_open
+        self.gap_extend = gap_extend
+        self.normalize = normalize
+
+    @property
+    def dissimilarity(self):
+        """Whether larger means less alike: not for scores."""
+        return bool(self.normalize)
+
+    @property
+    def self_value(self):
+        """Value of a sequence with itself; a score has to be computed."""
+        return 0.0 if self.normalize else None
+
+    def prepare(self, X, Y=None):
+        """Check the sequences and score each with itself, see Measure."""
+        for name in ("gap_open", "gap_extend"):
+            value = getattr(self, name)
+            ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            if not ok or not 0 <= value < _SHORT:
+                raise ValueError(
+                    f"{name} must be a whole number that is not negative; got {value!r}."
+                )
+        matrix, letters = self._matrix()
+        sides = [self._texts(object_list(X), letters)]
+        if Y is not None:
+            sides.append(self._texts(object_list(Y), letters, of_columns=True))
+        longest = max(len(text) for side in sides for text in side)
+        size = longest * max(abs(int(matrix.max)), abs(int(matrix.min)))
+        bound = 2 * (size + self.gap_open + longest * self.gap_extend)
+        bits = 16 if bound < _SHORT else 32
+        if bound >= 2**30:
+            raise ValueError(
+                f"Sequences of {longest} letters with these scores and gap costs exceed 32 bits; "
+                "use smaller scores."
+            )
+        P, *Q = (self._sequences(side, bits, k > 0) for k, side in enumerate(sides))
+        return P, *(Q or [P])
+
+    def block(self, P, Q):
+        """Values between two slices of prepared objects, see Measure."""
+        create, align = self._functions(P.bits)
+        matrix, _ = self._matrix()
+        same = Q is P
+        scores = np.zeros((len(P), len(Q)))
+        for i, a in enumerate(P.texts):
+            profile = create(a, matrix)
+            first = i if same else 0
+            scores[i, first:] = [
+                align(profile, b, self.gap_open, self.gap_extend).score for b in Q.texts[first:]
+            ]
+        if same:
+            scores += np.triu(scores, 1).T
+        if not self.normalize:
+            return scores
+        return 1 - scores / np.sqrt(np.multiply.outer(P.own, Q.own))
+
+    def _functions(self, bits):
+        """parasail's fastest functions for this mode and width: (profile, alignment)."""
+        parasail = _parasail()
+        local = check_choice(self.mode, "mode", MODES) == "local"
+        name = f"{'sw_striped' if local else 'nw_scan'}_profile_{bits}"
+        return getattr(parasail, f"profile_create_{bits}"), getattr(parasail, name)
+
+    def _matrix(self):
+        """parasail's matrix, and the letters that it has scores for."""
+        parasail = _parasail()
+        check_choice(self.mode, "mode", MODES)
+        if isinstance(self.matrix, str):
+            try:
+                # By attribute: parasail would take another name for that of a file.
+                matrix = getattr(parasail, self.matrix.lower())
+                mapper = matrix.mapper
+            except AttributeError:
+                raise ValueError(
+                    f"parasail has no matrix {self.matrix!r}; choose one such as 'blosum62', "
+                    "'blosum45', 'pam250' or 'nuc44', or pass an alphabet and a table."
+                ) from None
+            unknown = mapper[ord("@")]
+            letters = {chr(c) for c in range(33, 127) if mapper[c] != unknown} | {"*"}
+            return matrix, frozenset(x for x in letters if not x.islower())
+        alphabet, table = _own_matrix(self.matrix)
+        matrix = parasail.matrix_create(alphabet, 1, -1, case_sensitive=True)
+        for i, row in enumerate(table):
+            for j, value in enumerate(row):
+                matrix.set_value(i, j, int(value))
+        return matrix, frozenset(alphabet)
+
+    def _texts(self, objects, letters, of_columns=False):
+        texts = []
+        for i, x in enumerate(objects):
+            if not isinstance(x, str):
+                raise ValueError(
+                    f"{label(i, of_columns)} must be a string of letters; got {type(x).__name__}."
+                )
+            text = str(x).upper() if isinstance(self.matrix, str) else str(x)
+            strange = sorted(set(text) - letters)
+            if strange:
+                raise ValueError(
+                    f"{label(i, of_columns)} contains {strange[0]!r}, for which the matrix has no "
+                    f"scores; its letters are {''.join(sorted(letters))}. Remove or replace such "
+                    "letters (X stands for any amino acid, N for any nucleotide)."
+                )
+            texts.append(text)
+        check_not_empty(texts, of_columns)
+        return texts
+
+    def _sequences(self, texts, bits, of_columns):
+        create, align = self._functions(bits)
+        matrix, _ = self._matrix()
+        gaps = (self.gap_open, self.gap_extend)
+        own = np.array([float(align(create(a, matrix), a, *gaps).score) for a in texts])
+        if self.normalize and (own <= 0).any():
+            i = int(np.argmax(own <= 0))
+            raise ValueError(
+                f"{label(i, of_columns)} ({texts[i][:20]!r}) has the score {own[i]:g} with itself, "
+                "which nothing can be normalised by; remove it, or pass normalize=False."
+            )
+        return _Sequences(texts, own, bits)
+
+
+def _parasail():
+    try:
+        import parasail
+    except ImportError:
+        raise ImportError(
+            'Alignments need parasail: pip install "mahalearn[bio]". Without it, the edit distance '
+            "(measure 'edit') compares sequences."
+        ) from None
+    return parasail
+
+
+def _own_matrix(matrix):
+    """An alphabet of different characters and a symmetric table of whole numbers."""
+    try:
+        alphabet, table = matrix
+        table = np.asarray(table, dtype=float)
+        ok = isinstance(alphabet, str) and table.shape == (len(alphabet), len(alphabet))
+        ok = ok and len(alphabet) == len(set(alphabet)) > 0 and alphabet.isascii()
+        ok = ok and "*" not in alphabet
+        ok = ok and bool((table == np.rint(table)).all() and (np.abs(table) < _SHORT).all())
+    except (TypeError, ValueError):
+        ok = False
+    if not ok or (table != table.T).any():
+        raise ValueError(
+            "matrix must be the name of a matrix or a pair: a string of different ASCII characters "
+            "(without '*') and a symmetric table of whole numbers, a row and a column for each; "
+            f"got {str(matrix)[:80]!r}."
+        )
+    return alphabet, table

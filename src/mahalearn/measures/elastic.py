@@ -1,0 +1,289 @@
+"""Elastic distances of time series, and the Euclidean distance for comparison."""
+
+import math
+import numbers
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from .._validation import check_choice, check_real
+from ._ragged import label
+from .base import Measure, object_list
+
+# The methods, and the parameters that each of them has besides `normalize`.
+OPTIONS = {
+    "euclidean": (),
+    "dtw": ("window",),
+    "msm": ("window", "cost"),
+    "erp": ("window", "gap"),
+    "twe": ("window", "cost", "stiffness"),
+    "lcss": ("window", "epsilon"),
+    "edr": ("window", "epsilon"),
+    "frechet": ("window",),
+}
+METHODS = tuple(OPTIONS)
+# Cells of the recurrence above which plain Python is too slow not to say so (about a minute).
+_SLOW = 3e7
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Series one after another: series i is the (channels, length) block from channels·starts[i].
+
+    epsilon : (series, channels), what two values may differ by and still match (LCSS, EDR)
+    """
+
+    values: np.ndarray
+    starts: np.ndarray
+    epsilon: np.ndarray
+
+    def __len__(self):
+        return len(self.starts) - 1
+
+    def __getitem__(self, rows):
+        first, stop, _ = rows.indices(len(self))
+        starts = self.starts[first : stop + 1]
+        channels = self.epsilon.shape[1]
+        values = self.values[channels * starts[0] : channels * starts[-1]]
+        return _Series(values, starts - starts[0], self.epsilon[first:stop])
+
+    @property
+    def sizes(self):
+        return np.diff(self.starts)
+
+
+class Elastic(Measure):
+    """Elastic distance of time series: warping, edit distances and their kin.
+
+    A series is an array of shape (length,) or (n_channels, length). A collection is a list of
+    series, which may differ in length, an array of shape (n_cases, length), or one of shape
+    (n_cases, n_channels, length) as in aeon and sktime. Time points at the end that are NaN in
+    every channel are padding and are removed; NaN elsewhere is an error.
+
+    numba compiles the loops (``pip install "mahalearn[measures]"``). The first call in an
+    environment takes some seconds for that; the result is kept on disk. Without numba the same
+    loops run in Python, with the same results, which is fast enough for small data only.
+
+    Parameters
+    ----------
+    method : {"dtw", "msm", "erp", "twe", "lcss", "edr", "frechet", "euclidean"}, default="dtw"
+        The measure: dynamic time warping [1]_, move–split–merge [2]_, edit distance with real
+        penalty [3]_, time warp edit distance [4]_, longest common subsequence [5]_, edit distance
+        on real sequences [6]_, discrete Fréchet distance [7]_, or the Euclidean distance, for
+        series of equal length. "dtw" and "frechet" are in the units of the Euclidean distance;
+        "dtw" with ``window=0`` equals it.
+    window : float, default=None
+        Width of the Sakoe–Chiba band as a fraction of the longer series, from 0 to 1: points are
+        aligned only if their positions differ by no more than that (plus the difference in length,
+        on one side). None: no band. Not for "euclidean".
+    cost : float, default=1.0
+        Cost of a split or a merge ("msm"), or of leaving out a point (λ of "twe").
+    gap : float, default=0.0
+        Value that a point without a partner is compared with ("erp").
+    stiffness : float, default=0.001
+        Cost of a difference of one time step (ν of "twe").
+    epsilon : float, default=None
+        Two values match if they differ by no more than this in every channel ("lcss", "edr").
+        None: a quarter of the larger of the two series' standard deviations, per channel.
+    normalize : bool, default=False
+        Whether to z-normalise each channel of each series: mean 0 and standard deviation 1. A
+        constant channel becomes 0.
+
+    References
+    ----------
+    .. [1] H. Sakoe and S. Chiba, Dynamic programming algorithm optimization for spoken word
+       recognition, IEEE Transactions on Acoustics, Speech, and Signal Processing 26, 1978.
+    .. [2] A. Stefan, V. Athitsos and G. Das, The move–split–merge metric for time series, IEEE
+       Transactions on Knowledge and Data Engineering 25, 2013.
+    .. [3] L. Chen and R. Ng, On the marriage of Lp-norms and edit distance, VLDB 2004.
+    .. [4] P.-F. Marteau, Time warp edit distance with stiffness adjustment for time series
+       matching, IEEE Transactions on Pattern Analysis and Machine Intelligence 31, 2009.
+    .. [5] M. Vlachos, G. Kollios and D. Gunopulos, Discovering similar multidimensional
+       trajectories, ICDE 2002.
+    .. [6] L. Chen, M. T. Özsu and V. Oria, Robust and fast similarity search for moving object
+       trajectories, SIGMOD 2005.
+    .. [7] T. Eiter and H. Mannila, Computing discrete Fréchet distance, TU Wien, 1994.
+
+    Examples
+    --------
+    >>> from mahalearn.measures import Elastic
+    >>> a, b = [0, 0, 1, 2, 1, 0], [0, 1, 2, 1, 0, 0]
+    >>> Elastic("euclidean")(a, b), Elastic("dtw")(a, b), Elastic("msm", cost=0.5)(a, b)
+    (2.0, 0.0, 1.0)
+    >>> Elastic("dtw", window=0.1).between([a, b[:4]]).round(2).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        method="dtw",
+        window=None,
+        cost=1.0,
+        gap=0.0,
+        stiffness=0.001,
+        epsilon=None,
+        normalize=False,
+    ):
+        self.method = method
+        self.window = window
+        self.cost = cost
+        self.gap = gap
+        self.stiffness = stiffness
+        self.epsilon = epsilon
+        self.normalize = normalize
+
+    def prepare(self, X, Y=None):
+        """Check the series, see Measure."""
+        method = check_choice(self.method, "method", METHODS)
+        self._check_window(method)
+        self._parameters(method)
+        if self.epsilon is not None:
+            _check_not_negative(self.epsilon, "epsilon, unless it is None,")
+        rows = series_arrays(X)
+        cols = [] if Y is None else series_arrays(Y, of_columns=True)
+        self._check_alike(method, rows, cols)
+        P = self._series(method, rows)
+        return P, P if Y is None else self._series(method, cols)
+
+    def block(self, P, Q):
+        """Values between two slices of prepared objects, see Measure."""
+        method = check_choice(self.method, "method", METHODS)
+        if method == "euclidean":
+            return cdist(P.values.reshape(len(P), -1), Q.values.reshape(len(Q), -1))
+        from . import _elastic_loops as loops
+
+        window = 1.0 if self.window is None else float(self.window)
+        if not loops.COMPILED:
+            _warn_if_slow(P, Q, window)
+        out = np.zeros((len(P), len(Q)))
+        code = loops.METHODS.index(method)
+        arrays = (P.values, P.starts, P.epsilon, Q.values, Q.starts, Q.epsilon)
+        loops.all_pairs(*arrays, code, window, *self._parameters(method), Q is P, out)
+        return out
+
+    def _check_window(self, method):
+        if self.window is None:
+            return
+        if method == "euclidean":
+            raise ValueError(
+                f"The Euclidean distance has no window; got window={self.window!r}. Leave it out, "
+                "or choose another method."
+            )
+        ok = isinstance(self.window, numbers.Real) and not isinstance(self.window, bool)
+        if not ok or not 0 <= self.window <= 1:
+            raise ValueError(
+                "window is the fraction of the longer series' length that two points may lie "
+                f"apart, from 0 to 1, or None; got {self.window!r}. For a number of time points "
+                "divide it by the length."
+            )
+
+    def _parameters(self, method):
+        """The two numbers that the recurrence takes."""
+        match method:
+            case "msm":
+                return _check_not_negative(self.cost, "cost"), 0.0
+            case "erp":
+                return check_real(self.gap, "gap"), 0.0
+            case "twe":
+                stiffness = _check_not_negative(self.stiffness, "stiffness")
+                return stiffness, _check_not_negative(self.cost, "cost")
+        return 0.0, 0.0
+
+    def _check_alike(self, method, rows, cols):
+        first = rows[0]
+        for i, x in enumerate(rows + cols):
+            name = label(i - len(rows) * (i >= len(rows)), i >= len(rows))
+            if len(x) != len(first):
+                raise ValueError(
+                    f"{name} has {len(x)} channels, object 0 has {len(first)}; all series need the "
+                    "same channels. Series are arrays of shape (n_channels, length): transpose "
+                    "them if yours are (length, n_channels)."
+                )
+            if method == "euclidean" and x.shape[1] != first.shape[1]:
+                raise ValueError(
+                    f"{name} has length {x.shape[1]}, object 0 has {first.shape[1]}; the Euclidean "
+                    "distance needs series of equal length. Choose an elastic measure such as "
+                    "'dtw' or 'msm'."
+                )
+
+    def _series(self, method, arrays):
+        if self.normalize:
+            arrays = [_z_normalized(x) for x in arrays]
+        if self.epsilon is None and method in ("lcss", "edr"):
+            epsilon = np.array([x.std(axis=1) / 4 for x in arrays])
+        else:
+            epsilon = np.full((len(arrays), len(arrays[0])), float(self.epsilon or 0))
+        starts = np.concatenate([[0], np.cumsum([x.shape[1] for x in arrays])])
+        return _Series(np.concatenate([x.ravel() for x in arrays]), starts, epsilon)
+
+
+def series_arrays(X, of_columns=False):
+    """The series as a list of finite arrays (n_channels, length), padding removed."""
+    arrays = []
+    for i, x in enumerate(object_list(X)):
+        name = label(i, of_columns)
+        array = _as_numbers(x, name)
+        padding = np.isnan(array).all(axis=0)
+        length = array.shape[1] - int(np.cumprod(padding[::-1]).sum())
+        if length == 0:
+            raise ValueError(
+                f"{name} is empty, so there is nothing to compare; leave such series out."
+            )
+        array = array[:, :length]
+        if not np.isfinite(array).all():
+            raise ValueError(
+                f"{name} contains NaN or infinite values before its end; interpolate or remove "
+                "such time points. Only NaN at the end is taken for padding."
+            )
+        arrays.append(np.ascontiguousarray(array))
+    return arrays
+
+
+def _as_numbers(x, name):
+    what = "a series of numbers, an array of shape (length,) or (n_channels, length)"
+    try:
+        if isinstance(x, (str, bytes)):
+            raise ValueError("text")
+        array = np.asarray(x)
+        if array.dtype.kind == "c":
+            raise ValueError("complex")
+        array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be {what}; got {type(x).__name__} {str(x)[:40]!r}."
+        ) from None
+    if array.ndim == 1:
+        array = array[None]
+    if array.ndim != 2 or array.shape[0] == 0:
+        raise ValueError(f"{name} must be {what}; got an array of shape {array.shape}.")
+    return array
+
+
+def _z_normalized(x):
+    centred = x - x.mean(axis=1, keepdims=True)
+    spread = centred.std(axis=1, keepdims=True)
+    # A constant channel has no spread but rounding, which must not be blown up to size 1.
+    rounding = 1e-12 * np.abs(x).max(axis=1, keepdims=True)
+    flat = spread <= rounding
+    return np.where(flat, 0.0, centred / np.where(flat, 1.0, spread))
+
+
+def _check_not_negative(value, name):
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not ok or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{name} must be a finite number that is not negative; got {value!r}.")
+    return float(value)
+
+
+def _warn_if_slow(P, Q, window):
+    longest = max(P.sizes.max(), Q.sizes.max())
+    cells = P.sizes.sum() * Q.sizes.sum() * min(1.0, 2 * window + 1 / longest)
+    if cells > _SLOW:
+        warnings.warn(
+            "Elastic distances without numba are slow; install it with "
+            'pip install "mahalearn[measures]".',
+            UserWarning,
+            stacklevel=2,
+        )

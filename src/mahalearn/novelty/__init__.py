@@ -1,0 +1,12 @@
+"""Is this one of my classes at all? p-values, prediction sets, novelty detection, drift."""
+
+from .._lazy import lazy
+
+_HOME = {
+    "ConformalClassifier": "novelty.classifier",
+    "DriftTest": "novelty.drift",
+    "MahalanobisNovelty": "novelty.detector",
+    "drift_test": "novelty.drift",
+}
+
+__getattr__, __dir__, __all__ = lazy(__name__, _HOME)

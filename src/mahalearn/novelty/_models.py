@@ -1,0 +1,245 @@
+"""What calibrated models share: full-conformal classes, folds, checks."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import check_random_state
+
+from .._objects import take
+from .._validation import check_real, check_reg
+from ..formulas.conformal import (
+    conformal_class,
+    distance_p_values,
+    landmark_class,
+    landmark_map,
+    least_other,
+    leave_one_out_sq_distances,
+    margin_p_values,
+    query_sq_distances,
+)
+from ..kernels.training import row_chunks
+
+SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
+
+
+class FullConformal(NamedTuple):
+    """Full-conformal RC+ of all classes: of the kernel itself or in the landmark maps.
+
+    models: of type ConformalClass, or LandmarkClass; slices: the classes among the training
+    objects, which are in class order.
+    """
+
+    models: list
+    slices: list
+
+    @property
+    def landmarks(self):
+        """Whether the distances are those of landmark maps."""
+        return hasattr(self.models[0], "mean")
+
+    def augmented(self, k, kxx):
+        """Queries joined with each class in turn, from their full kernel rows k (m, n)."""
+        for model, members in zip(self.models, self.slices, strict=True):
+            if self.landmarks:
+                yield model, model.augment(without(k, members))
+            else:
+                yield model, model.augment(k[:, members].copy(), kxx)
+
+    def sq_distances(self, k, kxx):
+        """d² of queries to the classes, (m, c)."""
+        joined = self.augmented(k, kxx)
+        return np.column_stack([query_sq_distances(a, model.alpha) for model, a in joined])
+
+    def evaluate(self, k, kxx):
+        """d² of queries and their p-values by distance, both (m, c)."""
+        d2, p = np.empty((2, len(k), len(self.models)))
+        for j, (model, joined) in enumerate(self.augmented(k, kxx)):
+            d2[:, j] = query_sq_distances(joined, model.alpha)
+            p[:, j] = distance_p_values(joined, model.c)
+        return d2, p
+
+    def margin_p_values(self, k, kxx, rivals):
+        """p-values by margin (m, c); rivals (n, c) from `least_other` of leave_one_out."""
+        joined_classes = list(self.augmented(k, kxx))
+        d2 = [query_sq_distances(joined, model.alpha) for model, joined in joined_classes]
+        query_rivals = least_other(np.column_stack(d2))
+        p = np.empty_like(query_rivals)
+        for j, (model, joined) in enumerate(joined_classes):
+            own = rivals[self.slices[j], j]
+            p[:, j] = margin_p_values(joined, model.alpha, model.c, own, query_rivals[:, j])
+        return p
+
+    def leave_one_out(self, block, kxx):
+        """d² of the training objects to the classes, each left out of its own: (n, c).
+
+        block(rows) gives kernel rows of training objects against all of them; kxx (n,). An object
+        is left out of the landmarks, too.
+        """
+        n = self.slices[-1].stop
+        d2 = np.empty((n, len(self.models)))
+        for rows in row_chunks(n, 4 * n):
+            k = block(rows)
+            position = np.arange(rows.start, rows.stop)
+            for j, (model, members) in enumerate(zip(self.models, self.slices, strict=True)):
+                other = (position < members.start) | (position >= members.stop)
+                if not other.any():
+                    continue
+                if self.landmarks:
+                    own = position[other]
+                    own = own - np.where(own >= members.stop, members.stop - members.start, 0)
+                    new = model.other_sq_distances(without(k[other], members), own)
+                else:
+                    joined = model.augment(k[other][:, members], kxx[position[other]])
+                    new = query_sq_distances(joined, model.alpha)
+                d2[position[other], j] = new
+        for j, (model, members) in enumerate(zip(self.models, self.slices, strict=True)):
+            d2[members, j] = leave_one_out_sq_distances(model.alpha, model.c)
+        return d2
+
+
+def without(k, members):
+    """The columns of k that are not `members`, as a new array."""
+    return np.concatenate([k[:, : members.start], k[:, members.stop :]], axis=1)
+
+
+def fit_full(training_block, slices, kind, reg, reg_on):
+    """A FullConformal from training_block(rows, columns) of the kernel in class order.
+
+    None if α is lost in rounding or a class is not positive definite.
+    """
+    counts = np.array([members.stop - members.start for members in slices])
+    n = counts.sum()
+    everything = slice(0, n)
+
+    def block(j):
+        members = slices[j]
+        if kind == "landmark":
+            return without(training_block(members, everything), members)
+        return training_block(members, members)
+
+    reg = check_reg(reg, len(slices))
+    scale = 1.0
+    if reg_on == "relative":
+        spread = 0.0
+        for j in range(len(slices)):
+            k = block(j)
+            if kind == "landmark":
+                spread += np.square(landmark_map(k)[0]).sum()
+            else:
+                spread += np.trace(k) - len(k) * k.mean()
+        scale = abs(spread) / n or 1.0
+    alphas = reg if reg_on == "kernel" else reg * scale * (counts + 1)
+    make = landmark_class if kind == "landmark" else conformal_class
+    models = [make(block(j), alpha) for j, alpha in enumerate(alphas.tolist())]
+    return None if any(model is None for model in models) else FullConformal(models, slices)
+
+
+class CrossFold(NamedTuple):
+    """One fold of a cross-conformal fit: a model and its scores of the objects it has not seen.
+
+    members: training objects that the model was fitted on (their columns, for precomputed input).
+    """
+
+    model: object
+    members: np.ndarray
+    scores: np.ndarray
+    codes: np.ndarray
+
+
+def objects_of(X, rows, pairwise, columns=None):
+    """Objects by row numbers; of a square matrix the columns too."""
+    return X[np.ix_(rows, rows if columns is None else columns)] if pairwise else take(X, rows)
+
+
+def class_folds(codes, n_folds, random_state):
+    """Test rows of folds that are stratified by class, classes of one object included."""
+    rng = check_random_state(random_state)
+    fold = np.empty(len(codes), dtype=int)
+    start = 0
+    for j in range(codes.max() + 1):
+        rows = rng.permutation(np.flatnonzero(codes == j))
+        fold[rows] = (start + np.arange(len(rows))) % n_folds
+        start += len(rows)
+    return [rows for rows in (np.flatnonzero(fold == f) for f in range(n_folds)) if len(rows)]
+
+
+def spread_columns(scores, known, n_classes):
+    """Scores (m, len(known) or more) as columns of all classes; inf for those not known."""
+    if len(known) == n_classes:
+        return scores[:, :n_classes]
+    out = np.full((len(scores), n_classes), np.inf)
+    out[:, known] = scores[:, : len(known)]
+    return out
+
+
+def check_confidence(confidence):
+    """A number between 0 and 1."""
+    if not 0 < check_real(confidence, "confidence") < 1:
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+    return confidence
+
+
+def warn_small_classes(classes, counts, confidence):
+    """Name the classes that no object can be excluded from at this confidence."""
+    check_confidence(confidence)
+    small = (counts + 1) * (1 - confidence) < 1 - 1e-9
+    if small.any():
+        names = ", ".join(
+            f"{label} ({n} objects)" for label, n in zip(classes[small], counts[small])
+        )
+        warnings.warn(
+            f"Too small for a confidence of {confidence:g}, so that every set holds them: {names}. "
+            f"A class needs {int(np.ceil(1 / (1 - confidence) - 1 - 1e-9))} objects.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+# --- the choice of gamma and reg without outliers -------------------------------------------------
+
+
+def draw_by_class(codes, n_most, rng):
+    """Row numbers, at most about n_most of them, each class cut in proportion."""
+    if len(codes) <= n_most:
+        return np.arange(len(codes))
+    share = n_most / len(codes)
+    rows = [rng.permutation(np.flatnonzero(codes == j)) for j in range(codes.max() + 1)]
+    return np.sort(np.concatenate([r[: max(2, round(share * len(r)))] for r in rows]))
+
+
+def separation(training, shuffled, variant, reg, reg_on):
+    """Mean AUROC of left-out regular objects against stand-ins for unknown ones."""
+    K = training.training_cross(slice(None), slice(None))
+    kxx = training.training_self_similarities()
+    if shuffled is not None:
+        model = fit_full(lambda a, b: K[a, b].copy(), training.slices, variant, reg, reg_on)
+        if model is None:
+            return None
+        regular = model.leave_one_out(lambda a: K[a], kxx).min(axis=1)
+        k = training.cross(shuffled)
+        unknown = model.sq_distances(k, training.self_similarities(shuffled)).min(axis=1)
+        return _auroc(regular, unknown)
+    scores = []
+    for members in training.slices:
+        rest = np.r_[0 : members.start, members.stop : len(K)]
+        size = members.stop - members.start
+        slices = [
+            s if s.start < members.start else slice(s.start - size, s.stop - size)
+            for s in training.slices
+            if s.start != members.start
+        ]
+        part = K[np.ix_(rest, rest)]
+        model = fit_full(lambda a, b, part=part: part[a, b].copy(), slices, variant, reg, reg_on)
+        if model is None:
+            return None
+        regular = model.leave_one_out(lambda a, part=part: part[a], kxx[rest]).min(axis=1)
+        unknown = model.sq_distances(K[members][:, rest], kxx[members]).min(axis=1)
+        scores.append(_auroc(regular, unknown))
+    return float(np.mean(scores))
+
+
+def _auroc(regular, unknown):
+    scores = np.nan_to_num(np.concatenate([regular, unknown]), posinf=np.finfo(float).max)
+    return float(roc_auc_score(np.arange(len(scores)) >= len(regular), scores))

@@ -1,0 +1,388 @@
+"""Prediction sets around any classifier."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import get_tags
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from .._objects import check_objects
+from .._validation import check_choice, check_classes, check_count
+from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
+from ..formulas.conformal import cross_p_values, least_other, prediction_sets
+from ..kernels.protocol import takes_vectors
+from ._models import (
+    SPECTRA_AS_THEY_ARE,
+    CrossFold,
+    check_confidence,
+    class_folds,
+    objects_of,
+    spread_columns,
+    warn_small_classes,
+)
+from .detector import REG_ON, MahalanobisNovelty
+
+METHODS = ("auto", "full", "cross", "split")
+NONCONFORMITIES = ("margin", "distance")
+
+
+class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Prediction sets and p-values around a classifier.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A classifier of mahalearn or scikit-learn, or a pipeline that ends with one.
+    method : {"auto", "full", "cross", "split"}, default="auto"
+        How the p-values arise. ``"full"``: the query joins each class in turn, in closed form, for
+        :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel; every training
+        object calibrates. ``"cross"``: cross-conformal, `cv` models; every training object
+        calibrates. ``"split"``: a share `calibration_size` of the training objects calibrates and
+        is not trained on. ``"auto"``: full where it exists, else cross.
+    nonconformity : {"margin", "distance"}, default="margin"
+        How strange an object is for a class. ``"margin"``: how much better the best other class is
+        (by decision function, or by probability where there is none; by squared distances for
+        full), which gives small sets. ``"distance"``: the squared Mahalanobis distance to the
+        class, for estimators with ``mahalanobis``, which also finds objects of no class. A margin
+        of landmark distances is not valid and not offered.
+    class_conditional : bool, default=True
+        Whether ranks are taken within each class: then every class is covered. False ranks all
+        objects together (cross and split only): smaller sets where classes are small, and only the
+        average over the classes is covered.
+    cv : int, default=5
+        Number of folds of ``"cross"``.
+    calibration_size : float, default=0.3
+        Share of the training objects that ``"split"`` holds out.
+    random_state : int, RandomState instance or None, default=0
+        Draws folds and calibration objects.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    estimator_ : classifier
+        The classifier that `predict` uses: fitted on all objects, or on those that do not
+        calibrate (split).
+    method_ : {"full", "cross", "split"}
+        How the p-values arise.
+    guarantee_ : str
+        What the p-values guarantee, in words.
+    n_features_in_ : int
+        Number of features seen in `fit`, where the estimator counts them.
+
+    See Also
+    --------
+    MahalanobisNovelty : Whether an object belongs to any class at all.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import train_test_split
+    >>> from mahalearn import ConformalClassifier, KernelQuadraticDiscriminant
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, new, y, truth = train_test_split(X, y, random_state=0, stratify=y)
+    >>> model = ConformalClassifier(KernelQuadraticDiscriminant(reg=0.1)).fit(X, y)
+    >>> model.method_
+    'full'
+    >>> sets = model.predict_set(new, confidence=0.9)
+    >>> print(f"{sets[range(len(truth)), truth].mean():.2f} covered, {sets.sum(1).mean():.2f} long")
+    0.95 covered, 1.00 long
+    """
+
+    def __init__(
+        self,
+        estimator,
+        method="auto",
+        nonconformity="margin",
+        *,
+        class_conditional=True,
+        cv=5,
+        calibration_size=0.3,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.method = method
+        self.nonconformity = nonconformity
+        self.class_conditional = class_conditional
+        self.cv = cv
+        self.calibration_size = calibration_size
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        return tags
+
+    def fit(self, X, y):
+        """Fit the classifier and calibrate it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, as the estimator takes them.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : ConformalClassifier
+            The fitted classifier.
+        """
+        method = check_choice(self.method, "method", METHODS)
+        self._score = check_choice(self.nonconformity, "nonconformity", NONCONFORMITIES)
+        if y is None:
+            raise ValueError(
+                "ConformalClassifier requires y to be passed, but the target y is None."
+            )
+        X = self._check_objects(X, reset=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        self.classes_, codes = check_classes(y)
+        self._counts = np.bincount(codes)
+        reason = why_not_full(self.estimator)
+        if method == "full" and reason:
+            raise ValueError(f"method='full' has no closed form here: {reason} Use 'cross'.")
+        if self._score == "distance" and not hasattr(_last(self.estimator), "mahalanobis"):
+            raise ValueError(
+                f"nonconformity='distance' needs squared Mahalanobis distances, and "
+                f"{type(_last(self.estimator)).__name__} has none. Use nonconformity='margin'."
+            )
+        self._folds, self._full = None, None
+        if method != "split":
+            self.estimator_ = clone(self.estimator).fit(X, y)
+        if method == "full" or (method == "auto" and not reason and self.class_conditional):
+            self._full = self._fit_full(X, y, required=method == "full")
+        if self._full is not None:
+            method = "full"
+            if not self.class_conditional:
+                raise ValueError(
+                    "class_conditional=False is for methods 'cross' and 'split': the closed form "
+                    "ranks within a class."
+                )
+        else:
+            method = "cross" if method in ("auto", "full") else method
+            self._fit_folds(X, y, codes, method)
+        self.method_ = method
+        scope = "class-conditional" if self.class_conditional else "marginal"
+        who = "of class j" if self.class_conditional else "of the mixture of the classes"
+        bound = "2a (about a in practice)" if method == "cross" else "a"
+        self.guarantee_ = (
+            f"{scope}: a new object {who} has p <= a for its class with probability at most {bound}"
+        )
+        return self
+
+    def _check_objects(self, X, reset):
+        tags = get_tags(self.estimator).input_tags
+        if tags.two_d_array and _wants_table(self.estimator):
+            options = {"accept_sparse": "csr", "ensure_all_finite": tags.pairwise}
+            dtype = None if isinstance(X, (list, tuple)) or hasattr(X, "iloc") else "numeric"
+            return validate_data(self, X, reset=reset, dtype=dtype, **options)
+        return check_objects(X)
+
+    def _fit_full(self, X, y, required):
+        """The closed form, None where there is none."""
+        last = _last(self.estimator_)
+        before = self.estimator_[:-1] if last is not self.estimator_ else ()
+        reg_on = check_choice(last.reg_on, "reg_on", ("auto", *REG_ON))
+        model = MahalanobisNovelty(
+            "RC+",
+            0.5,
+            reg=last.reg,
+            reg_on="covariance" if reg_on == "auto" else reg_on,
+            kernel=last.kernel,
+            gamma=last.gamma,
+            degree=last.degree,
+            coef0=last.coef0,
+            kernel_params=last.kernel_params,
+            spectrum=last.spectrum,
+            standardize=last.standardize,
+        )
+        if model._fit(before.transform(X) if len(before) else X, y, full_only=True) is not None:
+            return model
+        if required:
+            raise ValueError(
+                "method='full' has no closed form here: the kernel has negative eigenvalues on a "
+                "class, or a precomputed matrix does not tell k(x, x) of queries. Use 'cross'."
+            )
+        return None
+
+    def _fit_folds(self, X, y, codes, method):
+        pairwise = get_tags(self.estimator).input_tags.pairwise
+        everyone = np.arange(len(codes))
+        if method == "split":
+            if self._counts.min() < 2:
+                raise ValueError(
+                    "method='split' needs at least two objects of each class; got "
+                    f"{self.classes_[self._counts.argmin()]!r} with {self._counts.min()}. "
+                    "Use 'cross'."
+                )
+            splitter = StratifiedShuffleSplit(
+                1, test_size=self.calibration_size, random_state=self.random_state
+            )
+            held_outs = [np.sort(test) for _, test in splitter.split(everyone, codes)]
+        else:
+            n_folds = check_count(self.cv, "cv")
+            if n_folds < 2:
+                raise ValueError(f"cv must be at least 2; got {self.cv!r}.")
+            held_outs = class_folds(codes, min(n_folds, len(codes)), self.random_state)
+        self._folds = []
+        for held_out in held_outs:
+            members = np.setdiff1d(everyone, held_out)
+            if len(np.unique(codes[members])) < 2:
+                raise ValueError(
+                    "A fold's training objects are all of one class; classes of one object need "
+                    "more objects, or a larger cv."
+                )
+            model = clone(self.estimator).fit(objects_of(X, members, pairwise), y[members])
+            query = objects_of(X, held_out, pairwise, members)
+            scores = self._strangeness(model, query, members, codes)
+            self._folds.append(CrossFold(model, members, scores, codes[held_out]))
+        self._codes = codes
+        if method == "split":
+            self.estimator_ = self._folds[0].model
+            self._counts = np.bincount(self._folds[0].codes, minlength=len(self.classes_))
+
+    def _strangeness(self, model, X, members, codes):
+        """Nonconformity scores for all classes, (m, c)."""
+        known = np.unique(codes[members])
+        if self._score == "distance":
+            return spread_columns(distances_of(model, X), known, len(self.classes_))
+        strange = -class_scores_of(model, X)
+        return spread_columns(strange - least_other(strange), known, len(self.classes_))
+
+    def _query(self, X):
+        check_is_fitted(self)
+        return self._check_objects(X, reset=False)
+
+    def predict(self, X):
+        """The classifier's own prediction for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, as the estimator takes them.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
+        X = self._query(X)
+        if self.method_ == "split" and get_tags(self.estimator).input_tags.pairwise:
+            X = X[:, self._folds[0].members]
+        return self.estimator_.predict(X)
+
+    def p_values(self, X):
+        """p-value of each class for each row of X; see ``guarantee_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, as the estimator takes them.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        X = self._query(X)
+        if self._full is not None:
+            last = _last(self.estimator_)
+            if last is not self.estimator_ and len(self.estimator_) > 1:
+                X = self.estimator_[:-1].transform(X)
+            if self._score == "distance":
+                return self._full.p_values(X)
+            return self._full._margin_p_values(X)
+        pairwise = get_tags(self.estimator).input_tags.pairwise
+        folds = []
+        for model, members, scores, codes in self._folds:
+            query = X[:, members] if pairwise else X
+            new = self._strangeness(model, query, members, self._codes)
+            folds.append((scores, codes, new))
+        return cross_p_values(folds, conditional=self.class_conditional)
+
+    def predict_set(self, X, confidence=0.95):
+        """Classes that each row of X may belong to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, as the estimator takes them.
+        confidence : float, default=0.95
+            The probability with which the sets are to hold the true class.
+
+        Returns
+        -------
+        sets : ndarray of shape (n_samples, n_classes), dtype bool
+            Whether a class is in the set.
+        """
+        p = self.p_values(X)
+        counts = (
+            self._counts
+            if self.class_conditional
+            else np.full_like(self._counts, self._counts.sum())
+        )
+        warn_small_classes(self.classes_, counts, confidence)
+        return prediction_sets(p, check_confidence(confidence))
+
+
+def _last(estimator):
+    return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
+def _wants_table(estimator):
+    """Whether rows reach the estimator as a table: not where its kernel takes objects."""
+    first = estimator[0] if hasattr(estimator, "steps") else estimator
+    return takes_vectors(getattr(first, "kernel", "rbf")) if _is_ours(first) else True
+
+
+def _is_ours(estimator):
+    return type(estimator).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def why_not_full(estimator):
+    """Why a classifier has no closed form of full-conformal p-values; "" where it may have."""
+    last = _last(estimator)
+    if type(last) is not KernelQuadraticDiscriminant:
+        return (
+            "the closed form is that of KernelQuadraticDiscriminant with variant='RC+', not of "
+            f"{type(last).__name__}."
+        )
+    if not isinstance(last.variant, str) or last.variant.upper() != "RC+":
+        return f"the closed form is that of variant='RC+', not of {last.variant!r}."
+    if not isinstance(last.spectrum, str) or last.spectrum.lower() not in SPECTRA_AS_THEY_ARE:
+        return (
+            f"spectrum={last.spectrum!r} corrects the kernel by the training objects, which a "
+            "query is not among."
+        )
+    return ""
+
+
+def distances_of(model, X):
+    """Squared Mahalanobis distances by a fitted classifier or pipeline."""
+    last = _last(model)
+    if last is not model and len(model) > 1:
+        X = model[:-1].transform(X)
+    return last.mahalanobis(X)
+
+
+def class_scores_of(model, X):
+    """Scores (m, c) of a fitted classifier, large for likely classes."""
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), dtype=float)
+        if scores.ndim == 1:
+            return np.column_stack([-scores / 2, scores / 2])
+        if scores.shape[1] == len(model.classes_):
+            return scores
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=float)
+    raise ValueError(
+        f"{type(model).__name__} has neither a decision_function with a column for each class nor "
+        "predict_proba; a margin needs one of them."
+    )

@@ -1,0 +1,759 @@
+"""Novelty detection by kernel Mahalanobis distances."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from .._base import NO_LABELS, KernelEstimator
+from .._objects import check_objects, take
+from .._validation import (
+    check_choice,
+    check_count,
+    check_memory,
+    check_positive,
+    check_real,
+    check_reg,
+)
+from ..classifiers.gaussian import GaussianClassifier
+from ..classifiers.kernel_mahalanobis import KernelMahalanobisTransformer
+from ..formulas.conformal import (
+    benjamini_hochberg,
+    cross_p_values,
+    cross_rank_p_values,
+    least_other,
+    prediction_sets,
+    rank_p_values,
+)
+from ..formulas.gram import center_gram, centering
+from ..formulas.linalg import is_psd
+from ..kernels.named import WITH_GAMMA, standardizes
+from ..kernels.protocol import fit_kernel, is_named, is_precomputed, takes_vectors
+from ..kernels.training import row_chunks
+from ._models import (
+    SPECTRA_AS_THEY_ARE,
+    CrossFold,
+    check_confidence,
+    class_folds,
+    draw_by_class,
+    fit_full,
+    objects_of,
+    separation,
+    spread_columns,
+    warn_small_classes,
+)
+
+KERNEL_VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
+VARIANTS = ("auto", "landmark", *KERNEL_VARIANTS, "gaussian")
+REG_ON = ("relative", "covariance", "kernel")
+SEARCHES = (None, "auto", "loco", "permuted")
+# Chosen on seven data sets, which benchmarks/novelty.py marks.
+SMOOTH = 0.1
+DEFAULT_REG = {"landmark": 1e-4, "RC+": 1e-3}
+OTHER_REG = 0.1
+# A search looks at no more objects than this; it draws them by class.
+SEARCH_OBJECTS = 1500
+
+
+class MahalanobisNovelty(OutlierMixin, KernelEstimator):
+    """Novelty detection by kernel Mahalanobis distances, with exact p-values.
+
+    For each class a p-value says how typical an object is of it: p_j ≤ a has at most the
+    probability a for a new object of class j, whatever the distribution, if it is drawn as the
+    training objects of the class were. No contamination rate is guessed, and no outliers are needed
+    for fitting. ``method_`` says how the p-values arise and ``guarantee_`` what holds.
+
+    Parameters
+    ----------
+    variant : {"auto", "landmark", "RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "gaussian"}, \
+default="auto"
+        Which distance. ``"landmark"``: RC+ in the map x → k(x, training objects of the other
+        classes), full conformal, for two classes and more. ``"RC+"``: full conformal where the
+        kernel is positive definite on each class. The other kernel variants, and RC+ for an
+        indefinite kernel, are cross-conformal, as is ``"gaussian"``: distances of
+        :class:`GaussianClassifier` in the input space. ``"auto"`` is ``"landmark"``, and ``"RC+"``
+        if there is one class.
+    level : float, default=0.05
+        `predict` gives −1 to objects with ``p_none`` ≤ level: about this share of regular objects
+        is rejected.
+    reg : float, array-like of shape (n_classes,) or "auto", default="auto"
+        Regularisation (see `reg_on`). ``"auto"`` is 1e-4 for landmarks, 1e-3 for full-conformal RC+
+        and 0.1 for cross-conformal distances, whose folds agree only if they are regularised well.
+    reg_on : {"relative", "covariance", "kernel"}, default="relative"
+        What `reg` is: a fraction of the mean spread of the objects around their class means, the
+        variance σ² added to the class covariance, or α on the class kernel matrix. Full-conformal
+        models use the α of the class with one more object, (n_j + 1)σ².
+    kernel : str or callable, default="rbf"
+        A scikit-learn kernel name, ``"precomputed"``, a measure or a kernel object (see
+        :mod:`mahalearn.kernels`).
+    gamma : float, "smooth", "scale" or "auto", default="smooth"
+        Parameter of the kernels rbf, laplacian, poly, sigmoid and chi2. ``"scale"`` is
+        1/(n_features·Var(X)), ``"smooth"`` a tenth of it.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
+        What to do about negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
+        Landmark distances take the kernel as it is: they are defined for every kernel.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, as in
+        :class:`KernelQuadraticDiscriminant`. "auto": where these differ by more than a factor of
+        ten.
+    shrinkage : None, "auto" or float, default="auto"
+        Shrinkage of the covariances of ``variant="gaussian"``.
+    search : {None, "auto", "loco", "permuted"}, default=None
+        How to choose gamma and reg without outliers (full conformal only). ``"loco"``: each known
+        class plays the unknown one. ``"permuted"``: objects with shuffled features play the
+        unknown ones, for one class too. ``"auto"``: "permuted" for tables, "loco" otherwise.
+    gammas : sequence of float, default=(0.03, 0.1, 0.3, 1)
+        Candidates of `search`, as multiples of ``"scale"``; only for named kernels with a gamma.
+    regs : sequence of float, default=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+        Candidates of `search`.
+    cv : int, default=5
+        Number of folds of cross-conformal p-values.
+    random_state : int, RandomState instance or None, default=0
+        Draws the folds and the shuffled features.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; ``[1]`` where `fit` got none.
+    method_ : {"full", "cross"}
+        How the p-values arise.
+    guarantee_ : str
+        What the p-values guarantee, in words.
+    variant_ : str
+        The distance that is used.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    gamma_ : float, str or None
+        gamma as used by a named kernel.
+    reg_ : float or array-like
+        reg as used.
+    search_results_ : dict
+        Candidates of `search`: lists ``"gamma"``, ``"reg"`` and ``"auroc"``.
+    kernel_ : object
+        The kernel as fitted.
+    n_features_in_ : int
+        Number of features seen in `fit`, where the input is a table.
+
+    See Also
+    --------
+    ConformalClassifier : Prediction sets around any classifier.
+    drift_test : Whether a batch differs from the training objects.
+
+    Examples
+    --------
+    Wines of a cultivar that was never seen:
+
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from mahalearn import MahalanobisNovelty
+    >>> X, y = load_wine(return_X_y=True)
+    >>> known = y != 2
+    >>> scaler = StandardScaler().fit(X[known])
+    >>> model = MahalanobisNovelty().fit(scaler.transform(X[known]), y[known])
+    >>> new = scaler.transform(X[~known])
+    >>> print(f"{(model.predict(new) == -1).mean():.2f} of them are rejected")
+    0.60 of them are rejected
+    """
+
+    def __init__(
+        self,
+        variant="auto",
+        level=0.05,
+        *,
+        reg="auto",
+        reg_on="relative",
+        kernel="rbf",
+        gamma="smooth",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        spectrum="krein",
+        standardize="auto",
+        shrinkage="auto",
+        search=None,
+        gammas=(0.03, 0.1, 0.3, 1),
+        regs=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
+        cv=5,
+        random_state=0,
+    ):
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+        )
+        self.variant = variant
+        self.level = level
+        self.reg = reg
+        self.reg_on = reg_on
+        self.shrinkage = shrinkage
+        self.search = search
+        self.gammas = gammas
+        self.regs = regs
+        self.cv = cv
+        self.random_state = random_state
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(self, X, y=None):
+        """Fit the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, all regular, or their square kernel matrix
+            (``kernel="precomputed"``).
+        y : array-like of shape (n_samples,), default=None
+            Class labels; without them, or with one label only, all objects are of one class.
+
+        Returns
+        -------
+        self : MahalanobisNovelty
+            The fitted detector.
+        """
+        return self._fit(X, y)
+
+    def _fit(self, X, y, full_only=False):
+        """As fit; with full_only None where there is no closed form."""
+        level = check_real(self.level, "level")
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1; got {self.level!r}.")
+        variant = check_choice(self.variant, "variant", VARIANTS)
+        reg_on = check_choice(self.reg_on, "reg_on", REG_ON)
+        X, codes = self._check_fit(X, y, variant)
+        n_classes = len(self.classes_)
+        if variant == "auto":
+            variant = "landmark" if n_classes > 1 else "RC+"
+        self.variant_ = variant
+        self._codes = codes
+        self.reg_, self.gamma_ = self._default_reg(variant), None
+        self._full, self._folds = None, None
+        if variant == "gaussian":
+            self._refuse_search()
+            self._fit_cross(X)
+        else:
+            self._fit_kernel_distances(X, variant, reg_on, full_only)
+            if full_only and self._full is None:
+                return None
+        self._finish(level)
+        return self
+
+    def _check_fit(self, X, y, variant):
+        """X ready for the kernel, class codes; sets classes_."""
+        if variant == "gaussian" and (
+            is_precomputed(self.kernel) or not takes_vectors(self.kernel)
+        ):
+            raise ValueError(
+                "variant='gaussian' measures distances in the input space and takes a table of "
+                f"numbers; kernel={self.kernel!r} stands for other input. Leave kernel as it is."
+            )
+        if takes_vectors(self.kernel):
+            X = validate_data(self, X, dtype=np.float64)
+        else:
+            X = check_objects(X)
+        if y is None:
+            self.classes_ = np.array([1])
+            return X, np.zeros(len(X), dtype=np.intp)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return X, codes
+
+    def _default_reg(self, variant):
+        if isinstance(self.reg, str):
+            check_choice(self.reg, "reg", ("auto",))
+            return DEFAULT_REG.get(variant, OTHER_REG)
+        return self.reg
+
+    def _refuse_search(self):
+        if check_choice(self.search, "search", SEARCHES) is not None:
+            raise ValueError(
+                f"search={self.search!r} is for full-conformal distances (variant 'landmark', or "
+                "'RC+' with a positive definite kernel); give gamma and reg, or search=None."
+            )
+
+    def _kernel_gamma(self, X, factor=None):
+        """gamma for the kernel: a number for "smooth" and for a candidate, else as given."""
+        smooth = isinstance(self.gamma, str) and self.gamma == "smooth"
+        if not is_named(self.kernel):
+            return "scale" if smooth else self.gamma
+        if smooth or factor is not None:
+            factor = SMOOTH if factor is None else factor
+            standardize = standardizes(self.standardize, self.kernel, X)
+            return factor * fit_kernel(self.kernel, X, standardize=standardize).gamma
+        return self.gamma
+
+    def _train(self, X, gamma):
+        """The training kernel at this gamma, in class order."""
+        labels = NO_LABELS if len(self.classes_) == 1 else self.classes_[self._codes]
+        classes, mine = self.classes_, self.gamma
+        try:
+            self.gamma = gamma
+            training, _ = self._fit_training(X, labels)
+        finally:
+            self.gamma, self.classes_ = mine, classes
+        return training
+
+    def _fit_kernel_distances(self, X, variant, reg_on, full_only):
+        spectrum = self.spectrum.lower() if isinstance(self.spectrum, str) else self.spectrum
+        as_it_is = spectrum in SPECTRA_AS_THEY_ARE
+        if variant == "landmark":
+            if len(self.classes_) == 1:
+                raise ValueError(
+                    "variant='landmark' compares an object with the objects of the *other* classes "
+                    "and needs two classes; for one class use variant='auto' or 'RC+'."
+                )
+            if not as_it_is:
+                raise ValueError(
+                    f"variant='landmark' is defined for every kernel as it is; spectrum="
+                    f"{self.spectrum!r} would correct it. Leave spectrum='krein'."
+                )
+        gamma = self._kernel_gamma(X)
+        training = self._train(X, gamma)
+        full = variant == "landmark" or (
+            variant == "RC+" and as_it_is and self._definite(training, spectrum)
+        )
+        if full_only and (not full or training.self_similarities(X) is None):
+            return
+        search = check_choice(self.search, "search", SEARCHES)
+        if full and search is not None:
+            gamma = self._search(X, gamma, search, variant, reg_on)
+            training = self._train(X, gamma)
+        self.gamma_ = gamma
+        if full:
+            self._fit_closed_form(training, variant, reg_on)
+        if self._full is None:
+            self._refuse_search()
+            if isinstance(self.reg, str):
+                self.reg_ = OTHER_REG
+            self._fit_cross(X)
+        training.release()
+
+    def _fit_closed_form(self, training, variant, reg_on):
+        """The closed form; None stays where spectrum="ignore" leaves no definite matrix."""
+        n = len(training)
+        block = training.training_cross
+        if variant == "landmark" or not takes_vectors(self.kernel):
+            check_memory(4 * n**2, f"The kernel matrix of {n} objects and the landmark maps")
+            K = training.gram()  # each kernel value is computed once
+
+            def block(rows, columns=slice(None)):
+                return K[rows, columns].copy()
+        else:
+            check_memory(2 * int((training.counts**2).sum()), "The class kernel matrices")
+        self._full = fit_full(block, training.slices, variant, self.reg_, reg_on)
+        if self._full is not None:
+            kxx = training.training_self_similarities()
+            self._leave_one_out = self._full.leave_one_out(block, kxx)
+        elif variant == "landmark" or training.positive_definite:
+            raise ValueError(
+                f"reg={self.reg_!r} ({reg_on}) is lost in the rounding of the kernel's values. "
+                "Give a larger reg, or scale the kernel."
+            )
+
+    def _definite(self, training, spectrum):
+        if training.positive_definite or spectrum == "ignore":
+            return True
+        for members in training.slices:
+            K = training.gram(members)
+            if not is_psd(center_gram(K, centering(K), overwrite=True)):
+                if spectrum == "raise":
+                    raise ValueError(
+                        "The kernel is not positive definite: the centred matrix of a class has "
+                        "negative eigenvalues, and spectrum='raise' asks to stop. With "
+                        "spectrum='krein' the p-values are cross-conformal; variant='landmark' "
+                        "is exact for every kernel."
+                    )
+                return False
+        return True
+
+    def _fit_cross(self, X):
+        """Fold models and their scores of the objects they have not seen."""
+        pairwise = is_precomputed(self.kernel)
+        folds = check_count(self.cv, "cv")
+        if folds < 2 or len(X) < 2:
+            raise ValueError(
+                f"Cross-conformal p-values need at least two folds and two samples; got "
+                f"cv={self.cv!r} and n_samples = {len(X)}."
+            )
+        everyone = np.arange(len(X))
+        self._folds = []
+        for held_out in class_folds(self._codes, min(folds, len(X)), self.random_state):
+            members = np.setdiff1d(everyone, held_out)
+            part = objects_of(X, members, pairwise)
+            model, known = self._fold_model(part, self._codes[members])
+            query = objects_of(X, held_out, pairwise, members)
+            scores = spread_columns(model.mahalanobis(query), known, len(self.classes_))
+            self._folds.append(CrossFold(model, members, scores, self._codes[held_out]))
+
+    def _fold_model(self, X, codes):
+        """Distances to the classes of a part of the objects: the model and the classes it knows."""
+        known = np.unique(codes)
+        if self.variant_ == "gaussian":
+            model = GaussianClassifier(shrinkage=self.shrinkage)
+            if len(known) == 1:  # a second copy makes a second class, whose column is dropped
+                return model.fit(np.vstack([X, X]), np.repeat([0, 1], len(X))), known
+            return model.fit(X, codes), known
+        reg = check_reg(self.reg_, len(self.classes_))[known]
+        model = KernelMahalanobisTransformer(
+            self.variant_,
+            reg,
+            reg_on=self.reg_on,
+            kernel=self.kernel,
+            gamma=self._kernel_gamma(X),
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            spectrum=self.spectrum,
+            standardize=self.standardize,
+        )
+        return model.fit(X, codes if len(known) > 1 else NO_LABELS), known
+
+    def _finish(self, level):
+        n = len(self._codes)
+        self._n_rejected = int(np.floor(level * (n + 1) + 1e-9))
+        self.offset_ = self._n_rejected / (n + 1)
+        if not self._n_rejected:
+            warnings.warn(
+                f"With {n} training objects no p-value is at most level={level:g}: predict will "
+                f"reject nothing. The least level is 1/{n + 1}.",
+                UserWarning,
+                stacklevel=4,
+            )
+        self.method_ = "full" if self._full is not None else "cross"
+        self.guarantee_ = (
+            "class-conditional: a new object of class j has p_j <= a with probability at most "
+            + ("a" if self._full is not None else "2a (about a in practice)")
+        )
+
+    # --- the search for gamma and reg -------------------------------------------------------------
+
+    def _search(self, X, gamma, search, variant, reg_on):
+        """gamma of the best candidate; sets reg_ and search_results_."""
+        vectors = takes_vectors(self.kernel) and not is_precomputed(self.kernel)
+        least = 3 if variant == "landmark" else 2
+        if search == "auto":
+            search = "permuted" if vectors else "loco"
+        if search == "permuted" and not vectors:
+            raise ValueError(
+                "search='permuted' shuffles the features of a table; objects and precomputed "
+                "matrices have none. Use search='loco'."
+            )
+        if search == "loco" and len(self.classes_) < least:
+            raise ValueError(
+                f"search='loco' lets each class play the unknown one and needs {least} classes for "
+                f"variant={variant!r}; got {len(self.classes_)}. "
+                + ("Use search='permuted'." if vectors else "Give reg, or search=None.")
+            )
+        rng = check_random_state(self.random_state)
+        tuned = is_named(self.kernel) and self.kernel in WITH_GAMMA
+        gammas = [gamma]
+        if tuned:
+            gammas = [self._kernel_gamma(X, check_positive(f, "gammas")) for f in self.gammas]
+        rows = draw_by_class(self._codes, SEARCH_OBJECTS, rng)
+        part = objects_of(X, rows, is_precomputed(self.kernel))
+        shuffled = shuffle_features(part, rng) if search == "permuted" else None
+        codes, self._codes = self._codes, self._codes[rows]
+        scores = {}
+        try:
+            for g in gammas:
+                training = self._train(part, g)
+                for reg in self.regs:
+                    check_positive(reg, "regs")
+                    score = separation(training, shuffled, variant, reg, reg_on)
+                    if score is not None:
+                        scores[g, reg] = score
+        finally:
+            self._codes = codes
+        if not scores:
+            raise ValueError("Every candidate of regs is lost in rounding; give larger ones.")
+        self.search_results_ = {
+            "gamma": [g for g, _ in scores],
+            "reg": [reg for _, reg in scores],
+            "auroc": list(scores.values()),
+        }
+        best, self.reg_ = max(scores, key=scores.get)
+        return best
+
+    # --- queries ----------------------------------------------------------------------------------
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        if takes_vectors(self.kernel):
+            return validate_data(self, X, reset=False, dtype=np.float64)
+        return check_objects(X)
+
+    def _evaluate(self, X):
+        """(d² (m, c), p-values (m, c), p_none (m,)); chunks of queries keep to working_memory."""
+        X = self._check_new(X)
+        m, c = len(X), len(self.classes_)
+        if self._full is None:
+            return self._evaluate_cross(X)
+        d2, p = np.full((2, m, c), np.nan)
+        training = self._training
+        kxx = self._self_similarities(X)
+        for rows in row_chunks(m, 4 * len(training)):
+            k = training.cross(take(X, rows))
+            d2[rows], p[rows] = self._full.evaluate(k, kxx[rows])
+        if not np.isfinite(d2).all():
+            raise ValueError(
+                "The squared distances overflow: scale the kernel, or give a larger reg."
+            )
+        none = p[:, 0] if c == 1 else rank_p_values(self._nearest(), d2.min(axis=1))
+        return d2, p, none
+
+    def _nearest(self):
+        """Least leave-one-out distance of each training object to any class."""
+        return self._leave_one_out.min(axis=1)
+
+    def _self_similarities(self, X):
+        if self._full.landmarks:
+            return np.zeros(len(X))
+        kxx = self._training.self_similarities(X)
+        if kxx is None:
+            raise ValueError(
+                "RC+ depends on each query's self-similarity k(x, x), which rows of a precomputed "
+                "kernel do not hold, and the training self-similarities differ. Use "
+                "kernel=PrecomputedKernel(K) on row numbers, or variant='landmark'."
+            )
+        return kxx
+
+    def _evaluate_cross(self, X):
+        pairwise = is_precomputed(self.kernel)
+        c = len(self.classes_)
+        classwise, nearest, total = [], [], 0.0
+        for model, members, scores, codes in self._folds:
+            query = X[:, members] if pairwise else X
+            known = np.unique(self._codes[members])
+            new = spread_columns(model.mahalanobis(query), known, c)
+            classwise.append((scores, codes, new))
+            nearest.append((scores.min(axis=1), new.min(axis=1)))
+            total = total + new
+        p = cross_p_values(classwise)
+        none = p[:, 0] if c == 1 else cross_rank_p_values(nearest)
+        return total / len(self._folds), p, none
+
+    def mahalanobis(self, X):
+        """Squared distance of each row of X to each class.
+
+        Full conformal: RC+ with α = (n_j + 1)σ². Cross-conformal: the mean over the folds' models.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self._full is None:
+            return self._evaluate(X)[0]
+        X = self._check_new(X)
+        kxx = self._self_similarities(X)
+        d2 = np.full((len(X), len(self.classes_)), np.nan)
+        for rows in row_chunks(len(X), 4 * len(self._training)):
+            d2[rows] = self._full.sq_distances(self._training.cross(take(X, rows)), kxx[rows])
+        return d2
+
+    def p_values(self, X):
+        """How typical each row of X is of each class.
+
+        A new object of class j has p_j ≤ a with probability at most a (full conformal; 2a at worst
+        for cross-conformal): see ``guarantee_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; the least possible value is 1/(n_j + 1).
+        """
+        return self._evaluate(X)[1]
+
+    def p_none(self, X):
+        """How unusual it would be for a regular object to be as far from every class.
+
+        The rank of the least distance to any class among those of the training objects, each left
+        out (in its fold for cross-conformal models). It has more power than the largest of
+        `p_values`, and holds for the mixture of the classes, not for each of them. For one class it
+        is that class's p-value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
+            One for each row; small for objects of none of the classes.
+        """
+        return self._evaluate(X)[2]
+
+    def predict_set(self, X, confidence=0.95):
+        """Classes that each row of X may belong to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        confidence : float, default=0.95
+            The set of a new object of any class holds that class with at least this probability.
+
+        Returns
+        -------
+        sets : ndarray of shape (n_samples, n_classes), dtype bool
+            Whether a class is in the set; a row without any belongs to none of them.
+        """
+        p = self.p_values(X)
+        warn_small_classes(self.classes_, np.bincount(self._codes), confidence)
+        return prediction_sets(p, check_confidence(confidence))
+
+    def select(self, X, fdr=0.1):
+        """Rows of X that are novelties, with a bound on the share of false alarms among them.
+
+        The procedure of Benjamini and Hochberg on `p_none`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A batch of objects; the result depends on the whole batch.
+        fdr : float, default=0.1
+            False discovery rate: the expected share of regular objects among those selected.
+
+        Returns
+        -------
+        novel : ndarray of shape (n_samples,), dtype bool
+            Whether a row is selected.
+        """
+        if not 0 < check_real(fdr, "fdr") < 1:
+            raise ValueError(f"fdr must be between 0 and 1; got {fdr!r}.")
+        return benjamini_hochberg(self.p_none(X), fdr)
+
+    def score_samples(self, X):
+        """How regular each row of X is: `p_none`, equal values ordered by the least distance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Larger is more regular; p_none − 1/(n + 1) < score < p_none.
+        """
+        d2, _, none = self._evaluate(X)
+        nearest = d2.min(axis=1)
+        scale = self._distance_scale()
+        order = np.clip(0.5 + np.arctan(nearest / scale) / np.pi, 1e-9, 1 - 1e-9)
+        return none - order / (len(self._codes) + 1)
+
+    def _distance_scale(self):
+        if self._full is None:
+            nearest = np.concatenate([fold.scores.min(axis=1) for fold in self._folds])
+        else:
+            nearest = self._nearest()
+        nearest = np.abs(nearest[np.isfinite(nearest)])
+        return (np.median(nearest) if len(nearest) else 0.0) or 1.0
+
+    def decision_function(self, X):
+        """`score_samples` less ``offset_``: negative where `predict` gives −1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Negative for novelties.
+        """
+        check_is_fitted(self)
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """1 for rows of X that may belong to one of the classes, −1 for novelties.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            −1 where ``p_none`` ≤ `level`.
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def _margin_p_values(self, X):
+        """Full-conformal p-values by margin (RC+ with two classes and more), (m, c)."""
+        assert not self._full.landmarks
+        X = self._check_new(X)
+        kxx = self._self_similarities(X)
+        rivals = least_other(self._leave_one_out)
+        p = np.full((len(X), len(self.classes_)), np.nan)
+        for rows in row_chunks(len(X), 4 * len(self._training)):
+            k = self._training.cross(take(X, rows))
+            p[rows] = self._full.margin_p_values(k, kxx[rows], rivals)
+        return p
+
+    def training_distances(self):
+        """Squared distances of the training objects, each left out: what limits are drawn from.
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            In the order of the training objects; of its fold's model for cross-conformal ones.
+        """
+        check_is_fitted(self)
+        d2 = np.full((len(self._codes), len(self.classes_)), np.nan)
+        if self._full is not None:
+            d2[self._training.order] = self._leave_one_out
+        else:
+            everyone = np.arange(len(self._codes))
+            for fold in self._folds:
+                d2[np.setdiff1d(everyone, fold.members)] = fold.scores
+        return d2
+
+    def training_codes(self):
+        """Class of each training object, as a position in ``classes_``.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples,)
+            In the order of the training objects.
+        """
+        check_is_fitted(self)
+        return self._codes.copy()
+
+
+def shuffle_features(X, rng):
+    """Rows whose features were shuffled independently: right margins, no dependence."""
+    return np.take_along_axis(X, rng.random_sample(X.shape).argsort(axis=0), axis=0)

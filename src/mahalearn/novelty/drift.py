@@ -1,0 +1,150 @@
+"""Whether a batch of objects differs from the training objects."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from .._validation import check_choice, check_memory, check_reg, known_codes
+from ..formulas.conformal import pooled_leverages, rank_sum_p_value
+from ..formulas.gram import center_gram, centering
+from ..formulas.linalg import is_psd
+from ..kernels.protocol import is_precomputed, kernel_matrix
+from ._models import SPECTRA_AS_THEY_ARE
+from .detector import MahalanobisNovelty
+
+
+class DriftTest(NamedTuple):
+    """Result of :func:`drift_test`.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Class labels.
+    p_values : ndarray of shape (n_classes,)
+        p-value of each class; NaN where the batch holds none of its objects.
+    counts : ndarray of shape (n_classes,)
+        Number of the batch's objects that were compared with each class.
+    p_pooled : float
+        p-value of the batch against all training objects, labels ignored.
+    """
+
+    classes: np.ndarray
+    p_values: np.ndarray
+    counts: np.ndarray
+    p_pooled: float
+
+
+def drift_test(model, X_batch, y_batch=None, *, alternative="greater", batch_kernel=None):
+    """Whether a batch of objects differs from the training objects.
+
+    The batch joins the class, every object's leverage in class ∪ batch is computed, and a rank-sum
+    test asks whether the batch's are larger. The leverages treat all objects alike, so that the
+    p-value is exact, whatever the distribution: if the batch was drawn as the class was, p ≤ a has
+    at most the probability a. (A Kolmogorov–Smirnov test on conformal p-values is not valid: they
+    share the training objects.) It is a test against objects that lie farther out; batches much
+    larger than the class mask themselves.
+
+    Parameters
+    ----------
+    model : MahalanobisNovelty
+        A fitted detector.
+    X_batch : array-like of shape (n_samples, n_features)
+        The batch, as the model takes queries.
+    y_batch : array-like of shape (n_samples,), default=None
+        Labels of the batch: each class is compared with its own objects. Without them the whole
+        batch is compared with each class in turn, which asks whether it is a batch of that class;
+        a mixed batch is judged by ``p_pooled``.
+    alternative : {"greater", "less", "two-sided"}, default="greater"
+        Whether the batch's objects are expected farther out, nearer, or either.
+    batch_kernel : array-like of shape (n_samples, n_samples), default=None
+        Kernel values of the batch with itself, needed with a precomputed kernel.
+
+    Returns
+    -------
+    result : DriftTest
+        A p-value for each class, and one for all training objects together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahalearn import MahalanobisNovelty, drift_test
+    >>> rng = np.random.default_rng(0)
+    >>> model = MahalanobisNovelty().fit(rng.normal(size=(60, 4)))
+    >>> bool(drift_test(model, rng.normal(size=(20, 4))).p_pooled > 0.05)
+    True
+    >>> bool(drift_test(model, rng.normal(0, 2, size=(20, 4))).p_pooled < 0.001)
+    True
+    """
+    if not isinstance(model, MahalanobisNovelty):
+        raise TypeError(
+            f"drift_test needs a fitted MahalanobisNovelty; got {type(model).__name__}."
+        )
+    check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
+    X = model._check_new(X_batch)
+    c = len(model.classes_)
+    codes = None
+    if y_batch is not None:
+        y_batch = column_or_1d(y_batch)
+        check_consistent_length(X, y_batch)
+        codes = known_codes(y_batch, model.classes_)
+    if model.variant_ == "gaussian":
+        raise ValueError(
+            "drift_test works on kernel distances; fit MahalanobisNovelty with "
+            "kernel='linear', variant='RC+' for the input space."
+        )
+    training = model._training
+    n, m = len(training), len(X)
+    check_memory(3 * (n + m) ** 2, f"The kernel matrix of {n} training objects and the batch")
+    cross = training.cross(X)
+    own = _batch_gram(model, X, batch_kernel)
+    K = np.block([[training.training_cross(slice(None), slice(None)), cross.T], [cross, own]])
+    reg = check_reg(model.reg_, c)
+    p, counts = np.full(c, np.nan), np.zeros(c, dtype=int)
+    for j, members in enumerate(training.slices):
+        rows = np.arange(m) if codes is None else np.flatnonzero(codes == j)
+        counts[j] = len(rows)
+        if len(rows):
+            pool = np.r_[members.start : members.stop, n + rows]
+            if model.variant_ == "landmark":
+                phi = K[np.ix_(pool, np.r_[0 : members.start, members.stop : n])]
+                phi = phi / np.sqrt(phi.shape[1])
+                part = phi @ phi.T
+            else:
+                part = K[np.ix_(pool, pool)]
+            size = members.stop - members.start
+            p[j] = _pool_p_value(part, size, reg[j], model.reg_on, alternative)
+    pooled = _pool_p_value(K, n, float(reg.mean()), model.reg_on, alternative)
+    return DriftTest(model.classes_, p, counts, pooled)
+
+
+def _batch_gram(model, X, batch_kernel):
+    m = len(X)
+    if batch_kernel is not None:
+        own = np.asarray(batch_kernel, dtype=float)
+        if own.shape != (m, m):
+            raise ValueError(f"batch_kernel must have shape {(m, m)}; got {own.shape}.")
+        return own
+    if is_precomputed(model.kernel):
+        raise ValueError(
+            "With a precomputed kernel the test needs the batch's kernel values with itself: pass "
+            "batch_kernel=, or use kernel=PrecomputedKernel(K) on row numbers."
+        )
+    if model._policy not in SPECTRA_AS_THEY_ARE:
+        raise ValueError(
+            f"drift_test takes the kernel as it is; fit with spectrum='krein' instead of "
+            f"{model.spectrum!r}."
+        )
+    return kernel_matrix(model.kernel_, X, X)
+
+
+def _pool_p_value(K, n, reg, reg_on, alternative):
+    """Rank-sum p-value of the objects from n on; α is relative to the pool's own spread."""
+    if reg_on == "kernel":
+        alpha = reg
+    else:
+        scale = abs(np.trace(K) / len(K) - K.mean()) or 1.0 if reg_on == "relative" else 1.0
+        alpha = reg * scale * len(K)
+    definite = is_psd(center_gram(K, centering(K)))
+    scores = pooled_leverages(K.copy(), alpha, definite=definite)
+    return rank_sum_p_value(scores[:n], scores[n:], alternative)

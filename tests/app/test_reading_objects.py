@@ -1,0 +1,217 @@
+"""Files of objects: FASTA, .ts, UCR text files, JSON lines, arrays; and what is wrong with them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mahalearn.app.reading.objects import (
+    measure_from_options,
+    objects_problem,
+    read_collection,
+    read_objects,
+)
+from mahalearn.app.reading.problem import DataError
+from mahalearn.measures import EditDistance, Elastic
+
+
+def write(path, text):
+    path.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+    return path
+
+
+FASTA = (
+    ">a label=x\nACDE\nFG\n\n; an old comment\n>b description label=y more\nACD\n>c label=x\nGG\n"
+)
+
+
+def test_fasta(tmp_path):
+    found = read_collection(write(tmp_path / "p.fasta", FASTA))
+    assert found.objects == ["ACDEFG", "ACD", "GG"]
+    assert (found.labels, found.names) == (["x", "y", "x"], ["a", "b", "c"])
+    assert "label=" in found.notes[0]
+    # Known by its content, whatever its name and line ends
+    same = read_collection(write(tmp_path / "p.txt", FASTA.replace("\n", "\r\n")))
+    assert same.objects == found.objects
+
+
+@pytest.mark.parametrize(
+    "headers, labels",
+    [
+        (["a x", "b y", "c x"], ["x", "y", "x"]),
+        (["a|x", "b|y", "c|x"], ["x", "y", "x"]),
+        (["a|CLASS=x", "b;class=y", "class=x"], ["x", "y", "x"]),
+        (["a one", "b two", "c three"], None),  # all differ: descriptions
+        (["sp|P1|A some protein", "sp|P2|B other", "sp|P3|C x"], None),
+        (["a", "b", "c"], None),
+    ],
+)
+def test_labels_of_fasta_headers(tmp_path, headers, labels):
+    text = "".join(f">{h}\nACD\n" for h in headers)
+    assert read_collection(write(tmp_path / "p.fa", text)).labels == labels
+
+
+def test_fasta_with_a_file_of_labels_by_name(tmp_path):
+    path = write(tmp_path / "p.fa", ">s1 some text\nAC\n>s2\nAD\n>s3\nAE\n")
+    labels = write(tmp_path / "l.csv", "s3,x\ns1,y\ns2,x\n")
+    problem = objects_problem(path, "edit", labels)
+    assert problem.y.tolist() == ["y", "x", "x"] and problem.names == ["s1", "s2", "s3"]
+    with pytest.raises(DataError, match="no classes: name a file with --labels"):
+        objects_problem(path, "edit")
+
+
+TS = """# a comment
+@problemName Toy
+@timestamps false
+@univariate false
+@classLabel true walk run
+@data
+1,2,3:4,5,6:walk
+1,2:0.5,-1e3:run
+7,8,?:1,2,?:walk
+"""
+
+
+def test_ts(tmp_path):
+    found = read_collection(write(tmp_path / "toy.ts", TS))
+    assert found.labels == ["walk", "run", "walk"]
+    assert_array_equal(found.objects[0], [[1, 2, 3], [4, 5, 6]])
+    assert_array_equal(found.objects[1], [[1, 2], [0.5, -1000]])
+    assert_array_equal(found.objects[2], [[7, 8], [1, 2]])
+    unlabelled = "@problemName Toy\n@classLabel false\n@data\n1,2,3\n4,5,6\n"
+    found = read_collection(write(tmp_path / "u.ts", unlabelled))
+    assert found.labels is None and found.objects[1].tolist() == [[4, 5, 6]]
+
+
+@pytest.mark.parametrize("delimiter, name", [("\t", "a.tsv"), (",", "a.csv"), ("  ", "a.txt")])
+def test_ucr(tmp_path, delimiter, name):
+    rows = [["1", "0.5", "-1e0", "2"], ["2", "3", "4", "NaN"], ["1", "0", "0", "1"]]
+    text = "".join(delimiter.join(row) + "\n" for row in rows)
+    problem = objects_problem(write(tmp_path / name, text), "dtw")
+    assert problem.y.tolist() == [1, 2, 1] and problem.y.dtype.kind == "i"
+    assert [x.tolist() for x in problem.X] == [[[0.5, -1, 2]], [[3, 4]], [[0, 0, 1]]]
+    assert "time series" in problem.notes[0]
+    text = text.replace("1" + delimiter + "0.5", "1.0000000e+00" + delimiter + "0.5")
+    assert objects_problem(write(tmp_path / name, text), "dtw").y.tolist() == [1, 2, 1]
+
+
+def test_ucr_with_names_as_labels(tmp_path):
+    path = write(tmp_path / "a.csv", "cat,1,2,3\ndog,2,3,4\n")
+    assert read_objects(path)[1] == ["cat", "dog"]
+
+
+def test_texts_stay_texts(tmp_path):
+    for text in ("one, two, three\nfour, five, six\n", "the cat sat\nthe dog ran\n", "1 2\n3 4\n"):
+        assert read_objects(write(tmp_path / "t.txt", text)) == (text.splitlines(), None)
+
+
+def test_arrays(tmp_path):
+    X = np.arange(24.0).reshape(2, 3, 4)
+    X[1, :, 3] = np.nan
+    np.save(tmp_path / "x.npy", X)
+    found = read_collection(tmp_path / "x.npy")
+    assert [x.shape for x in found.objects] == [(3, 4), (3, 3)] and found.labels is None
+    np.save(tmp_path / "x2.npy", X[0].astype(np.float32))
+    assert [x.shape for x in read_collection(tmp_path / "x2.npy").objects] == [(1, 4)] * 3
+    np.savez(tmp_path / "x.npz", X=X, y=np.array(["a", "b"]))
+    assert objects_problem(tmp_path / "x.npz", "msm").y.tolist() == ["a", "b"]
+    labels = write(tmp_path / "l.txt", "p\nq\n")
+    assert objects_problem(tmp_path / "x.npy", "dtw", labels).y.tolist() == ["p", "q"]
+
+
+def test_json_series(tmp_path):
+    text = '{"series": [[1, 2], [3, 4]], "y": 1}\n{"series": [[1, 2, 3], [3, 4, 5]], "y": 2}\n'
+    objects, labels = read_objects(write(tmp_path / "s.jsonl", text))
+    assert [x.shape for x in objects] == [(2, 2), (2, 3)] and labels == [1, 2]
+    assert read_objects(write(tmp_path / "h.jsonl", "[1" + "0" * 400 + "]\n"))[1] is None
+
+
+HOSTILE = {
+    "empty.fa": ("", "is empty"),
+    "no.fa": ("ACDE\n", "not FASTA: its first line must be a header"),
+    "gap.fa": (">a\n>b\nAC\n", "The sequence 'a' of .* is empty"),
+    "half.fa": (">a label=x\nAC\n>b\nAC\n", "Some headers have a label= and 'b' has none"),
+    "binary.fa": (b">a\x00\x01", "is not a text file"),
+    "nodata.ts": ("@problemName x\n", "needs a line @data"),
+    "bare.ts": ("@data\n", "needs a line @data and series below"),
+    "words.ts": ("hello\nworld\n", "not a .ts file"),
+    "time.ts": ("@timestamps true\n@data\n(0,1):a\n", "has time stamps"),
+    "target.ts": ("@targetLabel true\n@data\n1,2:0.5\n", "quantity"),
+    "label.ts": ("@classLabel true a b\n@data\n1,2:c\n", "series 1 .* has the label 'c'"),
+    "nolabel.ts": ("@classLabel true a b\n@data\n1,2\n", "series 1 .* has no label"),
+    "cell.ts": ("@data\n1,x,3\n", "series 1 .* holds 'x', which is not a number"),
+    "ragged.ts": ("@data\n1,2:3\n", "channels of the series 1 .* differ in length: 2, 1"),
+    "hole.ts": ("@data\n1,?,3\n", "series 1 .* missing or infinite values before its end"),
+    "none.ts": ("@data\n?,?\n", "series 1 .* has no values"),
+    "word.tsv": ("1\t2\t3\n2\tx\t4\n", "The cell 'x' in line 2 .* label and the values"),
+    "hole.csv": ("1,2,,3\n2,1,1,1\n", "line 1 .* missing or infinite values before its end"),
+    "inf.csv": ("1,2,inf\n2,1,1\n", "line 1 .* missing or infinite"),
+    "nolabel.csv": (",2,3\n2,1,1\n", "Line 1 of .* has no label"),
+    "deep.jsonl": ("[" * 100_000 + "\n", "Line 1 .* is not JSON"),
+    "key.jsonl": ('{"foo": 1}\n', "Line 1 .* has no object"),
+    "some.jsonl": ('{"x": "a", "y": 1}\n{"x": "b"}\n', "Some lines .* have a label"),
+    "bad.npy": (b"nothing", "is not an NPY file"),
+    "bad.npz": (b"nothing", "is not an NPZ file"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_get_one_sentence(tmp_path, name):
+    content, message = HOSTILE[name]
+    with pytest.raises(DataError, match=message) as error:
+        read_collection(write(tmp_path / name, content))
+    assert "\n" not in str(error.value) and len(str(error.value)) < 400
+
+
+def test_hostile_arrays_get_one_sentence(tmp_path):
+    for i, (array, message) in enumerate(
+        (
+            (np.zeros(3), r"got float64 of shape \(3,\)"),
+            (np.zeros((2, 0)), r"shape \(2, 0\)"),
+            (np.zeros((2, 2)) + 1j, "complex128"),
+            (np.array([["a", "b"]]), "got <U1"),
+            (np.array([[1, np.nan, 2]]), "missing or infinite values before its end"),
+            (np.array([[object()]]), "not an NPY file of plain numbers"),
+        )
+    ):
+        np.save(tmp_path / f"{i}.npy", array, allow_pickle=True)
+        with pytest.raises(DataError, match=message):
+            read_collection(tmp_path / f"{i}.npy")
+    np.savez(tmp_path / "a.npz", Z=np.zeros(2))
+    with pytest.raises(DataError, match="must hold an array X of series, and perhaps y; it has Z"):
+        read_collection(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", X=np.zeros((3, 4)), y=np.zeros(2))
+    with pytest.raises(DataError, match="one label for each of the 3 series"):
+        read_collection(tmp_path / "b.npz")
+    with pytest.raises(DataError, match="no file"):
+        read_collection(tmp_path / "absent.ts")
+
+
+def test_measures_from_options():
+    assert measure_from_options("dtw", window=None, normalize=None) == "dtw"
+    measure = measure_from_options("dtw", window=0.1, normalize=True)
+    assert isinstance(measure, Elastic) and (measure.window, measure.normalize) == (0.1, True)
+    assert measure_from_options("msm", cost=0.5).get_params()["method"] == "msm"
+    assert isinstance(edit := measure_from_options("edit", normalize=True), EditDistance)
+    assert edit.normalize == "longer"
+    assert measure_from_options("global_alignment", gap_open=5).mode == "global"
+    for name, options, message in (
+        (None, {}, "Name a --measure"),
+        ("guess", {}, "no measure 'guess'"),
+        (
+            "hausdorff",
+            {"window": 0.1},
+            "does not take window=0.1; its options are modified",
+        ),
+        ("jaccard", {"normalize": True}, "does not take normalize=True; it has no options"),
+        ("msm", {"method": "dtw"}, "does not take method='dtw'; its options are window, cost"),
+        ("compression", {"window": 0.1}, "its options are compressor"),
+    ):
+        with pytest.raises(DataError, match=message):
+            measure_from_options(name, **options)
+
+
+def test_options_reach_the_problem(tmp_path):
+    path = write(tmp_path / "toy.ts", TS)
+    problem = objects_problem(path, "dtw", window=0.5)
+    assert problem.measure.window == 0.5 and problem.proximity == "dissimilarity"
+    assert objects_problem(path, "dtw").measure == "dtw"

@@ -1,0 +1,792 @@
+"""The novelty detector, the conformal classifier and the drift test."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import naive
+from mahalearn import (
+    ConformalClassifier,
+    GaussianClassifier,
+    KernelMahalanobisTransformer,
+    KernelQuadraticDiscriminant,
+    MahalanobisNovelty,
+    MeasureKernel,
+    PrecomputedKernel,
+    drift_test,
+    load_model,
+    save_model,
+)
+from mahalearn.display import CoomansDisplay, TypicalityDisplay, conformal_limit
+from mahalearn.formulas.conformal import landmark_class, margin_p_values, query_sq_distances
+
+GAMMA = 0.3
+
+
+def kernel(A, B):
+    return rbf_kernel(A, B, gamma=GAMMA)
+
+
+@pytest.fixture
+def problem(rng):
+    """Three classes of different sizes, in mixed order, and queries."""
+    y = rng.permutation(np.repeat(["a", "b", "c"], [9, 12, 7]))
+    X = rng.normal(size=(28, 3)) + (y == "b")[:, None] - 1.5 * (y == "c")[:, None]
+    return X, y, rng.normal(0, 1.5, size=(8, 3))
+
+
+# --- against refits -------------------------------------------------------------------------------
+
+
+def class_map(X, y, label, drop=None):
+    """The linear kernel of the landmark map of a class; `drop` leaves a landmark out."""
+    Z = X[y != label]
+    kept = np.ones(len(Z), bool)
+    if drop is not None:
+        kept[np.flatnonzero(np.flatnonzero(y != label) == drop)] = False
+    return lambda A, B: kernel(A, Z[kept]) @ kernel(B, Z[kept]).T / len(Z)
+
+
+def distance(k, x, members, alpha, size):
+    """RC+ of x to `members`, σ² = α/(size + 1)."""
+    K, row = k(members, members), k(x[None], members)[0]
+    return naive.regularised_residual(K, row, k(x[None], x[None])[0, 0], alpha) * (size + 1) / alpha
+
+
+@pytest.mark.parametrize("variant", ["RC+", "landmark"])
+def test_p_values_are_those_of_refits(problem, variant):
+    X, y, Q = problem
+    alpha = 0.2
+    model = MahalanobisNovelty(variant, gamma=GAMMA, reg=alpha, reg_on="kernel").fit(X, y)
+    assert model.method_ == "full"
+    found, d2 = model.p_values(Q), model.mahalanobis(Q)
+    left_out = np.empty((len(X), 3))
+    for j, label in enumerate(model.classes_):
+        own = X[y == label]
+        n = len(own)
+        k = class_map(X, y, label) if variant == "landmark" else kernel
+        for q, x in enumerate(Q):
+            pool = np.vstack([own, x])
+            refits = naive.leave_one_out_by_refits(k(pool, pool), alpha, alpha / (n + 1))
+            assert_allclose(d2[q, j], refits[-1], rtol=1e-10)
+            assert found[q, j] == naive.rank_p_value(refits)
+        for i in range(len(X)):
+            rest = np.delete(np.arange(len(X)), i)
+            members = X[rest][y[rest] == label]
+            k = class_map(X, y, label, drop=i) if variant == "landmark" else kernel
+            left_out[i, j] = distance(k, X[i], members, alpha, n)
+    assert_allclose(model.training_distances(), left_out, rtol=1e-9)
+    nearest = left_out.min(axis=1)
+    none = [naive.rank_p_value([*nearest, d2[q].min()]) for q in range(len(Q))]
+    assert_allclose(model.p_none(Q), none)
+
+
+@pytest.mark.parametrize("variant", ["IC+", "FK+", "RC-"])
+def test_cross_conformal_p_values_are_those_of_refits(problem, variant):
+    X, y, Q = problem
+    codes = np.unique(y, return_inverse=True)[1]
+    alpha, n = 0.2, len(X)
+    model = MahalanobisNovelty(variant, gamma=GAMMA, reg=alpha, reg_on="kernel", cv=n).fit(X, y)
+    assert model.method_ == "cross" and "2a" in model.guarantee_
+    beyond, nearest = np.zeros((len(Q), 3)), np.zeros(len(Q))
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        K = kernel(X[rest], X[rest])
+        k = kernel(np.vstack([X[i], Q]), X[rest])
+        all_d2 = naive.sq_distances(variant, K, codes[rest], k, np.ones(len(k)), [alpha] * 3)
+        beyond[:, codes[i]] += all_d2[0, codes[i]] >= all_d2[1:, codes[i]]
+        nearest += all_d2[0].min() >= all_d2[1:].min(axis=1)
+    assert_allclose(model.p_values(Q), (1 + beyond) / (1 + np.bincount(codes)))
+    assert_allclose(model.p_none(Q), (1 + nearest) / (1 + n))
+
+
+def test_the_input_space_ranks_distances_of_gaussian_classifiers(problem):
+    X, y, Q = problem
+    n = len(X)
+    model = MahalanobisNovelty("gaussian", cv=n).fit(X, y)
+    beyond = np.zeros(len(Q))
+    for i in np.flatnonzero(y == "b"):
+        rest = np.delete(np.arange(n), i)
+        gaussian = GaussianClassifier(shrinkage="auto").fit(X[rest], y[rest])
+        beyond += gaussian.mahalanobis(X[[i]])[0, 1] >= gaussian.mahalanobis(Q)[:, 1]
+    assert_allclose(model.p_values(Q)[:, 1], (1 + beyond) / 13)
+    alone = MahalanobisNovelty("gaussian", 0.1, cv=12).fit(X[y == "b"])
+    assert alone.p_values(Q).shape == (8, 1)
+    # The other classes play no part in a class's own distances.
+    assert_allclose(alone.p_values(Q)[:, 0], model.p_values(Q)[:, 1])
+
+
+def test_one_class_is_that_class_of_several(problem):
+    X, y, Q = problem
+    options = {"gamma": GAMMA, "reg": 0.1, "reg_on": "covariance", "level": 0.1}
+    several = MahalanobisNovelty("RC+", **options).fit(X, y)
+    for one in (
+        MahalanobisNovelty(**options).fit(X[y == "b"]),
+        MahalanobisNovelty(**options).fit(X[y == "b"], y[y == "b"]),
+    ):
+        assert one.variant_ == "RC+"
+        assert_array_equal(one.p_values(Q)[:, 0], several.p_values(Q)[:, 1])
+        assert_array_equal(one.p_none(Q), one.p_values(Q)[:, 0])
+
+
+def test_distances_are_those_of_the_quadratic_discriminant(problem):
+    X, y, Q = problem
+    alphas = [1.0, 1.3, 0.8]
+    model = MahalanobisNovelty("RC+", gamma=GAMMA, reg=alphas, reg_on="kernel").fit(X, y)
+    discriminant = KernelQuadraticDiscriminant(reg=alphas, reg_on="kernel", gamma=GAMMA).fit(X, y)
+    n = np.array([9, 12, 7])
+    assert_allclose(model.mahalanobis(Q), discriminant.mahalanobis(Q) * (n + 1) / n)
+
+
+def test_margins_are_those_of_refits(problem):
+    X, y, Q = problem
+    alpha, Q = 0.3, Q[:4]
+    discriminant = KernelQuadraticDiscriminant(reg=alpha, reg_on="kernel", gamma=GAMMA)
+    model = ConformalClassifier(discriminant).fit(X, y)
+    assert model.method_ == "full" and model.guarantee_.startswith("class-conditional")
+    found = model.p_values(Q)
+    for j, label in enumerate(model.classes_):
+        others = [X[y == other] for other in model.classes_ if other != label]
+        own = X[y == label]
+        for q, x in enumerate(Q):
+            pool = np.vstack([own, x])
+            refits = naive.leave_one_out_by_refits(kernel(pool, pool), alpha, alpha / len(pool))
+            rivals = [min(distance(kernel, z, o, alpha, len(o)) for o in others) for z in pool]
+            assert found[q, j] == naive.rank_p_value(refits - np.array(rivals))
+    by_distance = ConformalClassifier(discriminant, nonconformity="distance").fit(X, y)
+    same = MahalanobisNovelty("RC+", reg=alpha, reg_on="kernel", gamma=GAMMA).fit(X, y)
+    assert_array_equal(by_distance.p_values(Q), same.p_values(Q))
+
+
+# --- coverage -------------------------------------------------------------------------------------
+
+
+def draw_objects(rng, n, kind):
+    return rng.normal(size=(n, 3)) if kind == "normal" else rng.standard_t(3, size=(n, 3))
+
+
+def shares(p_value, n, kind, draws, levels, seed=0):
+    """Over draws of a training set and one object of class 0: shares of p ≤ level."""
+    rng, p = np.random.default_rng(seed), np.empty(draws)
+    for i in range(draws):
+        X = np.vstack([draw_objects(rng, n, kind), 1 + draw_objects(rng, n, kind)])
+        p[i] = p_value(X, np.repeat([0, 1], n), draw_objects(rng, 1, kind))
+    assert ((p > 0) & (p <= 1)).all()
+    return [np.mean(p <= level + 1e-12) for level in levels]
+
+
+def interval(n, level, draws):
+    """Exact 99.9 % binomial interval around ⌊a(n + 1)⌋/(n + 1)."""
+    expected = np.floor(level * (n + 1) + 1e-9) / (n + 1)
+    low, high = stats.binom.interval(0.999, draws, expected)
+    return low / draws, high / draws
+
+
+def novelty(*args, **options):
+    return lambda X, y, x: MahalanobisNovelty(*args, **options).fit(X, y).p_values(x)[0, 0]
+
+
+def one_class(*args, **options):
+    def p_value(X, y, x):
+        return MahalanobisNovelty(*args, **options).fit(X[y == 0]).p_values(x)[0, 0]
+
+    return p_value
+
+
+def margin(X, y, x):
+    discriminant = KernelQuadraticDiscriminant(reg=0.1)
+    return ConformalClassifier(discriminant).fit(X, y).p_values(x)[0, 0]
+
+
+def none(X, y, x):
+    return MahalanobisNovelty().fit(X, y).p_none(x)[0]
+
+
+def krein(X, y, x):
+    """−d with the city-block distance of order ½: indefinite."""
+
+    def k(A, B):
+        return -(np.sqrt(np.abs(A[:, None] - B)).sum(axis=2) ** 2)
+
+    # A few draws are definite on both classes, and then full conformal.
+    return MahalanobisNovelty("RC+", kernel=k, cv=5, reg=0.1).fit(X, y).p_values(x)[0, 0]
+
+
+def landmark_margin(X, y, x):
+    """What is never offered: a margin of landmark distances."""
+    alpha, first, second = 0.1, X[y == 0], X[y == 1]
+    k = lambda A, B: rbf_kernel(A, B, gamma=1.0)  # noqa: E731
+    own, other = landmark_class(k(first, second), alpha), landmark_class(k(second, first), alpha)
+    rivals = query_sq_distances(other.augment(k(first, first)), alpha)
+    query_rivals = query_sq_distances(other.augment(k(x, first)), alpha)
+    joined = own.augment(k(x, second))
+    return margin_p_values(joined, alpha, own.c, rivals, query_rivals)[0]
+
+
+def landmark_at_the_same_gamma(X, y, x):
+    model = MahalanobisNovelty("landmark", gamma=1.0, reg=0.1, reg_on="kernel")
+    return model.fit(X, y).p_values(x)[0, 0]
+
+
+def plug_in(X, y, x):
+    """The rule of version 0.1: distances of three folds, ranks of a model of all objects."""
+    fold, held_out = np.arange(len(X)) % 3, []
+    transformer = KernelMahalanobisTransformer("IC+", 0.01, gamma=0.2)
+    for f in range(3):
+        mine = (fold == f) & (y == 0)
+        fitted = transformer.fit(X[fold != f], y[fold != f])
+        held_out.extend(fitted.mahalanobis(X[mine])[:, 0])
+    d2 = transformer.fit(X, y).mahalanobis(x)[0, 0]
+    return (1 + np.sum(np.array(held_out) >= d2)) / (1 + len(held_out))
+
+
+SEARCH = {"search": "permuted", "gammas": [0.1, 1], "regs": [1e-3, 1e-1]}
+FULL = {
+    "landmark": novelty(),
+    "RC+": novelty("RC+"),
+    "margin": margin,
+    "one class": one_class(),
+    "landmark, gamma 1": landmark_at_the_same_gamma,
+    "RC+, searched": novelty("RC+", **SEARCH),
+    "landmark, searched": novelty(**SEARCH),
+}
+CROSS = {
+    "IC+": novelty("IC+", cv=3),
+    "FK+": novelty("FK+", cv=3),
+    "krein RC+": krein,
+    "gaussian": novelty("gaussian", cv=3),
+    "p_none": none,
+}
+LEVELS = (0.1, 0.2, 0.5)
+
+
+def check_exact(p_value, n, kind, draws):
+    for level, share in zip(LEVELS, shares(p_value, n, kind, draws, LEVELS), strict=True):
+        low, high = interval(n, level, draws)
+        assert low <= share <= high, (level, share, low, high)
+
+
+def check_at_most(p_value, n, kind, draws):
+    for level, share in zip(LEVELS, shares(p_value, n, kind, draws, LEVELS), strict=True):
+        assert share <= interval(n, level, draws)[1], (level, share)
+
+
+def check_fails(p_value, n, kind, draws):
+    found = zip(LEVELS, shares(p_value, n, kind, draws, LEVELS), strict=True)
+    assert any(share > interval(n, level, draws)[1] for level, share in found)
+
+
+@pytest.mark.parametrize("case", ["landmark", "RC+", "margin", "landmark, gamma 1"])
+def test_full_conformal_coverage(case):
+    check_exact(FULL[case], 10, "t3" if case == "RC+" else "normal", 100)
+
+
+@pytest.mark.parametrize("case", ["IC+", "p_none"])
+def test_cross_conformal_coverage(case):
+    check_at_most(CROSS[case], 10, "normal", 40)
+
+
+@pytest.mark.parametrize("rule", [plug_in, landmark_margin])
+def test_what_is_not_valid_fails_the_same_check(rule):
+    check_fails(rule, 20 if rule is landmark_margin else 10, "normal", 60)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", FULL)
+@pytest.mark.parametrize("kind", ["normal", "t3"])
+@pytest.mark.parametrize("n", [10, 20])
+def test_full_conformal_coverage_of_2000_draws(case, n, kind):
+    check_exact(FULL[case], n, kind, 2000)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CROSS)
+@pytest.mark.parametrize("kind", ["normal", "t3"])
+@pytest.mark.parametrize("n", [10, 20])
+def test_cross_conformal_coverage_of_2000_draws(case, n, kind):
+    check_at_most(CROSS[case], n, kind, 2000)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("rule", [plug_in, landmark_margin])
+@pytest.mark.parametrize("kind", ["normal", "t3"])
+@pytest.mark.parametrize("n", [10, 20])
+def test_what_is_not_valid_fails_with_2000_draws(rule, n, kind):
+    check_fails(rule, n, kind, 2000)
+
+
+@pytest.mark.full
+def test_false_discovery_rate_of_select():
+    """Two known classes, 20 % novelties, batches of 50: at most q on average."""
+    rng, q, share = np.random.default_rng(0), 0.1, []
+    for _ in range(500):
+        X = np.vstack([rng.normal(size=(60, 3)), rng.normal(2, 1, size=(60, 3))])
+        regular = np.vstack([rng.normal(size=(20, 3)), rng.normal(2, 1, size=(20, 3))])
+        batch = np.vstack([regular, rng.normal(-5, 1, size=(10, 3))])
+        selected = MahalanobisNovelty("RC+").fit(X, np.repeat([0, 1], 60)).select(batch, q)
+        share.append(selected[:40].sum() / max(1, selected.sum()))
+    assert np.mean(share) <= q + 3 * np.std(share) / np.sqrt(len(share))
+
+
+# --- invariances ----------------------------------------------------------------------------------
+
+VARIANTS = ["landmark", "RC+", "IC+", "FK+", "gaussian"]
+
+
+@pytest.mark.parametrize("variant", ["landmark", "RC+"])
+def test_order_and_labels_do_not_matter(problem, rng, variant):
+    X, y, Q = problem
+    model = MahalanobisNovelty(variant).fit(X, y)
+    order = rng.permutation(len(X))
+    shuffled = MahalanobisNovelty(variant).fit(X[order], y[order])
+    assert_array_equal(shuffled.p_values(Q), model.p_values(Q))
+    assert_allclose(shuffled.score_samples(Q), model.score_samples(Q), rtol=1e-9)
+    assert_allclose(shuffled.training_distances(), model.training_distances()[order], rtol=1e-7)
+    renamed = np.array([{"a": 7, "b": 3, "c": 5}[label] for label in y])
+    assert_array_equal(
+        MahalanobisNovelty(variant).fit(X, renamed).p_values(Q), model.p_values(Q)[:, [1, 2, 0]]
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_chunks_do_not_matter(problem, variant):
+    X, y, Q = problem
+    Q = np.vstack([Q] * 40)
+    options = {"variant": variant, "cv": 3}
+    whole = MahalanobisNovelty(**options).fit(X, y)
+    with sklearn.config_context(working_memory=0.01):
+        chunked = MahalanobisNovelty(**options).fit(X, y)
+        assert_array_equal(chunked.p_values(Q), whole.p_values(Q))
+        assert_array_equal(chunked.p_none(Q), whole.p_none(Q))
+        assert_allclose(chunked.score_samples(Q), whole.score_samples(Q), rtol=1e-9)
+    parts = np.concatenate([whole.p_values(Q[i : i + 7]) for i in range(0, len(Q), 7)])
+    assert_array_equal(parts, whole.p_values(Q))
+
+
+@pytest.mark.parametrize("variant", ["landmark", "RC+", "IC+", "FK+"])
+def test_precomputed_is_the_named_kernel(problem, variant):
+    X, y, Q = problem
+    options = {"variant": variant, "cv": 3}
+    named = MahalanobisNovelty(gamma=GAMMA, **options).fit(X, y)
+    given = MahalanobisNovelty(kernel="precomputed", **options).fit(kernel(X, X), y)
+    assert_array_equal(given.p_values(kernel(Q, X)), named.p_values(Q))
+    assert_array_equal(given.p_none(kernel(Q, X)), named.p_none(Q))
+    assert_array_equal(given.predict(kernel(Q, X)), named.predict(Q))
+    everything = np.vstack([X, Q])
+    by_number = PrecomputedKernel(kernel(everything, everything))
+    numbered = MahalanobisNovelty(kernel=by_number, **options).fit(np.arange(len(X)), y)
+    rows = np.arange(len(X), len(everything))
+    assert_array_equal(numbered.p_values(rows), named.p_values(Q))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_methods_agree(problem, variant):
+    X, y, Q = problem
+    Q = np.vstack([Q, X[:5], Q[:1] + 100])
+    model = MahalanobisNovelty(variant, level=0.1, cv=4).fit(X, y)
+    p_none, scores = model.p_none(Q), model.score_samples(Q)
+    assert_array_equal(model.predict(Q) == -1, p_none <= 0.1)
+    assert_array_equal(model.decision_function(Q) < 0, p_none <= 0.1)
+    assert ((scores < p_none) & (scores > p_none - 1 / 29)).all()
+    assert_array_equal(model.predict_set(Q, 0.8), model.p_values(Q) > 0.2)
+    assert model.predict(Q)[-1] == -1
+    assert_array_equal(model.select(Q, 0.3), naive.benjamini_hochberg(p_none.tolist(), 0.3))
+
+
+# --- kinds of input -------------------------------------------------------------------------------
+
+WORDS = ["tala", "talo", "tali", "mala", "malo", "tula", "tulo", "lato", "lata", "lamo"]
+OTHERS = ["krrst", "krst", "kront", "strk", "strnk", "brst", "krn", "trsk", "grst", "krsk"]
+
+
+@pytest.mark.parametrize("variant", ["auto", "RC+", "IC+"])
+def test_strings(variant):
+    y, queries = np.repeat(["vowels", "consonants"], 10), ["tola", "krstk"]
+    options = {"variant": variant, "cv": 5, "reg": 0.1, "level": 0.1}
+    measure = MeasureKernel("edit", scale=None).fit(WORDS)
+    p = MahalanobisNovelty(kernel=measure, **options).fit(WORDS + OTHERS, y).p_values(queries)
+    if variant != "auto":
+        assert p[0, 1] > p[0, 0] and p[1, 0] > p[1, 1]
+    K, k = measure(WORDS + OTHERS, WORDS + OTHERS), measure(queries, WORDS + OTHERS)
+    given = MahalanobisNovelty(kernel="precomputed", **options).fit(K, y)
+    assert_array_equal(given.p_values(k), p)
+    alone = MahalanobisNovelty(kernel="edit", reg=0.1, level=0.1).fit(WORDS)
+    assert alone.p_none(["tola"])[0] > alone.p_none(["qqxxyyzzkkrr"])[0]
+
+
+def test_an_indefinite_kernel_is_ranked_in_its_folds(rng):
+    d = np.abs(rng.normal(size=(30, 30)))
+    K = -np.square(d + d.T)
+    np.fill_diagonal(K, 0)
+    y = np.repeat([0, 1], 15)
+    for spectrum in ("krein", "clip", "flip"):
+        model = MahalanobisNovelty("RC+", kernel="precomputed", spectrum=spectrum, cv=30).fit(K, y)
+        assert model.method_ == "cross"
+        p = model.p_values(K[:4])
+        beyond = np.zeros(4)
+        for i in range(15):
+            rest = np.delete(np.arange(30), i)
+            fold = KernelMahalanobisTransformer(
+                "RC+", 0.1, reg_on="relative", kernel="precomputed", spectrum=spectrum
+            ).fit(K[np.ix_(rest, rest)], y[rest])
+            held_out = fold.mahalanobis(K[np.ix_([i], rest)])[0, 0]
+            d2 = fold.mahalanobis(K[np.ix_(range(4), rest)])[:, 0]
+            beyond += held_out >= d2 - 1e-9 * np.abs(d2)
+        assert_allclose(p[:, 0], (1 + beyond) / 16)
+    assert MahalanobisNovelty(kernel="precomputed").fit(K, y).method_ == "full"
+    with pytest.raises(ValueError, match="spectrum='raise' asks to stop"):
+        MahalanobisNovelty("RC+", kernel="precomputed", spectrum="raise").fit(K, y)
+
+
+def test_a_corrected_kernel_is_cross_conformal(problem):
+    X, y, _ = problem
+    assert MahalanobisNovelty("RC+", spectrum="clip").fit(X, y).method_ == "cross"
+
+
+# --- the choice of gamma and reg ------------------------------------------------------------------
+
+
+def test_loco_lets_each_class_play_the_unknown_one(problem):
+    X, y, _ = problem
+    regs = [0.1, 1.0]
+    model = MahalanobisNovelty("RC+", reg_on="kernel", search="loco", gammas=[1.0], regs=regs).fit(
+        X, y
+    )
+    gamma = 1 / (3 * X.var())
+    k = lambda A, B: rbf_kernel(A, B, gamma=gamma)  # noqa: E731
+    for reg in regs:
+        scores = []
+        for unknown in "abc":
+            known = [label for label in "abc" if label != unknown]
+            sizes = {label: np.sum(y == label) for label in known}
+
+            def nearest(i, known=known, sizes=sizes, reg=reg):
+                rest = np.delete(np.arange(len(X)), i)
+                return min(
+                    distance(k, X[i], X[rest][y[rest] == label], reg, sizes[label])
+                    for label in known
+                )
+
+            regular = [nearest(i) for i in np.flatnonzero(y != unknown)]
+            strange = [nearest(i) for i in np.flatnonzero(y == unknown)]
+            scores.append(naive.auroc(regular, strange))
+        found = model.search_results_
+        assert_allclose(found["auroc"][found["reg"].index(reg)], np.mean(scores), rtol=1e-10)
+    assert model.reg_ == found["reg"][np.argmax(found["auroc"])]
+
+
+@pytest.mark.parametrize("variant", ["auto", "RC+"])
+def test_searches(problem, variant):
+    X, y, Q = problem
+    for search in ("auto", "loco", "permuted"):
+        model = MahalanobisNovelty(variant, **SEARCH | {"search": search}).fit(X, y)
+        found = model.search_results_
+        best = np.argmax(found["auroc"])
+        assert len(found["auroc"]) == 4
+        assert (model.gamma_, model.reg_) == (found["gamma"][best], found["reg"][best])
+        fixed = MahalanobisNovelty(variant, gamma=model.gamma_, reg=model.reg_).fit(X, y)
+        assert_array_equal(fixed.p_values(Q), model.p_values(Q))
+    K = kernel(X, X)
+    precomputed = MahalanobisNovelty(variant, kernel="precomputed", search="auto").fit(K, y)
+    assert len(precomputed.search_results_["reg"]) == 5
+    alone = MahalanobisNovelty(search="auto", gammas=[0.1]).fit(X)
+    assert alone.search_results_["reg"] == [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+
+
+# --- what is refused, and what is said ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "labels", "message"),
+    [
+        ({"variant": "landmark"}, None, "needs two classes"),
+        ({"variant": "XY"}, "y", "variant='XY' is not known"),
+        ({"level": 0}, "y", "level must be between 0 and 1"),
+        ({"reg": "none"}, "y", "reg='none' is not known"),
+        ({"reg": -1.0}, "y", "reg must be positive"),
+        ({"spectrum": "clip"}, "y", "Leave spectrum='krein'"),
+        ({"variant": "IC+", "search": "loco"}, "y", "search='loco' is for full-conformal"),
+        ({"variant": "RC+", "search": "loco"}, None, "needs 2 classes"),
+        ({"variant": "IC+", "cv": 1}, "y", "at least two folds"),
+        ({"variant": "gaussian", "kernel": "edit"}, "y", "takes a table of numbers"),
+        ({"kernel": "precomputed", "search": "permuted"}, "K", "objects and precomputed"),
+        ({"kernel": "linear", "variant": "RC+", "reg": 1e-18}, "y", "lost in the rounding"),
+    ],
+)
+def test_bad_parameters(problem, options, labels, message):
+    X, y, _ = problem
+    if options.get("kernel") == "precomputed":
+        X = kernel(X, X)
+    with pytest.raises(ValueError, match=message):
+        MahalanobisNovelty(**options).fit(X, None if labels is None else y)
+
+
+def test_small_samples_are_named(problem):
+    X, y, Q = problem
+    with pytest.warns(UserWarning, match=r"reject nothing\. The least level is 1/11"):
+        model = MahalanobisNovelty(level=0.05).fit(X[:10])
+    assert (model.predict(Q + 50) == 1).all()
+    model = MahalanobisNovelty().fit(X, y)
+    with pytest.warns(UserWarning, match=r"holds them: a \(9 objects\), b \(12.*needs 19 objects"):
+        sets = model.predict_set(Q + 50)
+    assert sets.all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not model.predict_set(Q + 50, 0.8).any()
+    with pytest.raises(ValueError, match="confidence must be between"):
+        model.predict_set(Q, 95)
+    with pytest.raises(ValueError, match="fdr must be between"):
+        model.select(Q, 0)
+
+
+def test_an_unknown_self_similarity_is_an_error(problem):
+    X, y, Q = problem
+    model = MahalanobisNovelty("RC+", kernel="precomputed").fit(X @ X.T, y)
+    with pytest.raises(ValueError, match=r"PrecomputedKernel\(K\) on row numbers"):
+        model.p_values(Q @ X.T)
+    linear = MahalanobisNovelty("landmark", kernel="linear").fit(X, y)
+    given = MahalanobisNovelty("landmark", kernel="precomputed").fit(X @ X.T, y)
+    assert_array_equal(given.p_values(Q @ X.T), linear.p_values(Q))
+
+
+def test_classes_of_one_object(problem):
+    X, _, Q = problem
+    y = np.r_[np.zeros(26), 1, 2]
+    for variant in ("landmark", "RC+"):
+        p = MahalanobisNovelty(variant).fit(X, y).p_values(Q)
+        assert_allclose(p[:, 1:], 1)
+    for variant in ("IC+", "gaussian"):
+        p = MahalanobisNovelty(variant).fit(X, y).p_values(Q)
+        assert_allclose(p[:, 1:], 1)
+
+
+# --- around any classifier ------------------------------------------------------------------------
+
+
+def test_full_falls_back_to_cross(problem):
+    X, y, Q = problem
+    quadratic = KernelQuadraticDiscriminant
+    K = X @ X.T
+    cases = [
+        (quadratic("IC+"), X, Q),
+        (quadratic(spectrum="clip"), X, Q),
+        (LogisticRegression(), X, Q),
+        (quadratic(kernel="precomputed"), K, Q @ X.T),  # k(x, x) is not known
+    ]
+    for estimator, train, query in cases:
+        model = ConformalClassifier(estimator).fit(train, y)
+        assert model.method_ == "cross" and "2a" in model.guarantee_
+        assert model.p_values(query).shape == (8, 3)
+        with pytest.raises(ValueError, match="method='full' has no closed form"):
+            ConformalClassifier(estimator, "full").fit(train, y)
+
+
+def test_cross_ranks_margins_inside_the_folds(problem):
+    X, y, Q = problem
+    n = len(X)
+    model = ConformalClassifier(GaussianNB(), cv=n).fit(X, y)
+    beyond = np.zeros(len(Q))
+    for i in np.flatnonzero(y == "b"):
+        rest = np.delete(np.arange(n), i)
+        bayes = GaussianNB().fit(X[rest], y[rest])
+        p = bayes.predict_proba(np.vstack([X[[i]], Q]))
+        strange = np.maximum(p[:, 0], p[:, 2]) - p[:, 1]
+        beyond += strange[0] >= strange[1:] - 1e-12
+    assert_allclose(model.p_values(Q)[:, 1], (1 + beyond) / 13)
+    assert_array_equal(model.predict(Q), model.estimator_.predict(Q))
+
+
+@pytest.mark.parametrize("method", ["cross", "split"])
+@pytest.mark.parametrize("conditional", [True, False])
+def test_sets_of_iris_cover(method, conditional):
+    X, y = load_iris(return_X_y=True)
+    test = np.arange(len(X)) % 2 == 0
+    model = ConformalClassifier(
+        make_pipeline(StandardScaler(), GaussianClassifier()),
+        method,
+        class_conditional=conditional,
+        calibration_size=0.5,
+    ).fit(X[~test], y[~test])
+    sets = model.predict_set(X[test], 0.8)
+    covered = sets[np.arange(test.sum()), y[test]]
+    assert covered.mean() > 0.65 and sets.sum(axis=1).mean() < 1.5
+    assert model.guarantee_.startswith("class-conditional" if conditional else "marginal")
+    assert model.method_ == method
+
+
+def test_split_calibrates_with_what_it_holds_out(problem):
+    X, y, Q = problem
+    model = ConformalClassifier(GaussianClassifier(), "split", "distance").fit(X, y)
+    levels = model.p_values(Q)
+    # 30 % of 28 objects calibrate: three of each class or so.
+    assert levels.min() >= 1 / 6
+    with pytest.warns(UserWarning, match="Too small for a confidence of 0.95"):
+        assert model.predict_set(Q).all()
+
+
+def test_a_pipeline_keeps_the_closed_form(problem):
+    X, y, Q = problem
+    pipeline = make_pipeline(StandardScaler(), KernelQuadraticDiscriminant(reg=0.1))
+    model = ConformalClassifier(pipeline).fit(X, y)
+    assert model.method_ == "full"
+    scaler = StandardScaler().fit(X)
+    plain = ConformalClassifier(KernelQuadraticDiscriminant(reg=0.1)).fit(scaler.transform(X), y)
+    assert_array_equal(model.p_values(Q), plain.p_values(scaler.transform(Q)))
+
+
+def test_conformal_classifier_on_precomputed_and_objects(problem):
+    X, y, Q = problem
+    named = KernelQuadraticDiscriminant(reg=0.1, gamma=GAMMA)
+    given = KernelQuadraticDiscriminant(reg=0.1, kernel="precomputed")
+    for method in ("full", "cross", "split"):
+        a = ConformalClassifier(named, method).fit(X, y)
+        b = ConformalClassifier(given, method).fit(kernel(X, X), y)
+        assert_array_equal(a.p_values(Q), b.p_values(kernel(Q, X)))
+        assert_array_equal(a.predict(Q), b.predict(kernel(Q, X)))
+    strings = ConformalClassifier(
+        KernelQuadraticDiscriminant(reg=1, kernel=MeasureKernel("edit", scale=None))
+    ).fit(WORDS + OTHERS, [0] * 10 + [1] * 10)
+    p = strings.p_values(["tola", "krstk"])
+    assert p[0, 0] > p[0, 1] and p[1, 1] > p[1, 0]
+
+
+def test_conformal_classifier_refuses(problem):
+    X, y, _ = problem
+    with pytest.raises(ValueError, match=r"has none\. Use nonconformity='margin'"):
+        ConformalClassifier(LogisticRegression(), nonconformity="distance").fit(X, y)
+    with pytest.raises(ValueError, match="nonconformity='landmark' is not known"):
+        ConformalClassifier(LogisticRegression(), nonconformity="landmark").fit(X, y)
+    with pytest.raises(ValueError, match="at least two objects of each class"):
+        ConformalClassifier(LogisticRegression(), "split").fit(X, np.r_[np.zeros(27), 1])
+
+
+# --- drift ----------------------------------------------------------------------------------------
+
+
+def test_drift_p_values_are_exact():
+    """Shares of p ≤ a over draws of a class and a batch of the same distribution."""
+    rng, draws = np.random.default_rng(0), 100
+    p = []
+    for _ in range(draws):
+        model = MahalanobisNovelty().fit(rng.standard_t(3, size=(20, 2)))
+        p.append(drift_test(model, rng.standard_t(3, size=(6, 2))).p_values[0])
+    for level in (0.05, 0.2, 0.5):
+        high = stats.binom.ppf(0.9995, draws, level) / draws
+        assert np.mean(np.array(p) <= level) <= high
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_drift_of_classes(problem, rng):
+    X, y, _ = problem
+    for variant in ("landmark", "RC+", "IC+"):
+        model = MahalanobisNovelty(variant, cv=3, reg=0.01).fit(X, y)
+        same = drift_test(model, X[y == "b"][:6] + 0.01, np.repeat("b", 6))
+        assert_array_equal(same.counts, [0, 6, 0])
+        assert np.isnan(same.p_values[[0, 2]]).all() and same.p_values[1] > 0.05
+        far = drift_test(model, X[y == "b"][:5] * [4, -4, 4])
+        assert far.p_values.max() < 0.05 and far.p_pooled < 0.05
+
+
+def test_drift_with_a_precomputed_kernel(problem):
+    X, y, Q = problem
+    named = drift_test(MahalanobisNovelty(gamma=GAMMA).fit(X, y), Q)
+    model = MahalanobisNovelty(kernel="precomputed").fit(kernel(X, X), y)
+    with pytest.raises(ValueError, match="pass batch_kernel="):
+        drift_test(model, kernel(Q, X))
+    given = drift_test(model, kernel(Q, X), batch_kernel=kernel(Q, Q))
+    assert_allclose(given.p_values, named.p_values)
+    assert_allclose(given.p_pooled, named.p_pooled)
+    with pytest.raises(TypeError, match="needs a fitted MahalanobisNovelty"):
+        drift_test(KernelQuadraticDiscriminant(), Q)
+
+
+# --- plots and files ------------------------------------------------------------------------------
+
+
+def test_conformal_limit_is_where_ranks_reject():
+    left_out = np.arange(1.0, 20)
+    limit = conformal_limit(left_out, 0.05)
+    assert limit == 19
+    assert (1 + (left_out >= limit + 1e-6).sum()) / 20 <= 0.05
+    assert (1 + (left_out >= limit).sum()) / 20 > 0.05
+    assert conformal_limit(left_out, 0.01) == np.inf
+
+
+def test_coomans_plot(problem):
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y, Q = problem
+    model = MahalanobisNovelty("RC+", level=0.2).fit(X, y)
+    display = CoomansDisplay.from_estimator(model, Q, ["a"] * 4 + ["new"] * 4, classes=["c", "a"])
+    assert_allclose(display.d2, model.mahalanobis(Q)[:, [2, 0]])
+    left_out = model.training_distances()
+    assert display.limits == (
+        conformal_limit(left_out[y == "c", 2], 0.2),
+        conformal_limit(left_out[y == "a", 0], 0.2),
+    )
+    assert display.ax_.get_xlabel() == "d² to c"
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["a", "new"]
+    pipeline = make_pipeline(StandardScaler(), MahalanobisNovelty(level=0.2)).fit(X, y)
+    assert CoomansDisplay.from_estimator(pipeline, Q).level == 0.2
+    with pytest.raises(TypeError, match="needs a MahalanobisNovelty"):
+        CoomansDisplay.from_estimator(KernelQuadraticDiscriminant().fit(X, y), Q)
+
+
+def test_typicality_plot(problem):
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y, Q = problem
+    model = MahalanobisNovelty(level=0.2).fit(X, y)
+    queries = np.vstack([X[:10], Q + 50])
+    display = TypicalityDisplay.from_estimator(model, queries, ["old"] * 10 + ["new"] * 8)
+    assert display.rejected["new"] == 1 and display.rejected["old"] < 0.5
+    assert_array_equal(display.p_values, model.p_none(queries))
+    again = TypicalityDisplay.from_predictions(display.p_values, level=0.2)
+    assert again.ax_.get_xlabel() == "p-value"
+    with pytest.raises(TypeError, match="needs a MahalanobisNovelty"):
+        TypicalityDisplay.from_estimator(KernelQuadraticDiscriminant().fit(X, y), Q)
+
+
+def test_models_can_be_saved(problem, tmp_path):
+    X, y, Q = problem
+    models = [MahalanobisNovelty(variant, cv=2) for variant in ("landmark", "RC+", "IC+")]
+    models += [
+        ConformalClassifier(KernelQuadraticDiscriminant(reg=0.1)),
+        ConformalClassifier(GaussianClassifier(), "split"),
+    ]
+    for i, model in enumerate(models):
+        model.fit(X, y)
+        again = load_model(save_model(model, tmp_path / f"{i}.skops"))
+        assert_array_equal(again.p_values(Q), model.p_values(Q))
+
+
+def test_landmarks_measure_each_pair_of_objects_once():
+    calls = []
+
+    def measure(a, b):
+        calls.append((a, b))
+        return abs(len(a) - len(b)) + (a[0] != b[0])
+
+    words, y = WORDS + OTHERS, [0] * 10 + [1] * 10
+    kernel = MeasureKernel(measure, kind="neg_squared")
+    MahalanobisNovelty(kernel=kernel).fit(words, y)
+    n = len(words)
+    assert len(calls) <= n * (n + 1) / 2 + n  # and the self-similarities
+
+
+def test_ignored_signs_without_a_definite_matrix_are_cross_conformal(rng):
+    d = np.abs(rng.normal(size=(20, 20)))
+    K = -np.square(d + d.T)
+    np.fill_diagonal(K, 0)
+    options = {"variant": "RC+", "kernel": "precomputed", "spectrum": "ignore"}
+    assert MahalanobisNovelty(reg=1e-3, **options).fit(K).method_ == "cross"
+    assert MahalanobisNovelty(reg=1e3, **options).fit(K).method_ == "full"
