@@ -11,7 +11,7 @@ ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
     {"_lazy", "formulas"},
-    {"_objects", "_progress", "_validation", "display", "results"},
+    {"_objects", "_progress", "_validation", "_workers", "display", "results"},
     {"measures"},
     {"datasets", "kernels"},
     {"_base"},

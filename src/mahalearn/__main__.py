@@ -5,6 +5,10 @@ import sys
 
 def main():
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe of another encoding shows ? where it lacks a letter.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
         from .app.cli.app import app
     except ImportError as error:

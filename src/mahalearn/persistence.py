@@ -115,6 +115,7 @@ HOMES = {
 RENAMED = {"OneVsAllSVC": "OneVsRestSVC"}
 # Types of other packages that a fitted model may hold.
 FOREIGN = (
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
     # Splitters of scikit-learn before 1.8 carry these; they hold names and flags only.
@@ -122,6 +123,10 @@ FOREIGN = (
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 SCHEMA = "schema.json"
+# Levels of lists and dicts within each other in what a file says about itself.
+DEEPEST = 20
+# A file may unpack to so many bytes, or to so many times its size.
+MOST_BYTES, MOST_RATIO = 2**30, 100
 
 
 class UntrustedModelError(ValueError):
@@ -162,10 +167,27 @@ def save_model(model, path, *, about=None, trusted=(), overwrite=False):
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    sio = _skops()
     path = Path(path)
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists; choose another name, or overwrite=True.")
+    write_bytes(path, model_bytes(model, about=about, trusted=trusted))
+    return path
+
+
+def model_bytes(model, *, about=None, trusted=()):
+    """The contents of a model file, as :func:`save_model` writes it.
+
+    Parameters
+    ----------
+    model, about, trusted
+        As in :func:`save_model`.
+
+    Returns
+    -------
+    data : bytes
+        What the file holds.
+    """
+    sio = _skops()
     try:
         data = sio.dumps(model)
     except Exception as error:
@@ -185,8 +207,7 @@ def save_model(model, path, *, about=None, trusted=(), overwrite=False):
         )
     about = {**(about or {}), "versions": versions(), "saved": datetime.now(UTC).isoformat("T")}
     about = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
-    write_bytes(path, _with_types(data, lambda module, name: PACKAGE, {ABOUT: about}))
-    return path
+    return _with_types(data, lambda module, name: PACKAGE, {ABOUT: about})
 
 
 def load_model(path, *, trusted=()):
@@ -244,14 +265,41 @@ def model_about(path):
     """
     try:
         with zipfile.ZipFile(path) as archive:
+            _refuse_bomb(archive, path)
             about = json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else {}
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {str(path)!r}.") from None
-    except (OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, EOFError):
+    except UntrustedModelError:
+        raise
+    except (OSError, ValueError, RecursionError, NotImplementedError, RuntimeError):
         raise _not_a_model(path) from None
-    if not isinstance(about, dict) or not isinstance(about.get("versions", {}), dict):
+    except (zipfile.BadZipFile, zlib.error, EOFError):
+        raise _not_a_model(path) from None
+    if not isinstance(about, dict) or _deeper(about, DEEPEST):
+        raise _not_a_model(path)
+    then = about.get("versions", {})
+    if not isinstance(then, dict) or not all(isinstance(v, str) for v in then.values()):
         raise _not_a_model(path)
     return about
+
+
+def _deeper(value, levels):
+    """Whether lists and dicts stand within each other on more levels."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_deeper(v, levels - 1) for v in inner)
+
+
+def _refuse_bomb(archive, path):
+    """Refuse a file that unpacks to far more than a model of its size does."""
+    members = archive.infolist()
+    size = sum(info.file_size for info in members)
+    if size > MOST_BYTES and size > MOST_RATIO * sum(info.compress_size for info in members):
+        raise UntrustedModelError(
+            f"{str(path)!r} would unpack to {size / 2**20:.0f} MB, far more than models of its "
+            "size do, and was not loaded."
+        )
 
 
 def _not_a_model(path):

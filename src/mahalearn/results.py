@@ -9,6 +9,7 @@ import math
 import os
 import platform
 import secrets
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
@@ -162,19 +163,86 @@ def write_bytes(path, data):
     data : bytes
         What it shall hold.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    write_files({path: data})
+
+
+def write_files(files):
+    """Replace several files, all of them or, if the disk is full, none.
+
+    Parameters
+    ----------
+    files : dict
+        Path -> bytes. Folders are made if absent.
+    """
+    temporaries = {}
     try:
-        # Not tempfile's: its files are for their owner alone, where these follow the umask.
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        for path, data in files.items():
+            path = Path(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporaries[path] = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+            # Not tempfile's: its files are for their owner alone, where these follow the umask.
+            try:
+                with open(temporaries[path], "xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                error.filename = str(path)  # a full disk does not say which file it was
+                raise
+        for path, temporary in temporaries.items():
+            os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        for temporary in temporaries.values():
+            temporary.unlink(missing_ok=True)
         raise
+
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(folder):
+    """Hold a folder for one run; a second run is refused until this one has ended.
+
+    The lock is the system's: it ends with the process, however that ends.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder; it is made if absent, and removed again if nothing was written into it.
+    """
+    folder = Path(folder)
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / LOCK
+    with open(path, "a") as file:
+        if not _lock(file):
+            raise FileExistsError(
+                f"Another run is writing into {str(folder)!r}; wait for it, or choose another "
+                "folder."
+            )
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+            if new:
+                with suppress(OSError):  # not empty
+                    folder.rmdir()
+
+
+def _lock(file):
+    """Whether the file could be locked; true where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 def merge(*tables):
@@ -247,13 +315,15 @@ def _summary(scale, setting, found):
     return Summary(mean, math.sqrt(spread / (n - 1)) if n > 1 else 0.0, n, found[-1][1], setting)
 
 
-def error_rates(y, predicted):
+def error_rates(y, predicted, weights=None):
     """The two errors of a row: the share of wrong labels, and the mean of this share over classes.
 
     Parameters
     ----------
     y, predicted : array-like of shape (n,)
         True and predicted labels.
+    weights : array-like of shape (n,), default=None
+        What each object counts; all alike if None. A class without weight is left out.
 
     Returns
     -------
@@ -270,7 +340,16 @@ def error_rates(y, predicted):
 
     y = np.asarray(y)
     wrong = y != np.asarray(predicted)
-    return float(wrong.mean()), float(np.mean([wrong[y == label].mean() for label in np.unique(y)]))
+    if weights is None or not np.any(weights):
+        shares = [wrong[y == label].mean() for label in np.unique(y)]
+        return float(wrong.mean()), float(np.mean(shares))
+    weights = np.asarray(weights, dtype=float)
+    shares = [
+        np.average(wrong[y == label], weights=weights[y == label])
+        for label in np.unique(y)
+        if weights[y == label].any()
+    ]
+    return float(np.average(wrong, weights=weights)), float(np.mean(shares))
 
 
 def versions():

@@ -1,5 +1,6 @@
 """The command line as a user meets it."""
 
+import os
 import subprocess
 import sys
 
@@ -93,3 +94,29 @@ def test_report_renders_again_and_writes_markdown(tmp_path):
     text = (tmp_path / "docs" / "page.md").read_text()
     assert "](images/Dfigs-1.svg)" in text
     assert (tmp_path / "docs" / "images" / "Dfigs-1.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_help_in_any_encoding(encoding):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mahalearn", "--help"], capture_output=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert "compare" in done.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--seed", 2**32], "4294967295"),
+        (["--seed", -1], "--seed"),
+        (["--time-budget", "inf"], "--time-budget must be a finite number; got inf"),
+        (["--time-budget", "nan"], "--time-budget"),
+        (["--repeats", 10**9], "100"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_in_a_sentence(options, words, tmp_path):
+    done = call("compare", "wine", "--methods", "lda", "--out", tmp_path / "o", *options)
+    assert done.exit_code == 2 and isinstance(done.exception, SystemExit)
+    assert words in done.output and "Traceback" not in done.output

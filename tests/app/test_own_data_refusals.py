@@ -1,5 +1,7 @@
 """What the commands on people's own data refuse, and what they say about it."""
 
+import json
+
 import numpy as np
 import pytest
 from own_data import distances, flowers, refused, works, write_csv, write_matrix
@@ -102,7 +104,7 @@ def test_an_interruption_is_answered(table, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_compare, "run", stop)
     done = works("compare", table, "--target", "species", "--out", tmp_path / "o", code=130)
-    assert done.stderr == "Stopped; nothing was written.\n"
+    assert done.stderr == "Stopped; no result was written.\n"
 
 
 @pytest.mark.parametrize(
@@ -164,8 +166,13 @@ def test_the_cells_of_a_failed_method_count_as_finished(monkeypatch):
         return run_cell(data, setting, name, *where)
 
     monkeypatch.setattr(crossval, "run_cell", broken)
-    cross_validate(problem, methods, Plan(2, 1), tell=lambda *news: told.append(news))
-    assert told == [(0, 4, ""), (1, 4, "lda"), (3, 4, "svm"), (4, 4, "lda")]
+    cross_validate(
+        problem,
+        methods,
+        Plan(2, 1),
+        tell=lambda s: told.append((s.finished, len(s.tasks), s.method)),
+    )
+    assert told == [(0, 4, ""), (1, 4, "lda"), (2, 4, "lda"), (4, 4, "svm")]
 
 
 def test_the_cause_of_failed_fits_is_one_line():
@@ -189,3 +196,37 @@ def test_the_time_that_would_do():
     found["svm", 0] = cell("svm", 17.0)
     sentence = crossval._too_slow(problem, 9.0, found, methods, 10, 2)
     assert "2 folds would take about 20 s, all 10 about 100 s" in sentence
+
+
+def test_real_numbers_are_no_symbols(tmp_path, rng):
+    lines = [
+        json.dumps({"object": rng.normal(size=20).tolist(), "label": "xy"[i % 2]})
+        for i in range(12)
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    sentence = refused("compare", "--objects", tmp_path / "s.jsonl", "--measure", "edit")
+    assert "real numbers, nearly none of which occurs twice" in sentence
+    lines = [
+        json.dumps({"object": rng.integers(3, size=20).tolist(), "label": "xy"[i % 2]})
+        for i in range(12)
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    assert (
+        "signature"
+        in works("inspect", "--objects", tmp_path / "s.jsonl", "--measure", "edit").output
+    )
+
+
+def test_equal_distances_are_said(tmp_path):
+    D = 1 - np.eye(12)
+    (tmp_path / "l.txt").write_text("\n".join("ab" * 6))
+    options = ["--proximity", write_matrix(tmp_path / "d.csv", D), "--labels", tmp_path / "l.txt"]
+    said = " ".join(works("compare", *options, *FAST, "--out", tmp_path / "o").output.split())
+    assert "All distances between different objects are equal" in said
+    said = " ".join(works("inspect", *options).output.split())
+    assert "no kernel method can learn from them" in said and "applies as it is" not in said
+    words = [f"{'ab'[i % 2]}\t{chr(97 + i) * 5}" for i in range(12)]  # five letters, all different
+    (tmp_path / "w.txt").write_text("\n".join(words))
+    options = ["--objects", tmp_path / "w.txt", "--measure", "edit", *FAST]
+    said = " ".join(works("compare", *options, "--out", tmp_path / "q").output.split())
+    assert "All distances between different objects are equal" in said

@@ -222,6 +222,15 @@ def test_arrays_of_objects_are_refused_in_our_words(tmp_path):
     assert "pickle" not in str(caught.value)
 
 
+@pytest.mark.parametrize("which", ["X", "y"])
+def test_imaginary_parts_are_not_dropped(tmp_path, which):
+    arrays = {"X": np.eye(3), "y": np.arange(3)}
+    arrays[which] = arrays[which] * (1 + 2j)
+    np.savez(tmp_path / "c.npz", **arrays)
+    with pytest.raises(DataError, match="complex numbers"):
+        read_table(tmp_path / "c.npz")
+
+
 def test_what_is_no_text_is_refused_for_what_it_should_be(tmp_path):
     _, D, _ = distances(4)
     matrix = write_matrix(tmp_path / "d.csv", D)
@@ -350,7 +359,7 @@ def test_why_a_matrix_was_taken_for_similarities(tmp_path):
     for M, why in ((-(D**2), "it has negative values"), (1 - D / 9, "its diagonal is not 0")):
         problem = proximity_problem(write_matrix(tmp_path / "s.csv", M), tmp_path / "l.txt")
         assert problem.proximity == "similarity"
-        assert [f"because {why} (" in note for note in problem.notes] == [True]
+        assert [f"because {why}." in note for note in problem.notes] == [True]
 
 
 def test_matrices_that_are_refused(tmp_path):
@@ -360,7 +369,7 @@ def test_matrices_that_are_refused(tmp_path):
     skew = D.copy()
     skew[0, 1] += 1
     path = write_matrix(tmp_path / "skew.csv", skew, names)
-    with pytest.raises(DataError, match=r"not symmetric .* --symmetrize mean"):
+    with pytest.raises(DataError, match=r"not symmetric \(largest difference"):
         proximity_problem(path, labels)
     mended = proximity_problem(path, labels, symmetrize="mean")
     assert_allclose(mended.X[0, 1], D[0, 1] + 0.5, atol=1e-5)

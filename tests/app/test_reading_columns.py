@@ -21,7 +21,7 @@ def said(problem):
     return " ".join(problem.notes)
 
 
-@pytest.mark.parametrize("odd", ["n.d.", "<0.5", "5.1 %", "1.2.3"])
+@pytest.mark.parametrize("odd", ["n.d.", "5.1 %", "1.2.3"])
 def test_one_text_makes_no_names_of_numbers(tmp_path, odd):
     cells = [f"{i / 7:.3f}" for i in range(30)]
     cells[17] = odd

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from .. import results
+from .._workers import worker_pool
 from .record import commit
 
 
@@ -277,12 +278,15 @@ def _rows(tasks, path, jobs):
         for experiment, cell, earlier in tasks:
             yield _run_and_save(experiment.id, cell, earlier, path)
         return
-    from joblib import Parallel, delayed
+    from concurrent.futures import as_completed
 
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-        delayed(_run_and_save)(experiment.id, cell, earlier, path)
-        for experiment, cell, earlier in tasks
-    )
+    with worker_pool(min(jobs, len(tasks))) as (pool, _):
+        futures = [
+            pool.submit(_run_and_save, experiment.id, cell, earlier, path)
+            for experiment, cell, earlier in tasks
+        ]
+        for future in as_completed(futures):
+            yield future.result()
 
 
 def _run_and_save(name, cell, earlier, path):

@@ -29,6 +29,11 @@ KINDS = ("dissimilarity", "similarity")
 # Below this share of the spectrum the negative part is noise to most methods (C calls its data
 # "nearly pd" up to 0.02).
 NEARLY_DEFINITE = 0.02
+# Distances that differ by less than this fraction of their median count as equal, and so large a
+# share of equal ones as all.
+EQUAL_RTOL, NEARLY_ALL = 0.01, 0.95
+# Objects whose distances are looked at, of a large matrix.
+MOST_OBJECTS = 2000
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,6 +236,8 @@ def diagnose(matrix, y=None, kind="dissimilarity", *, random_state=0):
     values = eigh(center_gram(K, centering(K), overwrite=True), vectors=False).values
     # Of a similarity the distances are those of its space; imaginary ones count as 0.
     d = matrix if kind == "dissimilarity" else np.sqrt(np.maximum(d2, 0.0))
+    if equal := equal_distances(d):
+        warnings.append(equal)
     fraction, interval = triangle_violations(d, check_random_state(random_state))
     lowest, highest = float(values.min()), float(values.max())
     found = {
@@ -249,7 +256,61 @@ def diagnose(matrix, y=None, kind="dissimilarity", *, random_state=0):
         "warnings": tuple(warnings),
         **by_class,
     }
-    return ProximityDiagnosis(**found, advice=tuple(_advice(found)))
+    return ProximityDiagnosis(**found, advice=tuple(_advice(found, bool(equal))))
+
+
+def equal_share(d):
+    """Share of the distances between different objects that are within 1 % of their median.
+
+    Parameters
+    ----------
+    d : array-like of shape (n_objects, n_objects)
+        Distances; only the order of the objects matters to which of a large matrix are looked at.
+
+    Returns
+    -------
+    share : float
+        Between 0 and 1; 0 for fewer than three objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahalearn.proximity.diagnosis import equal_share
+    >>> equal_share(1 - np.eye(4)), equal_share([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    (1.0, 0.3333333333333333)
+    """
+    d = np.asarray(d, dtype=float)
+    step = -(-len(d) // MOST_OBJECTS)
+    d = d[::step, ::step]
+    if len(d) < 3:
+        return 0.0
+    values = d[np.triu_indices(len(d), 1)]
+    middle = np.median(values)
+    return float(np.mean(np.abs(values - middle) <= EQUAL_RTOL * abs(middle)))
+
+
+def equal_distances(d):
+    """A sentence on distances that are nearly all equal; None if they are not.
+
+    Parameters
+    ----------
+    d : array-like of shape (n_objects, n_objects)
+        Distances.
+
+    Returns
+    -------
+    sentence : str or None
+        What it means for a classifier.
+    """
+    share = equal_share(d)
+    if share < NEARLY_ALL:
+        return None
+    text = "All" if share == 1 else f"{share:.1%} of the"
+    return (
+        f"{text} distances between different objects are equal to within {EQUAL_RTOL:.0%}: the "
+        "measure hardly tells these objects apart, and classifiers that use it will hardly do "
+        "better than guessing; use another measure, or another form of the data."
+    )
 
 
 def _by_class(K, d2, y):
@@ -269,13 +330,18 @@ def _by_class(K, d2, y):
     }
 
 
-def _advice(found):
+def _advice(found, equal):
     """Two or three plain sentences."""
     r_neg, (p, q) = found["negative_fraction"], found["signature"]
     matrix, fine, bad = "similarities", "positive definite", "indefinite"
     if found["kind"] == "dissimilarity":
         matrix, fine, bad = "dissimilarities", "Euclidean", "not Euclidean"
-    if q == 0:
+    if equal:
+        yield (
+            "Equal distances make every object a direction of its own: no kernel method can learn "
+            "from them, whatever the spectrum is."
+        )
+    elif q == 0:
         yield f"The {matrix} are {fine}: every kernel method applies as it is."
     elif r_neg < NEARLY_DEFINITE:
         yield (

@@ -1,6 +1,7 @@
 """What the commands on people's own data share: reading, refusing, printing."""
 
 import functools
+import math
 import os
 import shlex
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 import typer
 
 from ..reading.problem import DataError
+from ..reading.source import is_stream
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 # What data each option is for; elsewhere it would be ignored without a word.
@@ -20,7 +22,18 @@ SERVES = {
     "--measure": ("--objects",),
     "--kind": ("--proximity",),
     "--symmetrize": ("--proximity",),
+    "--sheet": ("a table",),
+    "--skip": ("a table",),
+    "--drop": ("a table",),
+    "--id": ("a table",),
+    "--groups": ("a table",),
+    "--weights": ("a table",),
 }
+# Options that do not change results, or that others stand for.
+SILENT = ("jobs", "force", "figures", "config", "resume")
+RARE = ("keep", "merge", "drop")
+# Share of an object's numbers that occur nowhere else, above which they are no symbols.
+MOST_MET_ONCE = 0.5
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -34,10 +47,10 @@ def speaking(command):
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
-            typer.echo("Stopped; nothing was written.", err=True)
+            typer.echo("Stopped; no result was written.", err=True)
             raise typer.Exit(130) from None
         except (DataError, UntrustedModelError) as error:
-            sentence = str(error)
+            sentence = hinted(error)
         except OSError as error:
             if isinstance(error, BrokenPipeError):  # whoever read the output has gone
                 raise
@@ -54,6 +67,38 @@ def speaking(command):
         raise typer.Exit(2)
 
     return wrapped
+
+
+# How a choice that an error or a note speaks of is made on the command line.
+HINTS = {
+    "target": "--target names the column of the classes.",
+    "labels": "--labels names a file of classes.",
+    "symmetrize": "--symmetrize mean takes the mean of both directions.",
+    "kind": "--kind overrules this.",
+    "mixed": "--mixed gower compares rows by Gower's distance instead.",
+    "drop": "--drop leaves columns out.",
+    "rare": "--rare merge or --rare drop does so.",
+    "groups": "--groups names that column.",
+    "weights": "--weights names that column.",
+    "time_budget": "--time-budget and --methods set them.",
+    "sample": "--sample sets its size, 0 takes all rows.",
+    "sheet": "--sheet names another.",
+    "skip": "--skip says how many lines stand above the header.",
+}
+
+
+def hinted(said):
+    """The sentence of an error or a note, and how to choose otherwise on the command line."""
+    hint = HINTS.get(getattr(said, "option", None))
+    return f"{said} {hint}" if hint else str(said)
+
+
+def say_notes(console, notes):
+    """Print notes."""
+    from rich.markup import escape
+
+    for note in notes:
+        console.print(f"[yellow]•[/] {escape(hinted(note))}", highlight=False)
 
 
 def _os_sentence(error):
@@ -78,9 +123,31 @@ def read_problem(
     symmetrize,
     mixed,
     header,
+    sheet=None,
+    skip=None,
+    drop=None,
+    id=None,
+    groups=None,
+    weights=None,
+    rare="keep",
     only_look=False,
 ):
     """The problem that the options of a command describe."""
+    if rare not in RARE:
+        raise DataError(f"--rare must be one of {', '.join(RARE)}; got {rare!r}.")
+    reading = {"header": header, "sheet": sheet, "skip": skip}
+    roles = {"drop": drop or (), "id": id, "groups": groups, "weights": weights}
+    problem = _read_problem(
+        data, target, proximity, labels, objects, measure, kind, symmetrize, mixed, reading, roles,
+        only_look,
+    )  # fmt: skip
+    return problem if problem.y is None else problem.treat_rare(rare)
+
+
+def _read_problem(
+    data, target, proximity, labels, objects, measure, kind, symmetrize, mixed, reading, roles,
+    only_look,
+):  # fmt: skip
     given = [
         name
         for name, v in (("DATA", data), ("--proximity", proximity), ("--objects", objects))
@@ -95,9 +162,10 @@ def read_problem(
     if data and _builtin(data):
         source = f"the set {data}"
     options = {"--target": target, "--labels": labels, "--measure": measure, "--kind": kind}
-    options |= {"--symmetrize": symmetrize, "--mixed": mixed, "--header": header}
+    options |= {"--symmetrize": symmetrize, "--mixed": mixed}
+    options |= {f"--{name}": value for name, value in (reading | roles).items()}
     for name, value in options.items():
-        if value not in (None, "onehot") and not source.startswith(SERVES[name]):
+        if value not in (None, "onehot", ()) and not source.startswith(SERVES[name]):
             raise DataError(
                 f"{name} does nothing for {source}; it serves {' and '.join(SERVES[name])}."
             )
@@ -108,6 +176,9 @@ def read_problem(
     for name, path in (("--proximity", proximity), ("--objects", objects), ("--labels", labels)):
         if path and path.is_dir():
             raise DataError(f"{name} must name a file; {str(path)!r} is a folder.")
+    given = [path for path in (data, proximity, objects, labels) if path]
+    if sum(map(is_stream, given)) > 1:
+        raise DataError("Standard input (-) can be read once only.")
     if proximity:
         from ..reading.matrices import proximity_problem
 
@@ -122,7 +193,7 @@ def read_problem(
         problem = objects_problem(objects, measure, labels)
         _check_measure(problem)
         return problem
-    problem = _table(data, target, header)
+    problem = _table(data, target, reading, roles)
     if problem.kind == "vectors":
         from ..comparing.encoder import describe_table
 
@@ -136,6 +207,7 @@ def _check_kind(problem):
     """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
     from ..._validation import looks_like_dissimilarity
     from ...kernels.proximity import suspicions
+    from ...proximity.diagnosis import equal_distances
 
     if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
         raise DataError(
@@ -144,12 +216,21 @@ def _check_kind(problem):
             "--kind dissimilarity."
         )
     problem.notes += suspicions(problem.X, problem.proximity)
+    if problem.proximity == "dissimilarity" and (equal := equal_distances(problem.X)):
+        problem.notes.append(equal)
 
 
 def _check_measure(problem):
     """Refuse objects that the measure cannot compare, before anything is computed."""
     from ...measures.table import as_measure
+    from ..reading.problem import symbols_met_once
 
+    if problem.measure == "edit" and symbols_met_once(problem.X) > MOST_MET_ONCE:
+        raise DataError(
+            "--measure edit counts symbols as equal or different, but these objects hold real "
+            "numbers, nearly none of which occurs twice: every object would be equally far from "
+            "every other. Round the numbers to a few levels, or choose another measure."
+        )
     try:
         as_measure(problem.measure).fit(problem.X).prepare(problem.X)
     except (TypeError, ValueError) as error:
@@ -158,7 +239,7 @@ def _check_measure(problem):
         ) from None
 
 
-def _table(data, target, header):
+def _table(data, target, reading, roles):
     from ..reading.builtin import builtin_problem
     from ..reading.tables import find_target, read_table, table_problem
 
@@ -166,19 +247,27 @@ def _table(data, target, header):
         problem = builtin_problem(data)
         problem.target = None  # its classes come from no column
         return problem
-    if not Path(data).exists() and not Path(data).suffix:
+    if not is_stream(data) and not Path(data).exists() and not Path(data).suffix:
         raise DataError(
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
             "the sets."
         )
     find = functools.partial(find_target, target=target)
-    frame, notes = read_table(data, header=header, find=find)
-    problem = table_problem(frame, target, Path(data).stem, notes)
+    frame, notes = read_table(data, find=find, **reading)
+    problem = table_problem(frame, target, stem(data), notes, **roles)
     if target is None:
         problem.notes.insert(
-            0, f"Column {problem.target!r} was taken for the classes (--target names another)."
+            0,
+            f"Column {problem.target!r} was taken for the classes (--target names another).",
         )
     return problem
+
+
+def stem(path):
+    """What to call a problem by the name of its file."""
+    path = Path(path)
+    path = path.with_suffix("") if path.suffix in (".gz", ".bz2", ".xz", ".zip") else path
+    return "stdin" if str(path) == "-" else path.stem
 
 
 def _builtin(data):
@@ -204,7 +293,7 @@ def rows_of(X):
     return X.astype(object).where(X.notna(), None).to_numpy().tolist()
 
 
-def check_out(out, force, names=()):
+def check_out(out, force, names=(), inputs=()):
     """Refuse a place that cannot be written, or holds something, before any work is done.
 
     Parameters
@@ -215,6 +304,8 @@ def check_out(out, force, names=()):
         Whether earlier files may be overwritten.
     names : sequence of str
         Files in the folder.
+    inputs : sequence of path or None
+        Files that are read: they are never overwritten, with or without `force`.
     """
     folder, files = (out, [out / name for name in names]) if names else (out.parent, [out])
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -222,6 +313,12 @@ def check_out(out, force, names=()):
         more = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
         raise DataError(f"{str(there)!r} is a file{more}; --out must name another place.")
     for file in files:
+        for used in inputs:
+            if used is not None and same_file(file, used):
+                raise DataError(
+                    f"{str(file)!r} would be overwritten, but it is an input of this command "
+                    f"({str(used)!r}); --out must name another place."
+                )
         if file.is_dir():
             raise DataError(f"{str(file)!r} is a folder; --out must name a file.")
         if file.exists() and not file.is_file():
@@ -237,6 +334,20 @@ def check_out(out, force, names=()):
         ) from None
 
 
+def same_file(one, other):
+    """Whether two paths name one file, by links or not."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_finite(name, value):
+    """Refuse inf and nan, which pass as numbers on a command line."""
+    if value is not None and not math.isfinite(value):
+        raise DataError(f"{name} must be a finite number; got {value}.")
+
+
 def progress_bar(console):
     """A bar for tasks with a description and a field `at`, which says what was done last."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -248,16 +359,85 @@ def progress_bar(console):
     return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
 
 
-def csv_text(rows):
+def read_config(path, command, known):
+    """Options of a command from a TOML file, at its top or in a table of the command's name.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    command : str
+        Name of the command.
+    known : dict
+        Name of a parameter -> the parameter.
+
+    Returns
+    -------
+    options : dict
+        Name of a parameter -> value.
+    """
+    import tomllib
+
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{str(path)!r} is not a TOML file: {error}.") from None
+    tables = {name: value for name, value in found.items() if isinstance(value, dict)}
+    options = {name: value for name, value in found.items() if name not in tables}
+    options |= tables.get(command, {})
+    options = {name.replace("-", "_"): value for name, value in options.items()}
+    for name, value in options.items():
+        if name not in known:
+            raise DataError(
+                f"{str(path)!r} sets {name!r}, which mahalearn {command} does not know; it knows "
+                f"{', '.join(known)}."
+            )
+        plain = isinstance(value, list) and all(isinstance(v, str) for v in value)
+        if not isinstance(value, str | int | float) and not plain:
+            raise DataError(f"{str(path)!r} sets {name!r} to what is no option's value: {value!r}.")
+    return options
+
+
+def table_bytes(rows, suffix):
+    """Rows (dicts with the same keys) as a file of the format that a suffix names.
+
+    No spreadsheet finds a formula in it.
+    """
+    if suffix in (".csv", ".tsv"):
+        return csv_text(rows, "\t" if suffix == ".tsv" else ",").encode()
+    import io
+
+    import pandas as pd
+
+    frame, out = pd.DataFrame(list(rows)), io.BytesIO()
+    if suffix == ".parquet":
+        frame.to_parquet(out, index=False)
+        return out.getvalue()
+    try:
+        from openpyxl import Workbook
+    except ImportError:
+        raise DataError(
+            'Workbooks need openpyxl: pip install "mahalearn[cli]", or write a .csv file.'
+        ) from None
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    sheet.append([_harmless(name) for name in frame.columns])
+    for row in frame.itertuples(index=False):
+        sheet.append([None if v is None or v != v else _harmless(v) for v in row])
+    book.save(out)
+    return out.getvalue()
+
+
+def csv_text(rows, delimiter=","):
     """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
     import csv
     import io
 
     rows = list(rows)
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(map(_harmless, rows[0]))
-    writer.writerows(map(_harmless, row.values()) for row in rows)
+    writer.writerows([_harmless(cell) for cell in row.values()] for row in rows)
     return out.getvalue()
 
 
@@ -275,15 +455,16 @@ def command_line(context, **values):
     parts = ["mahalearn", context.info_name]
     for parameter in context.command.params:
         value = values.get(parameter.name, context.params.get(parameter.name))
-        if value is None or parameter.name in (
-            "jobs",
-            "force",
-            "figures",
-        ):  # they do not change results
+        if value is None or parameter.name in SILENT:
+            continue
+        if isinstance(value, list | tuple):
+            parts += [word for v in value for word in (parameter.opts[0], shlex.quote(str(v)))]
             continue
         if parameter.param_type_name == "argument":
             parts.append(shlex.quote(str(value)))
         elif isinstance(value, bool):
+            if value == parameter.default:
+                continue
             parts.append(parameter.opts[0] if value else parameter.secondary_opts[0])
         elif value != parameter.default or parameter.name in ("out", "seed"):
             parts += [parameter.opts[0], shlex.quote(str(value))]

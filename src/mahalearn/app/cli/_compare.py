@@ -2,40 +2,75 @@
 
 import json
 
+import numpy as np
+import rich.live
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ...persistence import save_model
-from ...results import versions, write_text
-from ..comparing.crossval import cross_validate, fit_plan
+from ...persistence import model_bytes, save_model
+from ...proximity.diagnosis import equal_distances
+from ...results import locked, versions, write_files
+from ..comparing.crossval import Data, cross_validate, fit_plan
 from ..comparing.findings import findings, leaderboard, table_rows
-from ..comparing.methods import select_methods
+from ..comparing.methods import METHODS, QUICK, WIDE, select_methods
+from ..comparing.progress import Progress, fingerprint
 from ..comparing.refit import refit
-from ..reading.problem import DataError
+from ..reading.problem import SMALLEST_CLASS, DataError, Note
 from ..report import html
 from ..report.comparison import document
 from ..report.export import save_figures
 from ..words import counted
-from ._common import OUTPUTS, check_out, csv_text, progress_bar
+from ._common import OUTPUTS, check_out, csv_text, say_notes
 
 console = Console()
 
 
-def compare(problem, out, *, methods, plan, jobs, time_budget, force, command, figures=None):
+# Larger tables are ranked on a stratified sample of SAMPLE rows.
+LARGE, SAMPLE = 5000, 4000
+# What of a time budget is for the cross-validation; the rest is for fitting the winner.
+SHARE = 0.75
+
+
+def compare(
+    problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(), resume=False,
+    sample=None, quick=False, figures=None,
+):  # fmt: skip
     """Compare, save the best, write the page."""
-    check_out(out, force, OUTPUTS)
-    outcome, board = run(problem, methods, plan, jobs, time_budget)
-    with console.status("Fitting the best one on all objects"):
-        refitted = refit(problem, outcome, board[0]["name"])
-        about = describe(problem, outcome, board, refitted, command)
-        found = findings(problem, outcome, refitted, board, about)
-        made = document(found)
-        page = html.render(made)
-    save_model(refitted.model, out / "model.skops", about=about, overwrite=True)
-    write_text(out / "results.csv", csv_text(table_rows(board, outcome)))
-    write_text(out / "comparison.json", json.dumps(found, ensure_ascii=False, default=str))
-    write_text(out / "report.html", page)
+    check_out(out, force or resume, OUTPUTS, inputs)
+    with locked(out):
+        problem.check_classes()
+        ranked = sampled(problem, sample, plan.seed)
+        if quick and methods is None:
+            chosen, _ = select_methods(None, ranked.kind, ranked.proximity, len(ranked))
+            methods = [m.name for m in chosen if m.cost <= QUICK] or None
+        budget = None if time_budget is None else SHARE * time_budget
+        progress = Progress(out, fingerprint(ranked, plan))
+        known = progress.start(resume)
+        if resume:
+            console.print(f"{counted(len(known), 'finished fold')} taken over", highlight=False)
+        try:
+            outcome, board = run(ranked, methods, plan, jobs, budget, known, progress.add)
+        except KeyboardInterrupt:
+            if progress.path.exists():
+                console.print("Finished folds are kept: --resume goes on from them.")
+            raise
+        winner = board[0]["name"]
+        whole = problem if ranked is not problem and METHODS[winner].cost <= QUICK else None
+        with console.status("Fitting the best one on all objects"):
+            refitted = refit(ranked, outcome, winner, whole)
+            about = describe(ranked, outcome, board, refitted, command)
+            found = findings(ranked, outcome, refitted, board, about)
+            made = document(found)
+            page = html.render(made)
+        texts = {
+            "results.csv": csv_text(table_rows(board, outcome)),
+            "comparison.json": json.dumps(found, ensure_ascii=False, default=str),
+            "report.html": page,
+        }
+        files = {out / name: text.encode() for name, text in texts.items()}
+        write_files({out / "model.skops": model_bytes(refitted.model, about=about), **files})
+        progress.remove()
     show(board, outcome.plan.by)
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"),
@@ -47,16 +82,40 @@ def compare(problem, out, *, methods, plan, jobs, time_budget, force, command, f
         console.print(f"{figures}  [dim]figures and numbers[/]", soft_wrap=True, highlight=False)
 
 
-def train(problem, out, *, method, plan, jobs, force, command):
+def sampled(problem, size, seed):
+    """A stratified sample of a large table, with a note that says so; else the problem itself."""
+    if problem.kind != "vectors" or size == 0:
+        return problem
+    size = size or (SAMPLE if len(problem) > LARGE else len(problem))
+    if size >= len(problem):
+        return problem
+    rng, rows = np.random.default_rng(seed), []
+    for label, n in problem.counts.items():
+        mine = np.flatnonzero(problem.y == label)
+        wanted = min(n, max(SMALLEST_CLASS, round(size * n / len(problem))))
+        rows.append(rng.choice(mine, wanted, replace=False))
+    part = problem.take(np.sort(np.concatenate(rows)))
+    part.notes.append(
+        Note(
+            f"The methods were compared on a stratified sample of {len(part)} of "
+            f"{len(problem)} rows; the winner is fitted on all rows if it can be fitted on so many "
+            "in a short time.",
+            "sample",
+        )
+    )
+    return part
+
+
+def train(problem, out, *, method, plan, jobs, force, command, inputs=()):
     """Fit one method on everything and save it, with its cross-validated error."""
     if out.suffix != ".skops":  # inspect and predict know model files by it
         raise DataError(f"--out must end with .skops, such as {out.stem}.skops; got {str(out)!r}.")
-    check_out(out, force)
+    check_out(out, force, inputs=inputs)
     outcome, board = run(problem, [method], plan, jobs, None)
     with console.status("Fitting on all objects"):
         refitted = refit(problem, outcome, method)
         about = describe(problem, outcome, board, refitted, command)
-    save_model(refitted.model, out, about=about, overwrite=True)
+    save_model(refitted.model, out, about=about, overwrite=force)
     row = board[0]
     console.print(
         f"{escape(row['title'])}: cross-validated error {row['error'][0]:.1%}, balanced "
@@ -66,11 +125,19 @@ def train(problem, out, *, method, plan, jobs, force, command):
     )
 
 
-def run(problem, wanted, plan, jobs, time_budget):
+def run(problem, wanted, plan, jobs, time_budget, known=None, keep=None):
     """The outcome and the leaderboard of a problem, with what was decided said aloud."""
     problem.check_classes()
-    chosen, left_out = select_methods(wanted, problem.kind, problem.proximity, len(problem))
+    columns = problem.X.shape[1] if problem.kind == "vectors" else 0
+    chosen, left_out = select_methods(
+        wanted, problem.kind, problem.proximity, len(problem), columns
+    )
     problem.notes += left_out
+    if columns > max(WIDE, len(problem)):
+        problem.notes.append(
+            f"There are more columns ({columns}) than rows: methods that do not depend on the "
+            "directions of single columns work in the space that the training rows span."
+        )
     fitting = fit_plan(problem, plan)
     if fitting.folds < plan.folds:
         smallest = counted(min(problem.counts.values()), "object")
@@ -78,25 +145,71 @@ def run(problem, wanted, plan, jobs, time_budget):
             f"The smallest class has {smallest}, so there are {fitting.folds} folds, not "
             f"{plan.folds}."
         )
-    for note in problem.notes:
-        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
-    progress = progress_bar(console)
-    task = progress.add_task("cross-validation", total=None, at="")
-
-    def tell(finished, total, method):
-        progress.start()  # not before: what is refused at once needs no bar
-        progress.update(task, completed=finished, total=total, at=escape(method))
-
-    try:
+    if problem.kind == "objects" and problem.proximity == "dissimilarity":
+        with console.status("Comparing all objects"):
+            matrix = Data(problem).matrix  # kept for the folds
+        if matrix is not None and (equal := equal_distances(matrix)):
+            problem.notes.append(equal)
+    say_notes(console, problem.notes)
+    with Live(console) as live:
         outcome = cross_validate(
-            problem, chosen, fitting, jobs=jobs, time_budget=time_budget, tell=tell
+            problem,
+            chosen,
+            fitting,
+            jobs=jobs,
+            time_budget=time_budget,
+            tell=live.tell,
+            known=known,
+            keep=keep,
         )
-    finally:
-        if progress.live.is_started:
-            progress.stop()
-    for note in outcome.notes:
-        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    say_notes(console, outcome.notes)
     return outcome, leaderboard(outcome)
+
+
+class Live:
+    """The ranking so far: a table that is drawn anew on a terminal, a line a method elsewhere."""
+
+    def __init__(self, console):
+        self.console, self.view, self.told = console, None, set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.view is not None:
+            self.view.stop()
+
+    def tell(self, state):
+        """Show how far a comparison is."""
+        if self.console.is_terminal:
+            if self.view is None:  # not before: what is refused at once needs no table
+                self.view = rich.live.Live(console=self.console, transient=True)
+                self.view.start()
+            self.view.update(self._table(state))
+            return
+        for name, error in state.ranking():
+            if name not in self.told:
+                self.told.add(name)
+                self.console.print(
+                    f"{METHODS[name].title}: error {error:.1%} ({self._progress(state)})",
+                    highlight=False,
+                    markup=False,
+                    soft_wrap=True,
+                )
+
+    def _table(self, state):
+        table = Table("", "classifier", "error", title=self._progress(state), box=None)
+        for i, (name, error) in enumerate(state.ranking(), 1):
+            table.add_row(str(i), METHODS[name].title, f"{error:.1%}")
+        return table
+
+    def _progress(self, state):
+        text = f"cross-validation: {state.finished} of {len(state.tasks)} fits"
+        if not state.found or state.finished == len(state.tasks):
+            return text
+        seconds, sure = state.seconds_left()
+        left = f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
+        return f"{text}, {'about' if sure else 'probably more than'} {left} left"
 
 
 def describe(problem, outcome, board, refitted, command):

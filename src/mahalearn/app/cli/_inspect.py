@@ -6,14 +6,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..words import counted
+from ._common import say_notes
 
 console = Console()
 
 
 def inspect_problem(problem):
     """The proximity diagnosis, or for vectors rank, conditioning and overlap of the classes."""
-    for note in problem.notes:
-        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    say_notes(console, problem.notes)
     if problem.kind == "vectors":
         _vectors(problem)
         return

@@ -5,16 +5,36 @@ from typing import Annotated
 
 import typer
 
+
+def _load_config(context: typer.Context, value: Path | None):
+    """Take options from a file as defaults; what the command line says comes first."""
+    if value is None:
+        return None
+    from ._common import read_config
+
+    known = {p.name: p for p in context.command.params if p.name != "config"}
+    options = _guard(lambda: read_config(value, context.info_name, known))
+    context.default_map = {**(context.default_map or {}), **options}
+    return value
+
+
 _Data = Annotated[
     str | None,
-    typer.Argument(help="CSV, TSV, Parquet, NPZ or ARFF file, or a set (mahalearn datasets)."),
+    typer.Argument(
+        help="A table (CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ, ARFF; also compressed), "
+        "- for standard input, or a set (mahalearn datasets)."
+    ),
 ]
 _Target = Annotated[
     str | None,
     typer.Option(help="Column of the classes: its name, or its number from 1 (-1: the last)."),
 ]
 _Proximity = Annotated[
-    Path | None, typer.Option(help="Square matrix (CSV, NPY, NPZ), with or without names.")
+    Path | None,
+    typer.Option(
+        help="Matrix of proximities (CSV, Excel, Parquet, PHYLIP, NPY, NPZ; square, a triangle, or "
+        "condensed), with or without names."
+    ),
 ]
 _Labels = Annotated[
     Path | None, typer.Option(help="Classes: one a line, or name and class to match by name.")
@@ -40,10 +60,43 @@ _Mixed = Annotated[
 ]
 _Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether names stand in line 1; found out."),
+    typer.Option(
+        "--header/--no-header",
+        help="The first line holds column names (detected automatically).",
+    ),
+]
+_Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a workbook: its name, or its number from 1.")
+]
+_Skip = Annotated[
+    int | None,
+    typer.Option(min=0, help="Lines above the header (detected automatically)."),
+]
+_Drop = Annotated[
+    list[str] | None, typer.Option(help="Column to leave out; may be given several times.")
+]
+_Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
+_Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of what belongs together (patient, batch): its rows are never in the "
+        "training and the test part of a fold at once."
+    ),
+]
+_Weights = Annotated[str | None, typer.Option(help="Column of what each row counts.")]
+_Rare = Annotated[
+    str, typer.Option(help="Classes with fewer than 3 objects: keep (refused), merge or drop.")
+]
+_Config = Annotated[
+    Path | None,
+    typer.Option(
+        is_eager=True,
+        callback=_load_config,
+        help='TOML file with options of this command, such as target = "species".',
+    ),
 ]
 _Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; all processors by default.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Of all random choices.")]
+_Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
 _By = Annotated[str, typer.Option(help="Which error decides: plain or balanced.")]
 
@@ -55,17 +108,23 @@ def register(app):
     app.command()(predict)
     app.command()(inspect)
     app.command()(datasets)
+    app.command()(doctor)
 
 
 # What of a command's parameters says where the data come from.
 _SOURCE = ("data", "target", "proximity", "labels", "objects", "measure", "kind", "symmetrize")
-_SOURCE += ("mixed", "header")
+_SOURCE += ("mixed", "header", "sheet", "skip", "drop", "id", "groups", "weights", "rare")
 
 
 def _problem(context, **options):
     from ._common import read_problem
 
     return read_problem(**{name: context.params[name] for name in _SOURCE}, **options)
+
+
+def _inputs(context):
+    """Files that a command reads."""
+    return [context.params[name] for name in ("data", "proximity", "labels", "objects")]
 
 
 def _guard(function):
@@ -98,21 +157,41 @@ def compare(
     symmetrize: _Symmetrize = None,
     mixed: _Mixed = "onehot",
     header: _Header = None,
+    sheet: _Sheet = None,
+    skip: _Skip = None,
+    drop: _Drop = None,
+    id: _Id = None,
+    groups: _Groups = None,
+    weights: _Weights = None,
+    rare: _Rare = "keep",
     methods: Annotated[
         str | None, typer.Option(help="Comma-separated; all by default (--methods list says them).")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Outer folds.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="How often they are drawn anew.")] = 2,
+    folds: Annotated[int, typer.Option(min=2, max=1000, help="Outer folds.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=100, help="How often they are drawn anew.")
+    ] = 2,
     by: _By = "plain",
     time_budget: Annotated[
         float | None, typer.Option(min=1, help="Seconds; folds finished by then count.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One repeat, and the quick methods only.")
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=0, help="Rows to compare on, 0 for all; 4000 of more than 5000."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the finished folds of a killed run.")
+    ] = False,
     figures: Annotated[
         Path | None, typer.Option(help="Folder for the figures (SVG, PNG) and numbers (CSV).")
     ] = None,
     jobs: _Jobs = None,
     seed: _Seed = 0,
     force: _Force = False,
+    config: _Config = None,
 ):
     """Compare classifiers on your data, save the best one and write a page about it.
 
@@ -125,12 +204,13 @@ def compare(
 
     def work():
         from . import _compare
-        from ._common import command_line, cpu_count
+        from ._common import check_finite, command_line, cpu_count
 
         if methods == "list":
             _list_methods()
             return
-        plan = _plan(folds, repeats, seed, by)
+        check_finite("--time-budget", time_budget)
+        plan = _plan(folds, 1 if quick else repeats, seed, by)
         problem = _problem(context)
         folder = out or Path(f"{problem.name}-comparison")
         command = command_line(context, out=folder)
@@ -142,7 +222,11 @@ def compare(
             jobs=jobs or cpu_count(),
             time_budget=time_budget,
             force=force,
+            resume=resume,
+            sample=sample,
+            quick=quick,
             command=command,
+            inputs=_inputs(context),
             figures=figures,
         )
 
@@ -170,10 +254,18 @@ def train(
     symmetrize: _Symmetrize = None,
     mixed: _Mixed = "onehot",
     header: _Header = None,
+    sheet: _Sheet = None,
+    skip: _Skip = None,
+    drop: _Drop = None,
+    id: _Id = None,
+    groups: _Groups = None,
+    weights: _Weights = None,
+    rare: _Rare = "keep",
     by: _By = "plain",
     jobs: _Jobs = None,
     seed: _Seed = 0,
     force: _Force = False,
+    config: _Config = None,
 ):
     """Train one classifier (the chooser, if none is named) on all your data, and save it.
 
@@ -195,6 +287,7 @@ def train(
             jobs=jobs or cpu_count(),
             force=force,
             command=command,
+            inputs=_inputs(context),
         )
 
     _guard(work)
@@ -203,17 +296,34 @@ def train(
 def predict(
     model: Annotated[Path, typer.Argument(help="File of train or compare (.skops).")],
     data: Annotated[
-        Path, typer.Argument(help="New rows, objects, or proximities to the training objects.")
+        Path,
+        typer.Argument(
+            help="New rows, objects, or proximities to the training objects; - for standard input."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("predictions.csv"),
+    out: Annotated[
+        Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .xlsx, or - to print.")
+    ] = Path("predictions.csv"),
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Write the columns of DATA before the predictions.")
+    ] = False,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Classes of the new objects, to score the predictions."),
+    ] = None,
     outlier_level: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of regular objects that may be flagged."),
     ] = 0.05,
     header: _Header = None,
+    sheet: _Sheet = None,
+    skip: _Skip = None,
+    id: _Id = None,
     force: _Force = False,
 ):
     """Predict labels, probabilities, squared distances to the classes, and outliers.
+
+    Where DATA has the column of the classes (or --labels names a file), the predictions are scored.
 
     An object is an outlier if it is farther from every class than all but a share OUTLIER_LEVEL of
     that class's training objects were, each measured by a model that had not seen it (of a class
@@ -221,12 +331,27 @@ def predict(
 
     \b
     mahalearn predict flowers.skops new.csv --out predictions.csv
+    mahalearn predict flowers.skops new.xlsx --keep --out predictions.xlsx
     """
 
     def work():
         from . import _predict
+        from ._common import check_finite
 
-        _predict.predict(model, data, out, level=outlier_level, force=force, header=header)
+        check_finite("--outlier-level", outlier_level)
+        _predict.predict(
+            model,
+            data,
+            out,
+            level=outlier_level,
+            force=force,
+            keep=keep,
+            labels=labels,
+            header=header,
+            sheet=sheet,
+            skip=skip,
+            id=id,
+        )
 
     _guard(work)
 
@@ -243,6 +368,13 @@ def inspect(
     symmetrize: _Symmetrize = None,
     mixed: _Mixed = "onehot",
     header: _Header = None,
+    sheet: _Sheet = None,
+    skip: _Skip = None,
+    drop: _Drop = None,
+    id: _Id = None,
+    groups: _Groups = None,
+    weights: _Weights = None,
+    rare: _Rare = "keep",
 ):
     """Look at data before choosing a method, or at what a model file says about itself.
 
@@ -258,8 +390,9 @@ def inspect(
 
         if data and data.endswith(".skops"):
             from ...persistence import model_about
+            from ..comparing.features import check_about
 
-            _inspect.inspect_model(model_about(data))
+            _inspect.inspect_model(check_about(model_about(data), data, complete=False))
             return
         _inspect.inspect_problem(_problem(context, only_look=True))
 
@@ -273,6 +406,17 @@ def datasets():
         from . import _inspect
 
         _inspect.show_datasets()
+
+    _guard(work)
+
+
+def doctor():
+    """Say which versions, threads, memory and optional packages there are."""
+
+    def work():
+        from . import _doctor
+
+        _doctor.show()
 
     _guard(work)
 

@@ -1,68 +1,183 @@
 """What `predict` does: labels, probabilities, distances and outliers of new objects."""
 
+import sys
 import warnings
+from typing import NamedTuple
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from ...persistence import load_model, model_about
-from ...results import write_text
-from ..comparing.features import NAME, match_columns
+from ...results import write_bytes
+from ..comparing.features import NAME, check_about, match_columns
+from ..comparing.methods import METHODS
+from ..comparing.scores import score
 from ..reading.problem import DataError, listed
+from ..reading.source import is_stream
 from ..words import counted
-from ._common import check_out, csv_text, rows_of
+from ._common import check_out, rows_of, say_notes, table_bytes
 
-console = Console()
+FORMATS = (".csv", ".tsv", ".parquet", ".xlsx")
 
 
-def predict(path, data, out, *, level, force, header):
-    """Predict, and write a line for each object."""
-    check_out(out, force)
-    about = model_about(path)
-    if "kind" not in about:
-        raise DataError(
-            f"{str(path)!r} says nothing of its data; mahalearn train makes such files."
-        )
+class New(NamedTuple):
+    """New objects in the form the model takes, and what else their file holds."""
+
+    X: object
+    names: list | None
+    notes: list
+    columns: object = None  # the data frame they came from
+    truth: list | None = None  # classes, None where they are missing
+
+
+def predict(path, data, out, *, level, force, keep=False, labels=None, **reading):
+    """Predict, score where the classes are known, and write a line for each object."""
+    printed = is_stream(out)
+    # What is said goes elsewhere than the table.
+    console = Console(stderr=True) if printed else Console()
+    if not printed:
+        check_out(out, force, inputs=[path, data, labels])
+        if out.suffix.lower() not in ("", ".txt", *FORMATS):
+            raise DataError(
+                f"--out must end with {listed(FORMATS)}, or be - to print; got {str(out)!r}."
+            )
+    about = check_about(model_about(path), path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         model = load_model(path)
+    if [str(c) for c in getattr(model, "classes_", ())] != about["classes"]:
+        raise DataError(
+            f"{str(path)!r} has been changed since it was saved: it names other classes than its "
+            "model has; train the model again."
+        )
+    if not hasattr(model, "typicality"):
+        raise DataError(f"{str(path)!r} holds no model of mahalearn train or compare.")
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    X, names, more = read_new(data, about, header)
-    for note in [*notes, *more]:
-        console.print(f"[yellow]•[/] {escape(note)}", highlight=False)
+    new = read_new(data, about, labels, **reading)
+    if keep and new.columns is None:
+        raise DataError("--keep is for tables; these objects have no columns.")
+    say_notes(console, [*notes, *new.notes])
     try:
-        rows = list(predictions(model, X, names, about, level))
+        rows, proba = predictions(model, new, about, level)
     except ValueError as error:
         raise DataError(f"The model cannot take these objects: {error}") from None
-    write_text(out, csv_text(rows))
+    if keep:
+        rows = list(_with_columns(rows, new.columns))
+    if printed:
+        sys.stdout.buffer.write(table_bytes(rows, ".csv"))
+        sys.stdout.buffer.flush()
+    else:
+        write_bytes(out, table_bytes(rows, out.suffix.lower()))
     flagged = sum(row["outlier"] for row in rows)
     console.print(
         f"{counted(len(rows), 'object')} predicted, {flagged} of them flagged as "
-        f"{'an outlier' if flagged == 1 else 'outliers'}: {escape(str(out))}",
+        f"{'an outlier' if flagged == 1 else 'outliers'}"
+        + ("." if printed else f": {escape(str(out))}"),
         highlight=False,
         soft_wrap=True,
     )
+    if about.get("distances") in METHODS:
+        console.print(
+            f"[dim]d2: squared distances to the classes, of the "
+            f"{escape(METHODS[about['distances']].title)}[/]"
+        )
+    if new.truth is not None:
+        predicted = [str(row["prediction"]) for row in rows]
+        show_scores(console, score(new.truth, predicted, proba, about["classes"]))
 
 
-def read_new(data, about, header):
-    """New objects in the form the model takes: (X, names, notes)."""
-    if about["kind"] == "proximity":
-        return _new_rows(data, about)
-    if about["kind"] == "objects" and not about["features"]:
-        from ..reading.objects import read_objects
+def show_scores(console, scores):
+    """Print how well the predictions fit the classes that are known."""
+    say_notes(console, scores.notes)
+    if not scores.n:
+        return
+    console.print(
+        f"Scored on {counted(scores.n, 'object')}: accuracy {scores.accuracy:.1%}, balanced "
+        f"accuracy {scores.balanced_accuracy:.1%}, log loss {scores.log_loss:.3f} (guessing the "
+        f"same for all: {scores.baseline:.3f})",
+        highlight=False,
+        soft_wrap=True,
+    )
+    table = Table("true class, predicted as", *map(escape, scores.classes), box=None)
+    for label, counts in zip(scores.classes, scores.confusion):
+        if sum(counts):
+            table.add_row(escape(label), *map(str, counts))
+    console.print(table)
 
-        return read_objects(data)[0], None, []
+
+def _with_columns(rows, frame):
+    """Rows of predictions behind the columns they were made from."""
+    for row, (_, values) in zip(rows, frame.iterrows()):
+        mine = {str(name): None if v is None or v != v else v for name, v in values.items()}
+        fresh = {name if name not in mine else f"{name} (predicted)": v for name, v in row.items()}
+        yield {**mine, **fresh}
+
+
+def read_new(data, about, labels=None, *, header=None, sheet=None, skip=None, id=None):
+    """New objects in the form the model takes.
+
+    Returns
+    -------
+    new : New
+    """
+    tables = {"--header": header, "--sheet": sheet, "--skip": skip, "--id": id}
+    if about["kind"] == "proximity" or (about["kind"] == "objects" and not about["features"]):
+        given = [name for name, value in tables.items() if value is not None]
+        if given:
+            raise DataError(f"{given[0]} does nothing here; it serves a table.")
+        return _new_objects(data, about, labels)
+    if labels is not None:
+        raise DataError("--labels does nothing for a table; its column of classes is used.")
     from ..reading.columns import row_names
-    from ..reading.tables import read_table
+    from ..reading.tables import find_target, read_table
 
     known = {f["name"]: f["type"] for f in about["features"]}
     texts = [name for name, kind in known.items() if kind == NAME]
-    frame, notes = read_table(data, header=header, texts=texts)
-    ids, names = row_names(frame.drop(columns=[*known, about["target"]], errors="ignore"))
+
+    def find(names):
+        return about["target"] if about["target"] in names else None
+
+    frame, notes = read_table(data, header=header, texts=texts, sheet=sheet, skip=skip, find=find)
+    if id is not None:
+        ids = find_target(list(frame.columns), id)
+        names = [_written(value) for value in frame[ids]]
+    else:
+        ids, names = row_names(frame.drop(columns=[*known, about["target"]], errors="ignore"))
     X, more = match_columns(frame, about, ids)
+    truth = None
+    if about["target"] in frame.columns and about["target"] not in known:
+        truth = [_written(value) for value in frame[about["target"]]]
     if about["kind"] == "objects":
         X = rows_of(X)
-    return X, names, [*notes, *more]
+    return New(X, names, [*notes, *more], frame, truth)
+
+
+def _new_objects(data, about, labels):
+    from ..reading.matrices import read_labels
+
+    if about["kind"] == "proximity":
+        X, names, notes = _new_rows(data, about)
+        truth = None
+    else:
+        from ..reading.objects import read_objects
+
+        X, truth = read_objects(data)[:2]
+        names, notes = None, []
+    if labels is not None:
+        found, more = read_labels(labels, len(X), names)
+        truth, notes = list(map(str, found)), [*notes, *more]
+    return New(X, names, notes, None, None if truth is None else [_written(v) for v in truth])
+
+
+def _written(value):
+    """A cell as text, None where it is missing; 2.0 is the class 2."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def _new_rows(data, about):
@@ -91,15 +206,23 @@ def _new_rows(data, about):
     return M, rows, []
 
 
-def predictions(model, X, names, about, level):
-    """Rows of the table of predictions."""
-    labels, proba = model.predict(X), model.predict_proba(X)
-    d2 = model.mahalanobis(X)
+def predictions(model, new, about, level):
+    """Rows of the table of predictions, and the probabilities (m, c)."""
+    labels, proba = model.predict(new.X), model.predict_proba(new.X)
+    d2 = model.mahalanobis(new.X)
     usual, outliers = model.typicality(d2).max(axis=1), model.outliers(d2, level)
-    classes = about["classes"]
+    classes, rows = about["classes"], []
     for i, label in enumerate(labels):
-        row = {"object": names[i] if names else i + 1, "prediction": label}
-        row |= {f"p {name}": f"{p:.6g}" for name, p in zip(classes, proba[i])}
-        row |= {f"d2 {name}": f"{d:.6g}" for name, d in zip(classes, d2[i])}
-        row |= {"typicality": f"{usual[i]:.4g}", "outlier": int(outliers[i])}
-        yield row
+        row = {"object": new.names[i] if new.names else i + 1}
+        row |= {"prediction": label.item() if hasattr(label, "item") else label}
+        row |= {f"p {name}": _rounded(p) for name, p in zip(classes, proba[i])}
+        row |= {f"d2 {name}": _rounded(d) for name, d in zip(classes, d2[i])}
+        row |= {"typicality": _rounded(usual[i], 4), "outlier": int(outliers[i])}
+        rows.append(row)
+    return rows, np.asarray(proba)
+
+
+def _rounded(value, digits=6):
+    """A number with so many digits; without a fraction it is whole."""
+    value = float(f"{value:.{digits}g}")
+    return int(value) if value.is_integer() and abs(value) < 10**digits else value

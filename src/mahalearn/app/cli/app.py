@@ -11,7 +11,7 @@ from ._own_data import register
 app = typer.Typer(
     name="mahalearn",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -24,8 +24,19 @@ for extension in EXTENSIONS:
     extension.register(app)
 
 
+def _version(value: bool):
+    if value:
+        typer.echo(f"mahalearn {import_module(__name__.partition('.')[0]).__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def main():
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say it and stop."),
+    ] = False,
+):
     """Mahalanobis-distance classification in input, kernel and Kreĭn spaces.
 
     \b
@@ -35,6 +46,7 @@ def main():
     mahalearn compare --objects words.txt --measure edit --labels classes.txt
     mahalearn train table.csv --target species --out species.skops
     mahalearn predict species.skops new.csv --out predictions.csv
+    mahalearn doctor
     """
 
 

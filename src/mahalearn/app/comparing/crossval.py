@@ -5,21 +5,28 @@ cell depends on its fold, method and seed alone, so that results are the same fo
 processes.
 """
 
-import multiprocessing
 import re
 import time
 import warnings
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import (
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
+from sklearn.utils.validation import has_fit_parameter
 
 from ..._objects import take
+from ..._workers import worker_pool
 from ...measures.base import Measure
 from ...measures.table import as_measure
 from ...results import error_rates
 from ..reading.problem import DataError, listed
+from ..words import counted
 from .methods import CLASSWISE, METHODS, WHOLE, Setting
 from .model import class_scores, square_matrix
 
@@ -88,11 +95,81 @@ class Outcome:
 
 
 def fit_plan(problem, plan):
-    """The plan with no more folds than the smallest class has objects."""
+    """The plan with no more folds than the smallest class has objects, or groups of them."""
     smallest = min(problem.counts.values())
+    if problem.groups is not None:
+        groups = {label: len(set(problem.groups[problem.y == label])) for label in problem.counts}
+        label, smallest = min(groups.items(), key=lambda item: item[1])
+        if smallest < 3:
+            raise DataError(
+                f"The class {label!r} occurs in {counted(smallest, 'group')} only; to test on one "
+                "and choose parameters on others it must occur in three at least.",
+                "groups",
+            )
     folds = min(plan.folds, smallest)
     rest = smallest - -(-smallest // folds)  # of the smallest class, in a training part
     return Plan(folds, plan.repeats, max(2, min(plan.inner_folds, rest)), plan.seed, plan.by)
+
+
+def outer_splits(problem, plan):
+    """Training and test part of each outer fold; objects of one group stay together."""
+    dummy = np.zeros(len(problem))
+    if problem.groups is None:
+        splitter = RepeatedStratifiedKFold(
+            n_splits=plan.folds, n_repeats=plan.repeats, random_state=plan.seed
+        )
+        return list(splitter.split(dummy, problem.y))
+    splits = [
+        split
+        for repeat in range(plan.repeats)
+        for split in _group_folds(plan.folds, plan.seed + repeat).split(
+            dummy, problem.y, problem.groups
+        )
+    ]
+    splits = [(train, test) for train, test in splits if _complete(problem.y, train) and len(test)]
+    if len(splits) < FEWEST:
+        raise DataError(
+            "The groups cannot be divided into folds that leave objects of every class to train "
+            "on; use fewer folds, or smaller groups.",
+            "groups",
+        )
+    return splits
+
+
+def _group_folds(folds, seed):
+    return StratifiedGroupKFold(folds, shuffle=True, random_state=seed % 2**32)
+
+
+def _complete(y, train):
+    return len(np.unique(y[train])) == len(np.unique(y))
+
+
+def inner_folds(problem, plan, rows=None):
+    """Folds of a training part, by which methods choose their parameters.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify.
+    plan : Plan
+        Number of folds and seed.
+    rows : ndarray or None
+        Objects of the training part; all if None.
+
+    Returns
+    -------
+    folds : splitter or list of tuple
+        What scikit-learn takes as ``cv``.
+    """
+    if problem.groups is None:
+        return StratifiedKFold(plan.inner_folds, shuffle=True, random_state=plan.seed)
+    rows = np.arange(len(problem)) if rows is None else rows
+    y, folds = problem.y[rows], _group_folds(plan.inner_folds, plan.seed)
+    splits = folds.split(np.zeros(len(rows)), y, problem.groups[rows])
+    splits = [(train, test) for train, test in splits if _complete(y, train) and len(test)]
+    if not splits:
+        raise ValueError("the groups of its training part cannot be divided into folds")
+    return splits
 
 
 def setting_for(problem, plan, time_budget=None):
@@ -106,7 +183,7 @@ def setting_for(problem, plan, time_budget=None):
             raise DataError(str(error)) from None
     else:
         n_features = len(problem)
-    folds = StratifiedKFold(plan.inner_folds, shuffle=True, random_state=plan.seed)
+    folds = inner_folds(problem, plan)
     kind = "vectors" if problem.kind == "vectors" else "proximity"
     return Setting(
         kind,
@@ -137,7 +214,9 @@ class Data:
         if problem.kind == "objects":
             measure = as_measure(problem.measure)
             if type(measure).fit is Measure.fit:  # it learns nothing: one matrix for all folds
-                self.matrix = square_matrix(measure, problem.X)
+                if problem.distances is None:
+                    problem.distances = square_matrix(measure, problem.X)
+                self.matrix = problem.distances
 
     def fold(self, train, test):
         """(X_train, X_test)."""
@@ -154,27 +233,44 @@ class Data:
         )
 
 
-def run_cell(data, setting, name, fold, split):
+def run_cell(data, setting, name, fold, split, plan=None):
     """Fit one method on one fold and predict the rest."""
     train, test = split
     y = data.problem.y
     X_train, X_test = data.fold(train, test)
+    if data.problem.groups is not None:
+        setting = setting._replace(folds=inner_folds(data.problem, plan, train))
     model = METHODS[name].pipeline(setting)
+    weights = data.problem.weights
     with warnings.catch_warnings():
         # Searches try hopeless candidates too; their warnings are of no use to anyone here.
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        model.fit(X_train, y[train])
+        fit_weighted(model, X_train, y[train], None if weights is None else weights[train])
         fitted = time.perf_counter()
         predicted = model.predict(X_test)
         done = time.perf_counter()
         scores, logs = class_scores(model, X_test)
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
-    errors = error_rates(y[test], predicted)
+    errors = error_rates(y[test], predicted, None if weights is None else weights[test])
     params = chosen_params(model[-1])
     seconds = (fitted - start, done - fitted)
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
+
+
+def fit_weighted(pipeline, X, y, weights=None):
+    """Fit a pipeline, with the weights of the objects where its last step takes them."""
+    if weights is None or not takes_weights(pipeline[-1]):
+        return pipeline.fit(X, y)
+    # With mean 1, regularisation keeps its meaning.
+    name = f"{pipeline.steps[-1][0]}__sample_weight"
+    return pipeline.fit(X, y, **{name: weights / weights.mean()})
+
+
+def takes_weights(estimator):
+    """Whether an estimator, or what it searches over, is fitted with weights of the objects."""
+    return has_fit_parameter(getattr(estimator, "estimator", estimator), "sample_weight")
 
 
 def chosen_params(search):
@@ -192,16 +288,18 @@ def chosen_params(search):
 _WORKER = {}
 
 
-def _start_worker(problem, setting, splits):
+def _start_worker(problem, setting, splits, plan):
     from threadpoolctl import threadpool_limits
 
     _WORKER["limits"] = threadpool_limits(1)
     _WORKER["data"], _WORKER["setting"], _WORKER["splits"] = Data(problem), setting, splits
+    _WORKER["plan"] = plan
 
 
 def _work(name, fold):
     try:
-        return run_cell(_WORKER["data"], _WORKER["setting"], name, fold, _WORKER["splits"][fold])
+        split, plan = _WORKER["splits"][fold], _WORKER["plan"]
+        return run_cell(_WORKER["data"], _WORKER["setting"], name, fold, split, plan)
     except Exception as error:
         return name, fold, _reason(error)
 
@@ -221,8 +319,10 @@ def _reason(error):
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=None):
-    """Run every method on every outer fold.
+def cross_validate(
+    problem, methods, plan, *, jobs=1, time_budget=None, tell=None, known=None, keep=None
+):
+    """Run every method on every outer fold, the cheap methods first.
 
     Parameters
     ----------
@@ -235,57 +335,150 @@ def cross_validate(problem, methods, plan, *, jobs=1, time_budget=None, tell=Non
     jobs : int, default=1
         Processes.
     time_budget : float or None
-        Seconds after which no more folds are waited for; folds that all methods finished count.
+        Seconds after which no more folds are waited for. Methods that finished all folds are
+        compared; if there are none, the methods and folds that were finished.
     tell : callable, default=None
-        Called with (finished, total, method) when the work begins ("" for the method) and after
-        each cell; cells of a method that failed count as finished.
+        Called with the :class:`State` when the work begins and after each cell.
+    known : dict or None
+        (method, fold) -> Cell of an earlier run.
+    keep : callable or None
+        Called with each Cell as soon as it is finished.
 
     Returns
     -------
     outcome : Outcome
-        Cells of the folds that are complete.
+        Cells of the methods and folds that are complete. An interruption (Ctrl-C) counts as the end
+        of the time if something can be compared.
     """
     start = time.monotonic()
-    splitter = RepeatedStratifiedKFold(
-        n_splits=plan.folds, n_repeats=plan.repeats, random_state=plan.seed
-    )
-    splits = list(splitter.split(np.zeros(len(problem)), problem.y))
+    splits = outer_splits(problem, plan)
     share = None
     if time_budget:
         share = max(0.5, 0.5 * time_budget * jobs / (len(splits) * max(1, len(methods))))
     setting = setting_for(problem, plan, share)
-    tasks = [(method.name, fold) for fold in range(len(splits)) for method in methods]
-    found, failed = {}, {}
+    methods = sorted(methods, key=lambda m: m.cost)
+    tasks = [(method.name, fold) for method in methods for fold in range(len(splits))]
+    known = known or {}
+    found, failed = {task: known[task] for task in tasks if task in known}, {}
 
-    def told(name=""):
+    def told(name="", cell=None):
+        if cell is not None and keep:
+            keep(cell)
         if tell:
-            finished = sum(task in found or task[0] in failed for task in tasks)
-            tell(finished, len(tasks), name)
+            tell(State(tasks, found, failed, jobs, name))
 
     run = _in_processes if jobs > 1 or time_budget else _here
     deadline = None if time_budget is None else start + time_budget
     told()
-    run(problem, setting, splits, tasks, found, failed, jobs, deadline, told)
-    methods = [m for m in methods if m.name not in failed]
-    complete = [f for f in range(len(splits)) if all((m.name, f) in found for m in methods)]
-    outcome = Outcome(plan, [splits[f] for f in complete], {}, methods, failed)
-    if not methods:
+    todo, stopped = [task for task in tasks if task not in found], False
+    try:
+        if todo:
+            run((problem, setting, splits, plan), todo, found, failed, jobs, deadline, told)
+    except KeyboardInterrupt:
+        stopped = True
+        if not _rankable(methods, found, failed, len(splits))[1]:
+            raise
+    if len(failed) == len(methods):
         reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
         raise DataError(f"No method could be fitted ({reasons}).")
-    if len(complete) < FEWEST:
-        raise DataError(_too_slow(problem, time_budget, found, methods, len(splits), jobs))
+    ranked, complete = _rankable(methods, found, failed, len(splits))
+    left = [m for m in methods if m.name not in failed]
+    if not complete:
+        raise DataError(
+            _too_slow(problem, time_budget, found, left, len(splits), jobs), "time_budget"
+        )
+    outcome = Outcome(plan, [splits[f] for f in complete], {}, ranked, failed)
     for new, old in enumerate(complete):
-        for method in methods:
+        for method in ranked:
             outcome.cells[method.name, new] = found[method.name, old]
+    why = "The run was stopped" if stopped else "The time budget ended"
     if len(complete) < len(splits):
         outcome.notes.append(
-            f"The time budget of {time_budget:g} s allowed {len(complete)} of {len(splits)} folds; "
-            "intervals are wider for it."
+            f"{why} after {len(complete)} of {len(splits)} folds; intervals are wider for it."
         )
-    for name, why in failed.items():
-        outcome.notes.append(f"{METHODS[name].title} failed and was left out: {why}.")
+    unfinished = [m.title for m in left if m not in ranked]
+    if unfinished:
+        outcome.notes.append(f"{why} before these were compared: {listed(unfinished, 20)}.")
+    if problem.weights is not None:
+        without = [m.title for m in ranked if not takes_weights(m.build(setting))]
+        outcome.notes.append(
+            "Errors are weighted"
+            + (f"; these were fitted without weights: {listed(without, 20)}." if without else ".")
+        )
+    for name, reason in failed.items():
+        outcome.notes.append(f"{METHODS[name].title} failed and was left out: {reason}.")
     outcome.seconds = time.monotonic() - start
     return outcome
+
+
+def _rankable(methods, found, failed, n_folds):
+    """The methods that can be compared, and the folds they all have finished.
+
+    Methods with all folds; if there are none, those with the folds of the one that has most.
+    """
+    folds = {
+        m.name: [f for f in range(n_folds) if (m.name, f) in found]
+        for m in methods
+        if m.name not in failed
+    }
+    most = max(folds.values(), key=len, default=[])
+    if len(most) < min(FEWEST, n_folds):
+        return [], []
+    ranked = [m for m in methods if set(most) <= set(folds.get(m.name, ()))]
+    return ranked, most
+
+
+class State(NamedTuple):
+    """How far a comparison is.
+
+    Attributes
+    ----------
+    tasks : list of tuple
+        (method, fold), in the order in which they are done.
+    found : dict
+        (method, fold) -> Cell.
+    failed : dict
+        Method -> reason.
+    jobs : int
+        Processes.
+    method : str
+        What was done last; "" at the beginning.
+    """
+
+    tasks: list
+    found: dict
+    failed: dict
+    jobs: int
+    method: str = ""
+
+    @property
+    def finished(self):
+        """Cells that are finished; those of a method that failed count."""
+        return sum(task in self.found or task[0] in self.failed for task in self.tasks)
+
+    def seconds_left(self):
+        """What the rest takes by what was measured, and whether every method was measured.
+
+        A method that was not measured yet is taken for as slow as the slowest that was: the cheap
+        ones come first.
+        """
+        spent, left, sure = {}, 0.0, True
+        for (name, _), cell in self.found.items():
+            spent.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
+        means = {name: float(np.mean(values)) for name, values in spent.items()}
+        for name, fold in self.tasks:
+            if (name, fold) not in self.found and name not in self.failed:
+                sure = sure and name in means
+                left += means.get(name, max(means.values(), default=0.0))
+        return left / self.jobs, sure
+
+    def ranking(self):
+        """Methods with all folds, the smallest mean error first: (method, error)."""
+        errors, folds = {}, {fold for _, fold in self.tasks}
+        for (name, _), cell in self.found.items():
+            errors.setdefault(name, []).append(cell.error)
+        full = [(n, float(np.mean(e))) for n, e in errors.items() if len(e) == len(folds)]
+        return sorted(full, key=lambda item: item[1])
 
 
 def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
@@ -300,65 +493,54 @@ def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
     if unknown:
         more = (
             f"No fit of {listed(unknown, 3)} was finished, so that the time that would do cannot "
-            "be estimated; give a larger --time-budget"
+            "be estimated; give more time"
         )
     else:
         more = (
             f"{FEWEST} folds would take about {start + FEWEST * fold:.0f} s, all {n_folds} about "
-            f"{start + n_folds * fold:.0f} s; give such a --time-budget"
+            f"{start + n_folds * fold:.0f} s; give as much"
         )
     return (
         f"In {time_budget:g} s only {len(found)} of {n_folds * len(methods)} fits were done for "
-        f"{len(problem)} objects. {more}, or fewer --methods or rows."
+        f"{len(problem)} objects. {more}, or take fewer methods or rows."
     )
 
 
-def _here(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
+def _here(work, tasks, found, failed, jobs, deadline, told):
+    problem, setting, splits, plan = work
     data = Data(problem)
     for name, fold in tasks:
         if name in failed:
             continue
+        cell = None
         try:
-            found[name, fold] = run_cell(data, setting, name, fold, splits[fold])
+            cell = found[name, fold] = run_cell(data, setting, name, fold, splits[fold], plan)
         except Exception as error:  # whatever it is, the other methods go on
             failed[name] = _reason(error)
-        told(name)
+        told(name, cell)
 
 
-def _in_processes(problem, setting, splits, tasks, found, failed, jobs, deadline, told):
+def _in_processes(work, tasks, found, failed, jobs, deadline, told):
     """As _here, in processes that are ended when the time is up."""
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(problem, setting, splits),
-    )
-    try:
-        pending = {pool.submit(_work, name, fold) for name, fold in tasks}
+    with worker_pool(min(jobs, len(tasks)), _start_worker, work) as (pool, end):
+        waiting = {pool.submit(_work, name, fold): name for name, fold in tasks}
+        pending = set(waiting)
         while pending:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
+                end()
                 break
             done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
             for future in done:
+                if future.cancelled():
+                    continue
                 cell = future.result()
                 if isinstance(cell, tuple):
                     name, _, failed[name] = cell
+                    for other, task in waiting.items():
+                        if task == name:
+                            other.cancel()
+                    told(name)
                 else:
-                    name = cell.method
-                    found[name, cell.fold] = cell
-                told(name)
-        if pending:
-            _end(pool, before)
-    except BaseException:
-        _end(pool, before)
-        raise
-    pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _end(pool, before):
-    """Stop the workers now, also in the middle of a fit."""
-    pool.shutdown(wait=False, cancel_futures=True)
-    for child in set(multiprocessing.active_children()) - before:
-        child.terminate()
+                    found[cell.method, cell.fold] = cell
+                    told(cell.method, cell)

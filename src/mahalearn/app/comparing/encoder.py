@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..reading.problem import Note
 from ..words import counted
 
 
@@ -96,9 +97,12 @@ def describe_table(X):
     nominal = [c for c in X.columns if not _is_number(X[c])]
     if nominal:
         notes.append(
-            f"{counted(len(nominal), 'column')} of names "
-            f"({', '.join(nominal[:6])}{' …' * (len(nominal) > 6)}) became one column for each "
-            "name (one-hot); --mixed gower compares rows by Gower's distance instead."
+            Note(
+                f"{counted(len(nominal), 'column')} of names "
+                f"({', '.join(nominal[:6])}{' …' * (len(nominal) > 6)}) became one column for each "
+                "name (one-hot).",
+                "mixed",
+            )
         )
     gaps = X.isna()
     if gaps.to_numpy().any():

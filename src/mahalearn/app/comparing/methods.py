@@ -15,11 +15,20 @@ WIDTHS = (0.05, 0.15, 0.4, 1.0, 2.5, 6.0, 15.0)
 MACHINE_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 MAHALANOBIS_CS = (1.0, 10.0, 100.0, 1000.0)
 MAHALANOBIS_DELTAS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+LOGISTIC_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
+# Rows below which trees may have small leaves.
+SMALL_TABLE = 400
 NEIGHBOURS = (1, 3, 5, 7, 9, 11, 15)
 # libsvm's iterations: indefinite kernels and large C would run on without end.
 ITERATIONS = 200_000
 # A Gaussian process costs n³ for every class and step of its own search.
 PROCESS_OBJECTS = 400
+# Columns for which boosting builds histograms in a reasonable time.
+BOOSTING_FEATURES = 2000
+# Features above which, if they are more than the objects, methods work in the objects' span.
+WIDE = 500
+# Methods up to this cost are quick, and fit to be trained on large tables.
+QUICK = 2
 
 
 # Distances to compare. Those of the whole kernel space do not ask for a new object's similarity
@@ -39,6 +48,14 @@ class Setting(NamedTuple):
     seed: int
     time_budget: float | None = None
     variants: tuple = CLASSWISE
+
+    @property
+    def wide(self):
+        """Whether there are so many more features than objects that they are rotated first.
+
+        Onto the space that the training objects span; distances within it stay as they are.
+        """
+        return self.n_features > max(WIDE, self.n_objects)
 
     @property
     def gammas(self):
@@ -74,6 +91,13 @@ class Method:
         Whether it takes proximities as they are instead of a kernel.
     most : int or None
         Objects it is worth waiting for.
+    most_features : int or None
+        Columns of a table that it is worth waiting for.
+    cost : int
+        Its place in the order of running times, from 1; methods above `QUICK` grow with the cube
+        of the number of objects.
+    rotates : bool
+        Whether its answers stay the same, or nearly, when the features are rotated.
     """
 
     name: str
@@ -83,6 +107,9 @@ class Method:
     kinds: tuple = ("vectors", "proximity")
     rows: bool = False
     most: int | None = None
+    most_features: int | None = None
+    cost: int = 3
+    rotates: bool = True
 
     def pipeline(self, setting):
         """The whole way from the problem's data to labels."""
@@ -92,6 +119,10 @@ class Method:
         if setting.kind == "vectors":
             from .encoder import TableEncoder
 
+            if self.rotates and setting.wide:
+                from sklearn.decomposition import PCA
+
+                steps.insert(0, ("rotate", PCA(svd_solver="full")))
             steps.insert(0, ("encode", TableEncoder()))
         elif not self.rows:
             from ...kernels.proximity import ProximityKernel
@@ -202,6 +233,20 @@ def _forest(s):
     return RandomForestClassifier(300, random_state=s.seed)
 
 
+def _boosting(s):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    # The default of 20 rows a leaf leaves a small table without a split.
+    leaf = 20 if s.n_objects >= SMALL_TABLE else 5
+    return HistGradientBoostingClassifier(min_samples_leaf=leaf, random_state=s.seed)
+
+
+def _logistic(s):
+    from sklearn.linear_model import LogisticRegression
+
+    return _grid(LogisticRegression(max_iter=1000), {"C": list(LOGISTIC_CS)}, s)
+
+
 def _process(s):
     from sklearn.gaussian_process import GaussianProcessClassifier
     from sklearn.gaussian_process.kernels import RBF
@@ -214,20 +259,40 @@ DISTANCE_METHOD = "kqd"  # the method whose distances are shown where the winner
 METHODS = {
     method.name: method
     for method in (
-        Method("chooser", "Mahalanobis chooser", True, _chooser),
-        Method("kqd", "Kernel quadratic discriminant", True, _quadratic),
-        Method("fd", "Fisher in dissimilarity space", True, _space("fisher")),
-        Method("qd", "Quadratic in dissimilarity space", True, _space("quadratic")),
-        Method("kfd", "Kernel Fisher discriminant", True, _fisher),
-        Method("kpca-qda", "Kernel PCA + QDA", True, _pca),
-        Method("kernel-knn", "Kernel nearest neighbours", True, _kernel_neighbours),
-        Method("gaussian", "Gaussian, Ledoit–Wolf", True, _gaussian, _VECTORS),
-        Method("mahalanobis-svm", "Mahalanobis-kernel SVM", True, _mahalanobis_machine, _VECTORS),
-        Method("svm", "SVM (reference)", False, _machine),
-        Method("qda", "QDA (reference)", False, _qda, _VECTORS),
-        Method("lda", "LDA (reference)", False, _lda, rows=True),
-        Method("knn", "Nearest neighbours (reference)", False, _neighbours, rows=True),
-        Method("forest", "Random forest (reference)", False, _forest, rows=True),
+        Method("chooser", "Mahalanobis chooser", True, _chooser, cost=6),
+        Method("kqd", "Kernel quadratic discriminant", True, _quadratic, cost=4),
+        Method("fd", "Fisher in dissimilarity space", True, _space("fisher"), cost=4),
+        Method("qd", "Quadratic in dissimilarity space", True, _space("quadratic"), cost=4),
+        Method("kfd", "Kernel Fisher discriminant", True, _fisher, cost=3),
+        Method("kpca-qda", "Kernel PCA + QDA", True, _pca, cost=3),
+        Method("kernel-knn", "Kernel nearest neighbours", True, _kernel_neighbours, cost=3),
+        Method("gaussian", "Gaussian, Ledoit–Wolf", True, _gaussian, _VECTORS, cost=1),
+        Method(
+            "mahalanobis-svm",
+            "Mahalanobis-kernel SVM",
+            True,
+            _mahalanobis_machine,
+            _VECTORS,
+            cost=5,
+        ),
+        Method("svm", "SVM (reference)", False, _machine, cost=3),
+        Method("qda", "QDA (reference)", False, _qda, _VECTORS, cost=1),
+        Method("lda", "LDA (reference)", False, _lda, rows=True, cost=1),
+        Method("knn", "Nearest neighbours (reference)", False, _neighbours, rows=True, cost=1),
+        Method(
+            "forest", "Random forest (reference)", False, _forest, rows=True, cost=2, rotates=False
+        ),
+        Method(
+            "boosting",
+            "Gradient boosting (reference)",
+            False,
+            _boosting,
+            _VECTORS,
+            most_features=BOOSTING_FEATURES,
+            cost=2,
+            rotates=False,
+        ),
+        Method("logistic", "Logistic regression (reference)", False, _logistic, _VECTORS, cost=1),
         Method(
             "gp",
             "Gaussian process (reference)",
@@ -235,12 +300,13 @@ METHODS = {
             _process,
             _VECTORS,
             most=PROCESS_OBJECTS,
+            cost=5,
         ),
     )
 }
 
 
-def select_methods(wanted, kind, proximity, n_objects):
+def select_methods(wanted, kind, proximity, n_objects, n_features=0):
     """Methods by name (all that fit if None), and sentences on what was left out."""
     kind = "vectors" if kind == "vectors" else "proximity"
     chosen, notes = [], []
@@ -258,10 +324,12 @@ def select_methods(wanted, kind, proximity, n_objects):
             reason = "it takes dissimilarities; kernel-knn serves similarities"
         elif method.most and n_objects > method.most and not wanted:
             reason = f"with more than {method.most} objects it takes too long"
+        elif method.most_features and n_features > method.most_features and not wanted:
+            reason = f"with more than {method.most_features} columns it takes too long"
         if reason is None:
             chosen.append(method)
         elif wanted:
             raise DataError(f"The method {name!r} does not fit here: {reason}.")
-        elif kind in method.kinds and method.most:
+        elif kind in method.kinds and (method.most or method.most_features):
             notes.append(f"{method.title} was left out: {reason}.")
     return chosen, notes

@@ -86,8 +86,8 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         For each class, squared distances of its own objects to it, each measured by a model that
         had not seen the object, ascending.
     temperature : float
-        What the classifier's scores are divided by before they become probabilities, where it has
-        no probabilities of its own.
+        What the classifier's scores, or the logarithms of its own probabilities, are divided by
+        before they become probabilities; 1 leaves its own probabilities as they are.
     """
 
     def __init__(self, classifier, distances=None, held_out=None, temperature=1.0):
@@ -109,8 +109,8 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         return self.classifier.predict(X)
 
     def predict_proba(self, X):
-        """Class probabilities."""
-        if hasattr(self.classifier, "predict_proba"):
+        """Class probabilities, calibrated by the temperature."""
+        if self.temperature == 1.0 and hasattr(self.classifier, "predict_proba"):
             return self.classifier.predict_proba(X)
         return softmax(class_scores(self.classifier, X)[0] / self.temperature, axis=1)
 

@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,12 @@ from sklearn.pipeline import Pipeline
 from ...classifiers.distances import reg_for_part
 from ...classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
 from ...formulas.calibration import fit_temperature
-from .crossval import Data, chosen_params, setting_for
+from .crossval import Data, chosen_params, fit_weighted, outer_splits, setting_for
 from .methods import DISTANCE_METHOD, METHODS
 from .model import MeasureRows, TrainedModel, class_distances
+
+# With more objects, distances of a method without any of its own are those of Gaussians.
+MOST_FOR_KERNEL, QUICK_DISTANCES = 2000, "gaussian"
 
 
 class Refitted(NamedTuple):
@@ -28,7 +32,7 @@ class Refitted(NamedTuple):
     params: dict
 
 
-def refit(problem, outcome, name):
+def refit(problem, outcome, name, whole=None):
     """Fit the method of a name on all objects, and its distances.
 
     Parameters
@@ -39,6 +43,8 @@ def refit(problem, outcome, name):
         The comparison that the method was part of.
     name : str
         The method.
+    whole : Problem or None
+        The problem of which `problem` is a sample, if the classifier is to be fitted on all of it.
 
     Returns
     -------
@@ -54,9 +60,12 @@ def refit(problem, outcome, name):
         with suppress(ValueError):
             d2 = held_out_distances(problem, measured, outcome.plan)
     if d2 is None:
-        distance_method = DISTANCE_METHOD
+        large = problem.kind == "vectors" and len(problem) > MOST_FOR_KERNEL
+        distance_method = QUICK_DISTANCES if large else DISTANCE_METHOD
         measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
         d2 = held_out_distances(problem, measured, outcome.plan)
+    if whole is not None:
+        classifier, _ = _fit(whole, fixed(classifier))
     classes = classifier.classes_
     held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(classes)]
     model = TrainedModel(classifier, measured, held_out, _temperature(problem, outcome, name))
@@ -91,8 +100,8 @@ def held_out_distances(problem, pipeline, plan):
         pipeline = Pipeline(pipeline.steps[1:])
     data = Data(problem)
     d2 = np.empty((len(problem), len(np.unique(problem.y))))
-    folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
-    for train, test in folds.split(np.zeros(len(problem)), problem.y):
+    d2.fill(np.nan)
+    for train, test in _held_out_folds(problem, plan):
         X_train, X_test = data.fold(train, test)
         model = clone(pipeline)
         if isinstance(model[-1], KernelMahalanobisEstimator):
@@ -105,13 +114,24 @@ def held_out_distances(problem, pipeline, plan):
     return d2
 
 
+def _held_out_folds(problem, plan):
+    """Folds in which each object is tested once; those of one group together."""
+    if problem.groups is not None:
+        splits = outer_splits(problem, replace(plan, repeats=1))
+        if sum(len(test) for _, test in splits) == len(problem):
+            return splits
+        # Some fold would leave a class without training objects.
+    folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
+    return list(folds.split(np.zeros(len(problem)), problem.y))
+
+
 def _fit(problem, pipeline):
     """The pipeline fitted on all objects, and the parameters it chose."""
     if problem.kind == "objects":
         pipeline = Pipeline([("measure", MeasureRows(problem.measure)), *pipeline.steps])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of hopeless candidates, as in the comparison
-        pipeline.fit(problem.X, problem.y)
+        fit_weighted(pipeline, problem.X, problem.y, problem.weights)
     params = chosen_params(pipeline[-1])
     if isinstance(pipeline[-1], GridSearchCV):
         # scikit-learn's searches hold scorers, which are functions; the choice is all we need.
@@ -120,10 +140,8 @@ def _fit(problem, pipeline):
 
 
 def _temperature(problem, outcome, name):
-    """For scores that are no probabilities: from the scores of the outer folds."""
+    """What calibrates the scores of the outer folds, be they log-probabilities or not."""
     cells = outcome.of(name)
-    if cells[0].probabilities:
-        return 1.0
     classes = np.unique(problem.y)
     truth = np.concatenate([problem.y[test] for _, test in outcome.splits])
     codes = np.searchsorted(classes, truth)

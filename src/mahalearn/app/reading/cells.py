@@ -10,6 +10,8 @@ NO_CLASS = frozenset(["", "nan", "?", "null", "#n/a"])
 # A column of codes: digits alone, all of one length, some with zeros before them (ZIP codes). Two
 # digits may as well be an hour or a month.
 SHORTEST_CODE = 3
+# So large a share of numbers was meant to be all numbers, so large a share of dates all dates.
+NEARLY_ALL = 0.9
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+")
 _PADDED = re.compile(r"0\d+")
 _PLAIN = r"\d+([.,]\d+)?"
@@ -22,6 +24,33 @@ _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
     r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
 )
+
+
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez"
+_NAMED_DATE = re.compile(
+    rf"(\d{{1,2}}\.?[ -](?:{_MONTHS})[a-z]*\.?,?[ -]\d{{2,4}}"
+    rf"|(?:{_MONTHS})[a-z]*\.? \d{{1,2}},? \d{{4}})",
+    re.IGNORECASE,
+)
+# Beyond what an instrument can tell: "<0.01", "≥ 500".
+_LIMIT = re.compile(r"[<>≤≥]=?\s*([+-]?\d*[.,]?\d+(?:[eE][+-]?\d+)?)")
+
+
+def limit(cell, comma=False):
+    """The number of a detection limit such as <0.01; None if the cell is none."""
+    found = _LIMIT.fullmatch(cell)
+    return number(found[1], comma) if found else None
+
+
+def is_comma_column(cells):
+    """Whether the numbers of a column have decimal commas, be an odd cell among them or not."""
+    plain = [found[1] if (found := _LIMIT.fullmatch(cell)) else cell for cell in cells]
+    commas = [cell for cell in plain if "," in cell]
+    fits = sum(COMMA_NUMBER.fullmatch(cell) is not None for cell in commas)
+    if not fits or fits < NEARLY_ALL * len(commas):
+        return False
+    # 1.234 beside 0,5 is 1234 in half of the world.
+    return not any("." in cell and number(cell) is not None for cell in plain)
 
 
 def number(cell, comma=False, missing=MISSING):
@@ -57,7 +86,7 @@ def mark_in(cell):
 
 def is_date(cell):
     """Whether a cell is a date, perhaps with a time."""
-    return _DATE.fullmatch(cell) is not None
+    return _DATE.fullmatch(cell) is not None or _NAMED_DATE.fullmatch(cell) is not None
 
 
 def is_padded(cell):
@@ -66,11 +95,24 @@ def is_padded(cell):
 
 
 def tidy(column, comma=False):
-    """A column of texts as float64, or as objects with None where missing."""
+    """A column of texts as float64, or as objects with None where missing; and its limits.
+
+    Returns
+    -------
+    values : ndarray
+    limits : list of str
+        Cells such as <0.01, which were read as the limit.
+    """
     values = [number(cell, comma) for cell in column]
+    limits = []
+    if any(value is None for value in values) and any(v is not None and v == v for v in values):
+        for i, value in enumerate(values):
+            if value is None and (value := limit(column[i], comma)) is not None:
+                values[i] = value
+                limits.append(column[i])
     if all(value is not None for value in values) and not are_codes(column):
-        return np.array(values, dtype=float)
-    return as_written(column)
+        return np.array(values, dtype=float), limits
+    return as_written(column), []
 
 
 def tidy_classes(column, comma=False):

@@ -1,21 +1,22 @@
 """Which columns of a table are features, which name its rows, and which nobody should use."""
 
+import re
+
 import numpy as np
 
-from .cells import are_codes, is_date, is_decorated, is_number, mark_in, number
+from .cells import NEARLY_ALL, are_codes, is_date, is_decorated, is_number, mark_in, number
 from .problem import DataError
 
 # A nominal column with more different values says who a row is, not what it is like; so does one
 # with many values that are rarely met again.
 MOST_LEVELS = 50
 MANY_LEVELS, ROWS_A_LEVEL = 20, 3
-# So large a share of numbers was meant to be all numbers, so large a share of dates all dates.
-NEARLY_ALL = 0.9
-
 # Its square, and a sum of many, is a number still.
 LARGEST = 1e150
 # In fewer rows, numbers of one range may be a coincidence.
 FEWEST_COUNTED = 10
+# Names of columns that say who an object is.
+ID_NAME = re.compile(r"(.*[_ .-])?(id|ids|idx|nr|key|uuid|guid|identifier)", re.IGNORECASE)
 # As pandas calls, and we call, a first column without a name in the header.
 PANDAS_INDEX = "Unnamed: 0"
 
@@ -71,6 +72,14 @@ def select_features(X, notes, numbered=()):
                 "If it is a quantity, give it in another unit (times two, say)."
             )
             dropped.append(column)
+        elif is_identifier(values):
+            names = _as_names(values) if names is None else names
+            notes.append(
+                f"Column {column!r} has another whole number in each row and is called an "
+                "identifier; it names the rows and is not used to classify. If it is a quantity, "
+                "give it another name."
+            )
+            dropped.append(column)
         else:
             check_magnitude(values)
     return X.drop(columns=dropped), names
@@ -87,12 +96,21 @@ def counts_rows(values):
 
     Any whole numbers without a repeat do, where the name is that of a pandas index.
     """
-    if is_text(values) or len(values) < 3 or values.isna().any():
+    if is_text(values) or len(values) < 3:
         return False
-    if (values % 1).any() or values.nunique() < len(values):
+    x = values.to_numpy(dtype=float)
+    if not np.isfinite(x).all() or (x % 1).any() or len(np.unique(x)) < len(x):
         return False
-    gapless = values.max() - values.min() + 1 == len(values)
-    return values.name == PANDAS_INDEX or (gapless and len(values) >= FEWEST_COUNTED)
+    gapless = x.max() - x.min() + 1 == len(x)
+    return bool(values.name == PANDAS_INDEX or (gapless and len(x) >= FEWEST_COUNTED))
+
+
+def is_identifier(values):
+    """Whether a column of numbers is called an identifier and has another one in each row."""
+    if ID_NAME.fullmatch(str(values.name)) is None or len(values) < FEWEST_COUNTED:
+        return False
+    x = values.to_numpy(dtype=float)
+    return bool(np.isfinite(x).all() and not (x % 1).any() and len(np.unique(x)) == len(x))
 
 
 def _as_names(values):
@@ -103,16 +121,21 @@ def row_names(frame):
     """The column that names the rows, and the names; both None if there is none."""
     for column in frame.columns:
         values = frame[column]
-        if counts_rows(values) or (is_text(values) and names_rows(values)):
+        if is_text(values):
+            named = names_rows(values)
+        else:
+            named = counts_rows(values) or is_identifier(values)
+        if named:
             return column, _as_names(values)
     return None, None
 
 
 def check_magnitude(values):
     """Refuse a column with numbers that are infinite or have no square."""
-    odd = values[values.abs() > LARGEST]
-    if not len(odd):
+    large = np.abs(values.to_numpy(dtype=float)) > LARGEST
+    if not large.any():
         return
+    odd = values[large]
     where = f"in row {odd.index[0] + 1}"
     if np.isinf(odd.iloc[0]):
         raise DataError(f"Column {values.name!r} is infinite {where}; correct or empty such cells.")

@@ -1,5 +1,6 @@
 """Square matrices of proximities, and classes of their objects by name or in order."""
 
+import io
 from collections import Counter
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import numpy as np
 from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from ..words import counted
 from .cells import NO_CLASS, number, tidy_classes
-from .columns import LARGEST
-from .problem import DataError, Problem, as_labels, listed
-from .tables import load_npz
-from .text import cells_of, lines_of
+from .columns import LARGEST, is_text
+from .problem import DataError, Note, Problem, as_labels, listed
+from .source import load
+from .tables import load_npy, load_npz
+from .text import DELIMITERS, cells_of, decoded, lines_of
+from .workbooks import sheet_rows
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,
@@ -20,13 +23,17 @@ SYMMETRIZE = {
 }
 
 
-def read_matrix(path):
+def read_matrix(path, notes=None):
     """A matrix of numbers with the names of its rows and columns.
 
     Parameters
     ----------
     path : str or path
-        Delimited text with or without names of rows and columns, .npy, or .npz with a matrix.
+        Delimited text with or without names of rows and columns, its lower or upper triangle, a
+        PHYLIP file, a workbook, a labelled data frame (Parquet, Arrow), .npy or .npz; or the
+        distances of all pairs one after the other, as scipy's pdist gives them.
+    notes : list or None
+        Gets sentences on what was decided.
 
     Returns
     -------
@@ -36,15 +43,27 @@ def read_matrix(path):
     labels : ndarray or None
         Classes, where an NPZ file holds them too.
     """
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"There is no file {str(path)!r}.")
-    match path.suffix.lower():
+    source = load(path)
+    path, notes = source.name, [] if notes is None else notes
+    match source.suffix:
         case ".npy":
-            return _numeric(_load_npy(path), path), None, None, None
+            return _numeric(_square(load_npy(source), notes), path), None, None, None
         case ".npz":
-            return _from_npz(path)
-    cells, delimiter = cells_of(path, "matrices are read from CSV, NPY and NPZ files")
+            return _from_npz(source, notes)
+        case ".parquet" | ".pq" | ".feather" | ".arrow" | ".ipc":
+            return _from_frame(source)
+        case ".xlsx" | ".ods":
+            cells, delimiter = sheet_rows(source)[0], "\t"
+        case _:
+            text, more = decoded(source, "matrices are read from CSV, NPY and NPZ files")
+            notes += more
+            found = _phylip(text, path) or _triangle(text, path)
+            if found:
+                return found
+            cells, delimiter = cells_of(path, text=text)
+            if all(len(row) == 1 and number(row[0]) is not None for row in cells):
+                values = np.array([number(row[0]) for row in cells])
+                return _numeric(_square(values, notes), path), None, None, None
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
@@ -70,7 +89,140 @@ def read_matrix(path):
                     f"The cell {cells[top + i][side + j]!r} in row {i + 1}, column {j + 1} of "
                     f"{str(path)!r} is not a number."
                 )
-    return _numeric(np.array(M), path), rows, columns, None
+    return _numeric(_mirrored(np.array(M)), path), rows, columns, None
+
+
+def _square(values, notes):
+    """A matrix, also of the distances of all pairs in one row (scipy's condensed form)."""
+    values = np.asarray(values)
+    n = round((1 + (1 + 8 * values.size) ** 0.5) / 2)
+    if values.ndim != 1 or n * (n - 1) // 2 != values.size or n < 3:
+        return values
+    from scipy.spatial.distance import squareform
+
+    notes.append(
+        f"{values.size} numbers in a row were taken for the distances of all pairs of {n} objects "
+        "(scipy's pdist)."
+    )
+    return squareform(values, checks=False)
+
+
+def _mirrored(M):
+    """A matrix of which one triangle is empty, completed from the other; its diagonal may be."""
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or len(M) < 2 or not np.isnan(M).any():
+        return M
+    upper = np.triu_indices(len(M), 1)
+    for half in (M, M.T):
+        if np.isnan(half[upper]).all() and not np.isnan(half.T[upper]).any():
+            whole = half.copy()
+            whole[upper] = half.T[upper]
+            if np.isnan(whole.diagonal()).all():
+                np.fill_diagonal(whole, 0.0)
+            return whole
+    return M
+
+
+def _triangle(text, path):
+    """A matrix of which each line has one cell more than the one before; None if it is none."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < 3:
+        return None
+    for mark in (*DELIMITERS, None):
+        rows = [[cell.strip() for cell in line.strip().split(mark)] for line in lines]
+        lengths = [len(row) for row in rows]
+        if lengths == list(range(lengths[0], lengths[0] + len(rows))) and lengths[0] in (1, 2):
+            break
+    else:
+        return None
+    names = None
+    if any(number(row[0]) is None for row in rows):
+        names = [row[0] for row in rows]
+        rows = [row[1:] for row in rows]
+    elif lengths[0] == 2:
+        return None
+    values = [[number(cell) for cell in row] for row in rows]
+    if any(value is None for row in values for value in row):
+        return None
+    if rows[0]:  # with a diagonal: 0 throughout, or the largest value of similarities
+        diagonal = {row[-1] for row in values}
+        largest = max(value for row in values for value in row)
+        if diagonal != {0.0} and diagonal != {largest}:
+            if names is not None:
+                return None
+            values = [[], *values]  # without it the first object has no line
+    return _filled_triangle(values, names, path)
+
+
+def _filled_triangle(values, names, path):
+    n = len(values)
+    M = np.full((n, n), np.nan)
+    np.fill_diagonal(M, 0.0)
+    for i, row in enumerate(values):
+        M[i, : len(row)] = row
+        M[: len(row), i] = row
+    return _numeric(M, path), names, names, None
+
+
+def _phylip(text, path):
+    """A matrix of PHYLIP: its size in the first line, then a name and numbers for each row."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines[0].strip().isdecimal() or len(lines) < 3:
+        return None
+    n, at = int(lines[0]), 1
+    if n < 2 or number(lines[1].split()[0]) is not None:  # a column of numbers
+        return None
+    names, values, first = [], [], None
+    for i in range(n):
+        if at >= len(lines):
+            raise DataError(f"{path!r} announces {n} objects, as PHYLIP does, but has only {i}.")
+        words = lines[at].split()
+        name, row = words[0], words[1:]
+        if any(number(word) is None for word in row):  # names of ten characters may have blanks
+            name, row = lines[at][:10].strip(), lines[at][10:].split()
+        at += 1
+        if first is None:
+            first = len(row)
+        wanted = {0: i, 1: i + 1}.get(first, n) if n > 2 or first < 2 else n
+        while len(row) < wanted and at < len(lines):
+            row += lines[at].split()
+            at += 1
+        numbers = [number(word) for word in row]
+        if len(row) != wanted or any(value is None for value in numbers):
+            raise DataError(
+                f"Row {i + 1} ({name!r}) of {path!r} must have {counted(wanted, 'number')}, as "
+                f"PHYLIP writes a matrix of {n} objects; it has {len(row)}."
+            )
+        names.append(name)
+        values.append(numbers)
+    if at < len(lines):
+        raise DataError(f"{path!r} announces {n} objects, as PHYLIP does, but has more lines.")
+    if len(values[0]) == len(values[-1]):
+        return _numeric(np.array(values), path), names, names, None
+    return _filled_triangle(values, names, path)
+
+
+def _from_frame(source):
+    """A labelled data frame: names of rows in its index or in its first column of texts."""
+    import pandas as pd
+
+    reader = pd.read_parquet if source.suffix in (".parquet", ".pq") else pd.read_feather
+    try:
+        frame = reader(io.BytesIO(source.data))
+    except ImportError:
+        raise DataError(
+            'Parquet and Arrow files need pyarrow: pip install "mahalearn[cli]".'
+        ) from None
+    except Exception:
+        raise DataError(f"{source.name!r} is damaged, or not of the format of its name.") from None
+    rows = None
+    if is_text(frame.index.to_series()):
+        rows = [str(name) for name in frame.index]
+    elif frame.shape[1] and is_text(frame.iloc[:, 0]):
+        rows, frame = [str(name) for name in frame.iloc[:, 0]], frame.iloc[:, 1:]
+    columns = [str(name) for name in frame.columns]
+    if any(is_text(frame[name]) for name in frame.columns):
+        raise DataError(f"{source.name!r} holds columns of texts; a matrix holds numbers.")
+    return _numeric(_mirrored(frame.to_numpy(dtype=float)), source.name), rows, columns, None
 
 
 def _names_on_top(cells, values):
@@ -92,19 +244,13 @@ def _names_on_top(cells, values):
     )
 
 
-def _load_npy(path):
-    try:
-        return np.load(path, allow_pickle=False)
-    except Exception:
-        raise DataError(f"{str(path)!r} is not an NPY file of plain numbers or texts.") from None
-
-
-def _from_npz(path):
-    arrays = load_npz(path)
+def _from_npz(source, notes):
+    arrays, path = load_npz(source), source.name
     M = next(
         (a for k, a in arrays.items() if k in ("D", "K", "S", "matrix", "d", "distances")),
         next((a for a in arrays.values() if a.ndim == 2 and a.shape[0] == a.shape[1]), None),
     )
+    M = M if M is None else _square(M, notes)
     if M is None:
         raise DataError(f"{str(path)!r} holds no square matrix; it has {listed(arrays)}.")
     y = next((arrays[k] for k in ("y", "labels", "target") if k in arrays), None)
@@ -143,15 +289,16 @@ def read_labels(path, n, names=None):
     labels : ndarray of shape (n,)
     notes : list of str
     """
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"There is no file of labels {str(path)!r}.")
-    if path.suffix.lower() == ".npy":
-        rows = lines = [[str(v)] for v in _load_npy(path).ravel().tolist()]
+    source = load(path, "file of labels")
+    path = source.name
+    if source.suffix == ".npy":
+        rows = lines = [[str(v)] for v in load_npy(source).ravel().tolist()]
     else:
-        rows, _ = cells_of(path, "labels stand in a text file, a line each")
+        text, _ = decoded(source, "labels stand in a text file, a line each")
+        rows, _ = cells_of(path, text=text)
         # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
-        lines = rows if {len(row) for row in rows} == {1} else [[x] for x in lines_of(path)]
+        one = {len(row) for row in rows} == {1}
+        lines = rows if one else [[x] for x in lines_of(path, text=text)]
     pairs = _name_and_class(path, rows, n, names)
     rows = rows if pairs else lines
     below = ""
@@ -242,7 +389,8 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
 
     To `only_look` at it, it may be without classes and need not be symmetric.
     """
-    M, rows, columns, inside = read_matrix(path)
+    notes = []
+    M, rows, columns, inside = read_matrix(path, notes)
     name = name or Path(path).stem
     n = len(M)
     if M.shape[0] != M.shape[1]:
@@ -250,7 +398,7 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
             f"{str(path)!r} holds a matrix of {M.shape[0]} × {M.shape[1]}; proximities of all "
             "objects with all objects make a square one."
         )
-    names, notes = rows or columns, []
+    names = rows or columns
     if rows and columns and rows != columns:
         if sorted(rows) != sorted(columns):
             raise DataError(
@@ -267,7 +415,7 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
     elif only_look:
         y = None
     else:
-        raise DataError("A matrix needs the classes of its objects: name a file with --labels.")
+        raise DataError("A matrix needs the classes of its objects.", "labels")
     if not only_look or symmetrize is not None:
         M = _symmetric(M, symmetrize, path, notes)
     kind = _kind(M, kind, notes)
@@ -278,7 +426,9 @@ def _symmetric(M, symmetrize, path, notes):
     gap, largest = np.abs(M - M.T).max(), np.abs(M).max() or 1.0
     if symmetrize is not None:
         if symmetrize not in SYMMETRIZE:
-            raise DataError(f"--symmetrize must be one of {listed(SYMMETRIZE)}.")
+            raise DataError(
+                f"A matrix is made symmetric by one of {listed(SYMMETRIZE)}; got {symmetrize!r}."
+            )
         if gap > SYMMETRY_RTOL * largest:
             notes.append(
                 f"The matrix is not symmetric; the {symmetrize} of both directions counts."
@@ -287,8 +437,8 @@ def _symmetric(M, symmetrize, path, notes):
     if gap > SYMMETRY_RTOL * largest:
         raise DataError(
             f"The matrix in {str(path)!r} is not symmetric (largest difference "
-            f"{gap / largest:.1%} of the largest value); --symmetrize mean takes the mean of both "
-            "directions."
+            f"{gap / largest:.1%} of the largest value).",
+            "symmetrize",
         )
     return (M + M.T) / 2
 
@@ -303,7 +453,5 @@ def _kind(M, kind, notes):
         why = "its diagonal is not 0"
     else:
         why = "it has negative values" if M.any() else "it is 0 throughout"
-    notes.append(
-        f"The matrix was taken for one of {kind[:-1]}ies, because {why} (--kind overrules this)."
-    )
+    notes.append(Note(f"The matrix was taken for one of {kind[:-1]}ies, because {why}.", "kind"))
     return kind

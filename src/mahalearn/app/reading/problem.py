@@ -1,7 +1,7 @@
 """What is to be classified, whatever file it came from; and the error that speaks to its owner."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,7 +16,34 @@ MANY_NUMBERS, QUANTITY = 20, (1 / 10, 1 / 3)
 
 
 class DataError(ValueError):
-    """What is wrong with a file or an option, in a sentence that says what to do."""
+    """What is wrong with a file, in a sentence that says what to do.
+
+    Parameters
+    ----------
+    sentence : str
+        What is wrong.
+    option : str or None
+        The choice of :func:`~mahalearn.app.cli._common.read_problem` or of a command that helps;
+        the command line says how it is made there.
+    """
+
+    def __init__(self, sentence, option=None):
+        super().__init__(sentence)
+        self.option = option
+
+
+class Note(str):
+    """A sentence on what was decided or is odd, and the choice that would change it."""
+
+    __slots__ = ("option",)
+
+    def __new__(cls, sentence, option=None):
+        note = super().__new__(cls, sentence)
+        note.option = option
+        return note
+
+    def __getnewargs__(self):
+        return str(self), self.option
 
 
 @dataclass
@@ -45,6 +72,12 @@ class Problem:
         What was decided while reading.
     columns : list of str or None
         Names of a table's columns where `X` holds its rows as objects (Gower's distance).
+    distances : ndarray or None
+        Proximities of all pairs of objects, once they were computed.
+    groups : ndarray or None
+        What objects belong together (a patient, a batch): they are never in both parts of a fold.
+    weights : ndarray or None
+        What each object counts.
     """
 
     kind: str
@@ -57,6 +90,9 @@ class Problem:
     measure: str | None = None
     notes: list = field(default_factory=list)
     columns: list | None = None
+    distances: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def __len__(self):
         return len(self.X)
@@ -86,8 +122,68 @@ class Problem:
             raise DataError(
                 f"{listed([f'{label!r} ({n})' for label, n in small.items()])} "
                 f"{'has' if len(small) == 1 else 'have'} fewer than {least} objects, which "
-                "cross-validation needs of each class; remove or merge such classes."
+                "cross-validation needs of each class; remove or merge such classes.",
+                "rare",
             )
+
+    def take(self, rows):
+        """The problem of some of the objects, by their numbers."""
+        rows = np.asarray(rows)
+        if self.kind == "proximity":
+            X = self.X[np.ix_(rows, rows)]
+        elif self.kind == "vectors":
+            X = self.X.iloc[rows].reset_index(drop=True)
+        else:
+            X = [self.X[i] for i in rows]
+        return replace(
+            self,
+            X=X,
+            y=self.y[rows],
+            names=None if self.names is None else [self.names[i] for i in rows],
+            groups=None if self.groups is None else self.groups[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            distances=None if self.distances is None else self.distances[np.ix_(rows, rows)],
+            notes=list(self.notes),
+        )
+
+    def treat_rare(self, how, least=SMALLEST_CLASS):
+        """The problem with its tiny classes merged into one or dropped, and a note on it.
+
+        Parameters
+        ----------
+        how : {"merge", "drop", "keep"}
+            What to do with classes of fewer than `least` objects.
+        least : int
+            Objects that a class needs.
+
+        Returns
+        -------
+        problem : Problem
+        """
+        rare = [label for label, n in self.counts.items() if n < least]
+        if how == "keep" or not rare:
+            return self
+        mine = np.isin(self.y, rare)
+        names = listed(map(repr, rare))
+        if how == "drop":
+            kept = self.take(np.flatnonzero(~mine))
+            kept.notes.append(
+                f"{int(mine.sum())} objects of classes with fewer than {least} were left out: "
+                f"{names}."
+            )
+            return kept
+        if mine.sum() < least:
+            raise DataError(
+                f"Together the rare classes ({names}) have {int(mine.sum())} objects, fewer than "
+                f"the {least} that a class needs; leave them out.",
+                "rare",
+            )
+        other = "other"
+        while other in set(map(str, self.y)):
+            other += "*"
+        y = np.where(mine, other, self.y.astype(str))
+        note = f"Classes with fewer than {least} objects were merged into {other!r}: {names}."
+        return replace(self, y=y, notes=[*self.notes, note])
 
 
 def as_labels(values, column):
@@ -105,12 +201,21 @@ def as_labels(values, column):
     if distinct > MANY_NUMBERS and distinct > QUANTITY[whole] * len(numbers):
         raise DataError(
             f"Column {column!r} holds {distinct} different numbers in {len(numbers)} rows: a "
-            "quantity, not a class; name another column with --target, or turn it into classes "
-            "first."
+            "quantity, not a class; name another column, or turn it into classes first.",
+            "target",
         )
     if whole and not any(isinstance(v, str) for v in values):
         return np.array([int(v) for v in numbers])
     return np.array(texts)
+
+
+def symbols_met_once(objects):
+    """Share of the real numbers in a list of sequences that occur once; 0 if they are symbols."""
+    rows = [np.ravel(x) for x in objects if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+    values = np.concatenate(rows) if rows else np.zeros(0)
+    if len(rows) < len(objects) or not len(values) or not np.any(values % 1):
+        return 0.0
+    return float(np.mean(np.unique(values, return_counts=True)[1] == 1))
 
 
 def listed(items, most=8):

@@ -1,5 +1,7 @@
-"""Tables of features from CSV, TSV, Parquet, NPZ and ARFF files."""
+"""Tables of features from text files, workbooks, and files of other programs."""
 
+import io
+import json
 import re
 import zipfile
 from collections import Counter
@@ -8,66 +10,96 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .cells import COMMA_NUMBER, MISSING, as_written, number, tidy, tidy_classes
-from .columns import PANDAS_INDEX, counts_rows, select_features
+from .cells import MISSING, as_written, is_comma_column, number, tidy, tidy_classes
+from .columns import PANDAS_INDEX, counts_rows, is_text, select_features
+from .notices import table_notices
 from .problem import DataError, Problem, as_labels, listed
-from .text import cells_of
+from .source import Source, load
+from .text import MOST_TITLES, cells_of, decoded
+from .workbooks import sheet_rows
 
+KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
-def read_table(path, *, header=None, find=None, texts=()):
+def read_table(path, *, header=None, find=None, texts=(), sheet=None, skip=None):
     """A data frame from a file; columns are numbers (float64, NaN where missing) or text (object).
 
     Parameters
     ----------
     path : str or path
-        CSV, TSV or text with a delimiter that is found out; .parquet, .npz, .arff.
+        A file of :data:`READERS`, or delimited text; a folder of Parquet files; ``-`` for standard
+        input.
     header : bool or None
         Whether the first line names the columns; found out if None.
     find : callable or None
         Names of columns -> the one that holds the classes, where fewer words count as missing.
     texts : collection of str
         Columns of a text file that stay as they are written, be they numbers or not.
+    sheet : str or None
+        Sheet of a workbook, by name or number from 1.
+    skip : int or None
+        Lines above the header; found out if None.
 
     Returns
     -------
     frame : DataFrame
     notes : list of str
     """
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"There is no file {str(path)!r}.")
-    if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder; name a file.")
-    if path.stat().st_size == 0:
-        raise DataError(f"{str(path)!r} is empty.")
-    reader = {".parquet": _parquet, ".pq": _parquet, ".npz": _npz, ".arff": _arff}.get(
-        path.suffix.lower()
-    )
-    frame, notes = reader(path) if reader else _delimited(path, header, find, texts)
+    folder = Path(path)
+    if folder.is_dir() and any(folder.glob("*.parquet")):
+        source = Source(str(path), ".parquet", b"", [])
+        frame, notes = _parquet(source, folder)
+    else:
+        source = load(path)
+        if sheet is not None and source.suffix not in WORKBOOKS:
+            raise DataError(f"{source.name!r} is not a workbook: it has no sheets.")
+        reader = READERS.get(source.suffix)
+        if reader is not None:
+            if skip:
+                raise DataError(
+                    f"{source.name!r} is not a text file or workbook: there are no lines to skip."
+                )
+            frame, notes = reader(source)
+        else:
+            frame, notes = _delimited(source, header, find, texts, sheet, skip)
     if not len(frame):
-        raise DataError(f"{str(path)!r} has no rows below its header.")
+        raise DataError(f"{source.name!r} has no rows below its header.")
     frame.columns = _unique(frame.columns, notes)
     return frame, notes
 
 
-def _delimited(path, header, find, texts):
+def _delimited(source, header, find, texts, sheet, skip):
     import pandas as pd
 
-    rows, delimiter = cells_of(path, "tables are read from CSV, TSV, Parquet, NPZ and ARFF files")
+    if source.suffix in WORKBOOKS:
+        rows, notes = sheet_rows(source, sheet)
+        rows, separated = rows[skip or 0 :], True
+        if not rows:
+            raise DataError(f"{source.name!r} has no rows below the {skip} that are skipped.")
+    else:
+        text, notes = decoded(source, f"tables are read from {KINDS}")
+        if text[:200].lstrip().lower().startswith(("<!doctype", "<html", "<?xml", "<table")):
+            raise DataError(
+                f"{source.name!r} is a web page or an XML file; save the table itself as CSV."
+            )
+        rows, delimiter = cells_of(source.name, text=text, skip=skip or 0)
+        separated = delimiter != ","
+    if skip is None and header is not False:
+        rows = _below_titles(rows, notes)
     width = Counter(map(len, rows)).most_common(1)[0][0]
+    if header is not False and len(rows[0]) == width - 1 and {len(r) for r in rows[1:]} == {width}:
+        rows[0] = ["", *rows[0]]  # as R writes names of rows
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
         raise DataError(
-            f"Line {odd + 1} of {str(path)!r} has {counted(len(rows[odd]), 'cell')}, most have "
+            f"Line {odd + 1} of {source.name!r} has {counted(len(rows[odd]), 'cell')}, most have "
             f"{width}; check its delimiters and quotes."
         )
-    notes = []
-    comma = delimiter != "," and _decimal_comma(rows)
-    if comma:
+    commas = [separated and is_comma_column(column) for column in zip(*rows[1:])] or [False] * width
+    if any(commas):
         notes.append("Commas within numbers were read as decimal points.")
-    named = header if header is not None else _has_header(rows, comma)
+    named = header if header is not None else _has_header(rows, any(commas))
     if named:
         names, rows = rows[0], rows[1:]
         if names[0] == "" and all(row[0].isdecimal() for row in rows):
@@ -81,20 +113,53 @@ def _delimited(path, header, find, texts):
     names = _unique(names, notes)
     columns = list(zip(*rows)) if rows else [()] * width
     classes = find(names) if find and rows else None
-    tidied = {}
+    tidied, limits = {}, {}
     for i, (name, column) in enumerate(zip(names, columns)):
         if name in texts:
             tidied[i] = as_written(column)
+        elif name == classes:
+            tidied[i] = tidy_classes(column, commas[i])
         else:
-            tidied[i] = (tidy_classes if name == classes else tidy)(column, comma)
+            tidied[i], found = tidy(column, commas[i])
+            if found:
+                limits[name] = found
+    if limits:
+        places = listed(f"{name!r} ({len(cells)})" for name, cells in limits.items())
+        notes.append(
+            f"Cells such as {next(iter(limits.values()))[0]!r} were read as the limit itself, by "
+            f"column {places}."
+        )
     frame = pd.DataFrame(tidied)
     frame.columns = names
     return frame, notes
 
 
-def _decimal_comma(rows):
-    cells = [cell for row in rows[1:200] for cell in row if "," in cell]
-    return bool(cells) and all(COMMA_NUMBER.fullmatch(cell) for cell in cells)
+def _below_titles(rows, notes):
+    """The rows without title lines above the header.
+
+    A title has less than half of the cells that the table has columns, and below it, after other
+    such lines perhaps, stands a row of names: filled, and no number among them.
+    """
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    if width < 2:
+        return rows
+    start = 0
+    for row in rows[: MOST_TITLES + 1]:
+        filled = [cell for cell in row if cell]
+        if len(row) in (width, width - 1) and len(filled) > width / 2:
+            break
+        if len(filled) > max(1, width / 2):
+            return rows
+        start += 1
+    else:
+        return rows
+    if start and len(row) == width and all(number(c) is None or c == "" for c in filled):
+        notes.append(
+            f"{counted(start, 'line')} above the header {'was' if start == 1 else 'were'} "
+            f"skipped: {' '.join(filter(None, rows[0]))!r}{' …' * (start > 1)}."
+        )
+        return rows[start:]
+    return rows
 
 
 def _has_header(rows, comma):
@@ -112,30 +177,104 @@ def _has_header(rows, comma):
     )
 
 
-def _parquet(path):
+def _parquet(source, folder=None):
+    return _arrow_frame(source, "Parquet", "read_parquet", folder)
+
+
+def _feather(source):
+    return _arrow_frame(source, "Arrow or Feather", "read_feather")
+
+
+def _arrow_frame(source, kind, reader, folder=None):
     try:
         import pandas as pd
 
-        frame = pd.read_parquet(path)
+        try:
+            frame = getattr(pd, reader)(folder or io.BytesIO(source.data))
+        except ImportError:
+            raise
+        except Exception:
+            if reader != "read_feather":
+                raise
+            import pyarrow as pa
+
+            with pa.ipc.open_stream(io.BytesIO(source.data)) as stream:  # without a footer
+                frame = stream.read_pandas()
     except ImportError:
         raise DataError(
-            'Parquet files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
+            f'{kind} files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
         ) from None
     except Exception:
         raise DataError(
-            f"{str(path)!r} could not be read as a Parquet file: it is none, or damaged; save the "
+            f"{source.name!r} could not be read as a {kind} file: it is none, or damaged; save the "
             "table again, or as CSV."
         ) from None
-    return _plain(frame), []
+    notes = list(source.notes)
+    if frame.index.name is not None:
+        frame = frame.reset_index()
+    return _plain(frame, source), notes
 
 
-def _plain(frame):
+def _json(source):
+    """A table of JSON: a list of rows, a dict of columns, pandas' "split", or JSON lines."""
+    import pandas as pd
+
+    text, notes = decoded(source, "JSON is text")
+    try:
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError):
+        raise DataError(f"{source.name!r} is not JSON, nor JSON lines, or it is damaged.") from None
+    if isinstance(found, dict) and isinstance(found.get("data"), list):
+        names = found.get("columns")
+        found = found["data"]
+        if isinstance(names, list) and all(isinstance(row, list) for row in found):
+            found = [dict(zip(map(str, names), row)) for row in found if len(row) == len(names)]
+    if isinstance(found, dict) and found and all(isinstance(v, dict) for v in found.values()):
+        found = {k: list(v.values()) for k, v in found.items()}  # pandas' own form
+    if isinstance(found, dict) and found and all(isinstance(v, list) for v in found.values()):
+        if len({len(column) for column in found.values()}) != 1:
+            raise DataError(f"The columns of {source.name!r} differ in length.")
+        columns = found
+    elif isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
+        names = list(dict.fromkeys(str(name) for row in found for name in row))
+        columns = {name: [row.get(name) for row in found] for name in names}
+    elif isinstance(found, list) and found and all(isinstance(row, list) for row in found):
+        if len({len(row) for row in found}) != 1:
+            raise DataError(f"The rows of {source.name!r} differ in length.")
+        columns = {f"column {i + 1}": list(column) for i, column in enumerate(zip(*found))}
+    else:
+        raise DataError(
+            f"{source.name!r} must hold a list of rows (dicts with the same keys) or a dict of "
+            "columns (lists of one length)."
+        )
+    tidied = {}
+    for i, (name, column) in enumerate(columns.items()):
+        nested = next((v for v in column if isinstance(v, dict | list)), None)
+        if nested is not None:
+            raise DataError(
+                f"Column {name!r} of {source.name!r} holds lists or dicts; each cell must be a "
+                "number or a text."
+            )
+        if {type(v) for v in column} <= {int, float, type(None)}:
+            tidied[i] = np.array([np.nan if v is None else float(v) for v in column])
+        else:
+            tidied[i] = np.array([None if v is None else str(v) for v in column], dtype=object)
+    frame = pd.DataFrame(tidied)
+    frame.columns = list(map(str, columns))
+    return frame, notes
+
+
+def _plain(frame, source):
     """Columns of a data frame as float64 or objects."""
     import pandas as pd
 
     columns = {}
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]
+        _refuse_complex(column.dtype, source)
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
             missing = column.isna()
             columns[i] = np.array(
@@ -148,10 +287,42 @@ def _plain(frame):
     return plain
 
 
-def _npz(path):
+def _refuse_complex(dtype, source):
+    if getattr(dtype, "kind", "") == "c":
+        raise DataError(
+            f"{source.name!r} holds complex numbers; features are real numbers: save the real and "
+            "imaginary parts, or modulus and angle, as columns of their own."
+        )
+
+
+def _npy(source):
     import pandas as pd
 
-    arrays = load_npz(path)
+    X = load_npy(source)
+    _refuse_complex(X.dtype, source)
+    if X.ndim != 2 or X.dtype.kind not in "iufb":
+        raise DataError(
+            f"{source.name!r} must hold a matrix of numbers, a row for each object; it holds "
+            f"{X.dtype} of shape {X.shape}."
+        )
+    frame = pd.DataFrame(X.astype(float))
+    frame.columns = [f"column {i + 1}" for i in range(X.shape[1])]
+    return frame, list(source.notes)
+
+
+def load_npy(source):
+    """The array of an NPY file; nothing in it is unpickled."""
+    try:
+        return np.load(io.BytesIO(source.data), allow_pickle=False)
+    except Exception:
+        raise DataError(f"{source.name!r} is not an NPY file of plain numbers or texts.") from None
+
+
+def _npz(source):
+    import pandas as pd
+
+    arrays = load_npz(source)
+    path = source.name
     X = next((arrays[k] for k in ("X", "data", "features", "x") if k in arrays), None)
     y = next((arrays[k] for k in ("y", "target", "labels", "label", "Y") if k in arrays), None)
     if X is None or X.ndim != 2:
@@ -159,6 +330,9 @@ def _npz(path):
             f"{str(path)!r} must hold a matrix X (or data) with a row for each object; it has "
             f"{listed(arrays)}."
         )
+    for array in (X, y):
+        if array is not None:
+            _refuse_complex(array.dtype, source)
     names = next((arrays[k] for k in ("feature_names", "columns") if k in arrays), None)
     if names is None or len(names) != X.shape[1]:
         names = [f"column {i + 1}" for i in range(X.shape[1])]
@@ -171,31 +345,33 @@ def _npz(path):
                 "each row is needed."
             )
         frame["class"] = y
-    return _plain(frame), []
+    return _plain(frame, source), list(source.notes)
 
 
-def load_npz(path):
+def load_npz(source):
     """Arrays of an NPZ file; nothing in it is unpickled."""
-    if not zipfile.is_zipfile(path):
+    if not zipfile.is_zipfile(io.BytesIO(source.data)):
         raise DataError(
-            f"{str(path)!r} is not an NPZ file, as numpy.savez writes it, or it is damaged."
+            f"{source.name!r} is not an NPZ file, as numpy.savez writes it, or it is damaged."
         )
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with np.load(io.BytesIO(source.data), allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
     except Exception:
         raise DataError(
-            f"{str(path)!r} holds more than plain arrays, and nothing else is loaded; save numbers "
-            "and texts as arrays of those types (astype(str)), not as objects."
+            f"{source.name!r} holds more than plain arrays, and nothing else is loaded; save "
+            "numbers and texts as arrays of those types (astype(str)), not as objects."
         ) from None
 
 
-def _arff(path):
+def _arff(source):
     import pandas as pd
     from scipy.io import arff
 
+    text, notes = decoded(source, "ARFF is text")
+    path = source.name
     try:
-        data, meta = arff.loadarff(path)
+        data, meta = arff.loadarff(io.StringIO(text))
     except NotImplementedError:
         raise DataError(
             f"{str(path)!r} has attributes that are neither numeric nor nominal, such as texts or "
@@ -213,7 +389,24 @@ def _arff(path):
             columns[name] = np.array([None if t == "?" else t for t in texts], dtype=object)
         else:
             columns[name] = data[name].astype(float)
-    return pd.DataFrame(columns), []
+    return pd.DataFrame(columns), notes
+
+
+WORKBOOKS = (".xlsx", ".ods")
+# Readers by the suffix of the file's name; anything else is delimited text or a workbook.
+READERS = {
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".feather": _feather,
+    ".arrow": _feather,
+    ".ipc": _feather,
+    ".json": _json,
+    ".jsonl": _json,
+    ".ndjson": _json,
+    ".npz": _npz,
+    ".npy": _npy,
+    ".arff": _arff,
+}
 
 
 def _unique(columns, notes):
@@ -241,8 +434,8 @@ def find_target(names, target):
         usual = [name for name in names if name.lower() in USUAL_TARGETS]
         if len(usual) != 1:
             raise DataError(
-                f"Which column holds the classes? Name it with --target; the columns are "
-                f"{listed(map(repr, names), 20)}."
+                f"Which column holds the classes? The columns are {listed(map(repr, names), 20)}.",
+                "target",
             )
         return usual[0]
     if target in names:
@@ -258,12 +451,44 @@ def find_target(names, target):
     )
 
 
-def table_problem(frame, target, name, notes=()):
-    """The problem of a table: classes from the target column, features from the others."""
-    notes = list(notes)
-    target = find_target(list(frame.columns), target)
+def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=None, weights=None):
+    """The problem of a table: classes from the target column, features from the others.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What :func:`read_table` gave.
+    target : str or None
+        Column of the classes, by name or number from 1; found by its name if None.
+    name : str
+        What to call the problem.
+    notes : sequence of str
+        What was said so far.
+    drop : sequence of str
+        Columns to leave out.
+    id : str or None
+        Column that names the rows.
+    groups : str or None
+        Column of what belongs together: its rows are never in both parts of a fold.
+    weights : str or None
+        Column of what each row counts.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    notes, columns = list(notes), list(frame.columns)
+    target = find_target(columns, target)
+    roles = {}
+    for role, column in (("id", id), ("groups", groups), ("weights", weights)):
+        if column is not None:
+            roles[role] = find_target(columns, column)
+    dropped = [find_target(columns, column) for column in drop]
+    for column in [*dropped, *roles.values()]:
+        if column == target:
+            raise DataError(f"Column {column!r} holds the classes and cannot be anything else.")
     labels = frame[target]
-    numbered = [c for c in frame.columns if c != target and counts_rows(frame[c])]
+    numbered = [c for c in columns if c != target and counts_rows(frame[c])]
     known = labels.notna().to_numpy()
     if not known.all():
         left, were = (~known).sum(), "was" if (~known).sum() == 1 else "were"
@@ -276,10 +501,55 @@ def table_problem(frame, target, name, notes=()):
                 f"{label!r} is a class of {counted(times, 'row')}; leave the cell empty where "
                 "it means that the class is not known."
             )
-    X, names = select_features(frame.drop(columns=target), notes, numbered)
+    special = {c for role, c in roles.items()}
+    X = frame.drop(columns=[target, *dict.fromkeys([*dropped, *special])])
+    X, names = select_features(X, notes, numbered)
     X = X.reset_index(drop=True)
     if not X.shape[1]:
         raise DataError(
             " ".join([f"Beside {target!r} there is no column left to classify by.", *notes])
         )
-    return Problem("vectors", X, y, name, names=names, target=target, notes=notes)
+    if "id" in roles:
+        names = [_written(value) for value in frame[roles["id"]]]
+    notes += table_notices(X, y, target)
+    return Problem(
+        "vectors",
+        X,
+        y,
+        name,
+        names=names,
+        target=target,
+        notes=notes,
+        groups=_groups(frame[roles["groups"]]) if "groups" in roles else None,
+        weights=_weights(frame[roles["weights"]]) if "weights" in roles else None,
+    )
+
+
+def _written(value):
+    if value is None or value != value:
+        return ""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _groups(column):
+    values = np.array([_written(value) for value in column])
+    if (values == "").any():
+        first = int(column.index[np.flatnonzero(values == "")[0]]) + 1
+        raise DataError(f"Column {column.name!r} of groups is empty in row {first}.", "groups")
+    return values
+
+
+def _weights(column):
+    if is_text(column):
+        raise DataError(f"Column {column.name!r} of weights must hold numbers.", "weights")
+    values = column.to_numpy(dtype=float)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any() or not values.any():
+        at = int(column.index[np.flatnonzero(bad)[0]]) + 1 if bad.any() else 1
+        raise DataError(
+            f"Weights must be numbers of 0 or more, not all 0; column {column.name!r} has "
+            f"{values[bad][0] if bad.any() else 0} in row {at}.",
+            "weights",
+        )
+    return values

@@ -1,0 +1,75 @@
+"""What `doctor` prints: versions, threads, memory, optional packages."""
+
+import os
+import platform
+import sys
+from importlib import import_module, metadata
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..._validation import available_memory
+from ...results import versions
+from ._common import cpu_count
+
+console = Console()
+# Optional packages: what each is for, and the extra that brings it.
+OPTIONAL = {
+    "pandas": ("tables", "cli"),
+    "pyarrow": ("Parquet, Arrow and Feather files", "cli"),
+    "openpyxl": ("Excel workbooks", "cli"),
+    "odfpy": ("OpenDocument spreadsheets", "cli"),
+    "charset-normalizer": ("text files in other encodings", "cli"),
+    "skops": ("saved models", "cli"),
+    "jinja2": ("reports", "cli"),
+    "matplotlib": ("figures", "plot"),
+    "rapidfuzz": ("fast edit distances", "measures"),
+    "numba": ("compiled measures", "measures"),
+    "threadpoolctl": ("one thread for each process", ""),
+}
+
+
+def show():
+    """Print what this installation is made of."""
+    table = Table("", "", box=None, show_header=False)
+    found = versions()
+    table.add_row("mahalearn", f"{found.pop('mahalearn')} in {_folder()}")
+    table.add_row("python", f"{found.pop('python')} ({sys.executable})")
+    table.add_row("system", platform.platform())
+    for name, version in found.items():
+        table.add_row(name, version)
+    table.add_row("processors", f"{cpu_count()} to use of {os.cpu_count()}")
+    for threads in _threads():
+        table.add_row("threads", threads)
+    memory = available_memory()
+    table.add_row("memory", f"{memory / 2**30:.1f} GiB free" if memory else "unknown")
+    table.add_row("data sets", os.environ.get("MAHALEARN_DATA") or "MAHALEARN_DATA is not set")
+    console.print(table, soft_wrap=True, highlight=False)
+    console.print()
+    table = Table("optional package", "version", "for", box=None)
+    for name, (purpose, extra) in OPTIONAL.items():
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            command = f'pip install "mahalearn[{extra}]"' if extra else f"pip install {name}"
+            version = f"[yellow]missing[/]: {escape(command)}"
+        table.add_row(name, version, purpose)
+    console.print(table, soft_wrap=True, highlight=False)
+
+
+def _folder():
+    return os.path.dirname(import_module(__name__.partition(".")[0]).__file__)
+
+
+def _threads():
+    """What each library for linear algebra uses."""
+    try:
+        import numpy  # noqa: F401
+        import scipy.linalg  # noqa: F401
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return
+    for pool in threadpool_info():
+        name = f"{pool['internal_api']} {pool.get('version') or ''}".strip()
+        yield f"{name}: {pool['num_threads']}"

@@ -1,0 +1,153 @@
+"""A comparison that may end at any time: order, ranking so far, budget, Ctrl-C, resume, samples."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from own_data import flowers, works, write_csv
+
+from mahalearn.app.cli._compare import sampled
+from mahalearn.app.comparing import crossval
+from mahalearn.app.comparing.crossval import Cell, Plan, State, cross_validate
+from mahalearn.app.comparing.methods import METHODS, select_methods
+from mahalearn.app.comparing.progress import Progress, fingerprint
+from mahalearn.app.reading.builtin import builtin_problem
+from mahalearn.app.reading.problem import Problem
+
+
+@pytest.fixture
+def iris():
+    problem = builtin_problem("iris")
+    methods, _ = select_methods(["svm", "lda", "gaussian"], "vectors", None, len(problem))
+    return problem, methods
+
+
+def cell(name, fold, seconds=1.0, error=0.1):
+    return Cell(name, fold, np.zeros(1), np.zeros((1, 2)), True, error, error, seconds, 0.0)
+
+
+def test_cheap_methods_come_first(iris):
+    states = []
+    cross_validate(*iris, Plan(2, 1), tell=lambda s: states.append((s.method, len(s.ranking()))))
+    order = [name for name, _ in states if name]
+    assert order.index("svm") == 4 and {"lda", "gaussian"} == set(order[:4])
+    assert [n for _, n in states] == [0, 0, 1, 1, 2, 2, 3]
+
+
+def test_an_interruption_ranks_what_finished(iris, monkeypatch):
+    run_cell = crossval.run_cell
+
+    def stopped(data, setting, name, *where):
+        if name == "svm":
+            raise KeyboardInterrupt
+        return run_cell(data, setting, name, *where)
+
+    monkeypatch.setattr(crossval, "run_cell", stopped)
+    outcome = cross_validate(*iris, Plan(2, 1))
+    assert {m.name for m in outcome.methods} == {"lda", "gaussian"} and len(outcome.splits) == 2
+    assert "stopped before these were compared: SVM (reference)" in " ".join(outcome.notes)
+
+
+def test_what_can_be_ranked():
+    methods = [METHODS[name] for name in ("lda", "svm", "kqd")]
+    found = {("lda", f): 1 for f in range(4)} | {("svm", f): 1 for f in range(3)}
+    ranked, folds = crossval._rankable(methods, found, {}, 4)
+    assert [m.name for m in ranked] == ["lda"] and folds == [0, 1, 2, 3]
+    del found["lda", 3]
+    ranked, folds = crossval._rankable(methods, found, {}, 4)
+    assert [m.name for m in ranked] == ["lda", "svm"] and folds == [0, 1, 2]
+    assert crossval._rankable(methods, {("lda", 0): 1}, {}, 4) == ([], [])
+
+
+def test_the_time_left_is_honest():
+    tasks = [(name, fold) for name in ("lda", "svm") for fold in range(4)]
+    found = {("lda", f): cell("lda", f, 2.0) for f in range(3)}
+    assert State(tasks, found, {}, 2).seconds_left() == (5.0, False)
+    found["svm", 0] = cell("svm", 0, 10.0)
+    assert State(tasks, found, {}, 2).seconds_left() == (16.0, True)
+    assert State(tasks, found, {"svm": "no"}, 2).seconds_left() == (1.0, True)
+    assert State(tasks, found, {"svm": "no"}, 2).finished == 7
+    found["lda", 3] = cell("lda", 3)
+    assert State(tasks, found, {}, 2).ranking() == [("lda", pytest.approx(0.1))]
+
+
+def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
+    problem, methods = iris
+    plan = Plan(2, 1)
+    progress = Progress(tmp_path, fingerprint(problem, plan))
+    assert progress.start(resume=True) == {}
+    whole = cross_validate(problem, methods, plan, keep=progress.add)
+    with open(progress.path, "a") as file:
+        file.write('{"key": "half a li')
+    known = Progress(tmp_path, fingerprint(problem, plan)).start(resume=True)
+    assert known.keys() == whole.cells.keys()
+    run = []
+    run_cell = crossval.run_cell
+    monkeypatch.setattr(crossval, "run_cell", lambda *a: run.append(a[2]) or run_cell(*a))
+    del known["svm", 1]
+    again = cross_validate(problem, methods, plan, known=known)
+    assert run == ["svm"]
+    for key, one in whole.cells.items():
+        other = again.cells[key]
+        assert (one.predicted == other.predicted).all() and one.predicted.dtype.kind == "U"
+        np.testing.assert_array_equal(one.scores, other.scores)
+    # Of another problem or plan nothing is taken.
+    assert Progress(tmp_path, fingerprint(problem, Plan(3, 1))).start(resume=True) == {}
+
+
+def test_resume_on_the_command_line(tmp_path):
+    table = write_csv(tmp_path / "t.csv", *flowers())
+    options = ["--target", "species", "--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1]
+    options += ["--folds", 2, "--out", tmp_path / "o"]
+    works("compare", table, *options)
+    assert not (tmp_path / "o" / "progress.jsonl").exists()
+    first = json.loads((tmp_path / "o" / "comparison.json").read_text())
+    done = works("compare", table, *options, "--resume")
+    assert "0 finished folds taken over" in done.output
+    again = json.loads((tmp_path / "o" / "comparison.json").read_text())
+    assert first["confusion"] == again["confusion"]
+    assert "LDA (reference): error" in done.output  # a line a method without a terminal
+
+
+def test_large_tables_are_ranked_on_a_sample(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.array(["a"] * 900 + ["b"] * 90 + ["c"] * 4)
+    X = pd.DataFrame(rng.normal(size=(994, 2)) + (y == "a")[:, None] * 3, columns=["u", "v"])
+    problem = Problem("vectors", X, y, "large")
+    part = sampled(problem, 100, 0)
+    assert part.counts == {"a": 91, "b": 9, "c": 3} and "sample of 103 of 994" in part.notes[-1]
+    assert sampled(problem, 0, 0) is problem and sampled(problem, None, 0) is problem
+    X.assign(kind=y).to_csv(tmp_path / "t.csv", index=False)
+    options = ["--target", "kind", "--methods", "lda", "--jobs", 1, "--sample", 200]
+    done = works("compare", tmp_path / "t.csv", *options, "--out", tmp_path / "o")
+    assert "stratified sample of 202 of 994 rows" in " ".join(done.output.split())
+
+
+def test_quick_leaves_the_slow_methods_out(tmp_path):
+    table = write_csv(tmp_path / "t.csv", *flowers(n=30))
+    out = tmp_path / "o"
+    options = ["--target", "species", "--quick", "--jobs", 1, "--folds", 2]
+    works("compare", table, *options, "--out", out)
+    found = json.loads((out / "comparison.json").read_text())
+    names = {row["name"] for row in found["leaderboard"]}
+    assert "lda" in names and not {"kqd", "svm", "chooser"} & names
+    assert found["plan"]["repeats"] == 1 and "--quick" in found["about"]["command"]
+
+
+def test_wide_tables_are_rotated_into_the_span_of_the_rows():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"])[np.arange(30) % 2]
+    X = pd.DataFrame(rng.normal(size=(30, 700)) + (y == "a")[:, None] * 0.3)
+    X.columns = [f"c{i}" for i in range(700)]
+    problem = Problem("vectors", X, y, "wide")
+    methods, notes = select_methods(None, "vectors", None, 30, 2500)
+    assert "boosting" not in {m.name for m in methods} and "Gradient boosting" in notes[0]
+    setting = crossval.setting_for(problem, Plan(2, 1, 2))
+    for name in ("svm", "knn"):  # they know distances alone: the same answers
+        wide = METHODS[name].pipeline(setting)
+        assert [step for step, _ in wide.steps] == ["encode", "rotate", "classify"]
+        plain = METHODS[name].pipeline(setting)
+        plain.steps.pop(1)
+        wide.fit(X[:20], y[:20]), plain.fit(X[:20], y[:20])
+        assert (wide.predict(X[20:]) == plain.predict(X[20:])).all()

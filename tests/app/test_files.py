@@ -1,0 +1,360 @@
+"""Files as people have them: each is read as what it says, or refused in a sentence.
+
+Every entry of FILES makes one file of the same table (or a damaged or hostile one) and says what
+happens: SAME if the table comes out, with a note perhaps; else words of the refusal.
+"""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import pickle
+import sys
+import threading
+import zipfile
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from own_data import works
+from scipy.spatial.distance import pdist, squareform
+
+from mahalearn.app.reading import source, workbooks
+from mahalearn.app.reading.matrices import read_matrix
+from mahalearn.app.reading.problem import DataError
+from mahalearn.app.reading.tables import find_target, read_table, table_problem
+
+N = 24
+SAME = None
+
+
+def truth():
+    rng = np.random.default_rng(3)
+    return pd.DataFrame(
+        {
+            "height": np.round(rng.normal(5, 2, N), 2),
+            "größe": np.round(rng.normal(0, 1, N), 3),
+            "colour": np.array(["rot", "weiß", "blue"])[rng.integers(3, size=N)],
+            "species": np.array(["lily", "rose"])[np.arange(N) % 2],
+        }
+    )
+
+
+def text(frame=None, **options):
+    return (truth() if frame is None else frame).to_csv(index=False, lineterminator="\n", **options)
+
+
+def excel(frame=None, **options):
+    out = io.BytesIO()
+    (truth() if frame is None else frame).to_excel(out, index=False, **options)
+    return out.getvalue()
+
+
+def sheets():
+    out = io.BytesIO()
+    with pd.ExcelWriter(out, engine="openpyxl") as writer:
+        pd.DataFrame().to_excel(writer, sheet_name="empty", index=False)
+        truth().to_excel(writer, sheet_name="plants", index=False)
+        pd.DataFrame({"x": [1]}).to_excel(writer, sheet_name="other", index=False)
+    return out.getvalue()
+
+
+def titled_sheet():
+    out = io.BytesIO()
+    with pd.ExcelWriter(out, engine="openpyxl") as writer:
+        truth().to_excel(writer, index=False, startrow=3)
+        next(iter(writer.sheets.values())).cell(1, 1, "Measured in May")
+    return out.getvalue()
+
+
+def arrow(method, **options):
+    out = io.BytesIO()
+    getattr(truth(), method)(out, **options)
+    return out.getvalue()
+
+
+def archive(**files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, data in files.items():
+            new.writestr(name.replace("__", "/"), data)
+    return out.getvalue()
+
+
+def changed_workbook(name, change, data=None):
+    """A workbook with one of its parts changed."""
+    out = io.BytesIO()
+    data = excel() if data is None else data
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for member in old.namelist():
+            part = old.read(member)
+            new.writestr(member, change(part) if member == name else part)
+    return out.getvalue()
+
+
+def entities(xml):
+    """The billion laughs."""
+    lol = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "lol"}">' for i in range(9))
+    return xml.replace(b"<worksheet", f"<!DOCTYPE x [{lol}]><worksheet".encode(), 1)
+
+
+def formula():
+    from openpyxl import load_workbook
+
+    book = load_workbook(io.BytesIO(excel()))
+    book.active["A3"] = "=A2*2"  # saved without its value
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def repeated_ods(xml):
+    return xml.replace(
+        b"<table:table-cell ", b'<table:table-cell table:number-columns-repeated="99999999" ', 1
+    )
+
+
+def npz(**arrays):
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+def odd(cell):
+    """A table with decimal commas and one odd cell."""
+    frame = truth()
+    frame["height"] = [f"{v:.2f}".replace(".", ",") for v in frame["height"]]
+    frame.loc[4, "height"] = cell
+    return text(frame, sep=";", decimal=",")
+
+
+def arff():
+    frame = truth().rename(columns={"größe": "size"}).replace("weiß", "weiss")
+    head = "@relation t\n@attribute height numeric\n@attribute size numeric\n"
+    head += "@attribute colour {rot,weiss,blue}\n@attribute species {lily,rose}\n@data\n"
+    return head + frame.to_csv(index=False, header=False)
+
+
+KNOWN = ["--target", "species"]
+# Name -> contents, options, SAME or words of the refusal, words of a note.
+FILES = {
+    "comma.csv": (text(), {}, SAME, None),
+    "semicolon.csv": (text(sep=";"), {}, SAME, None),
+    "tabs.tsv": (text(sep="\t"), {}, SAME, None),
+    "bars.txt": (text(sep="|"), {}, SAME, None),
+    "blanks.txt": (text(sep=" "), {}, SAME, None),
+    "decimal-comma.csv": (text(sep=";", decimal=","), {}, SAME, "decimal points"),
+    "windows.csv": (text().replace("\n", "\r\n"), {}, SAME, None),
+    "bom.csv": (text().encode("utf-8-sig"), {}, SAME, None),
+    "utf16.txt": (text(sep="\t").encode("utf-16"), {}, SAME, None),
+    "cp1252.csv": (text().encode("cp1252"), {}, SAME, "read as cp1252"),
+    "title.csv": ("Measured in May\nby A. B.\n\n" + text(), {}, SAME, "2 lines above the header"),
+    "skip.csv": ("1,2,3,4\n5,6,7,8\n" + text(), {"skip": 2}, SAME, None),
+    "r.txt": (truth().to_csv(sep=" ").replace('"" ', "", 1).lstrip(), {}, SAME, None),
+    "plain.csv.gz": (gzip.compress(text().encode()), {}, SAME, None),
+    "plain.csv.bz2": (bz2.compress(text().encode()), {}, SAME, None),
+    "plain.csv.xz": (lzma.compress(text().encode()), {}, SAME, None),
+    "plain.zip": (archive(**{"t.csv": text()}), {}, SAME, "read from the archive"),
+    "mac.zip": (archive(**{"t.csv": text(), "__MACOSX__._t.csv": "x"}), {}, SAME, None),
+    "unnamed-gzip": (gzip.compress(text().encode()), {}, SAME, None),
+    "book.xlsx": (excel(), {}, SAME, None),
+    "book.csv": (excel(), {}, SAME, None),  # a workbook by another name
+    "book.ods": (excel(engine="odf"), {}, SAME, None),
+    "sheets.xlsx": (sheets(), {}, SAME, "Sheet 'plants' was read"),
+    "sheet-2.xlsx": (sheets(), {"sheet": "plants"}, SAME, None),
+    "titled.xlsx": (titled_sheet(), {}, SAME, "above the header"),
+    "rows.json": (truth().to_json(orient="records", force_ascii=False), {}, SAME, None),
+    "columns.json": (json.dumps(truth().to_dict(orient="list")), {}, SAME, None),
+    "split.json": (truth().to_json(orient="split"), {}, SAME, None),
+    "lines.jsonl": (truth().to_json(orient="records", lines=True), {}, SAME, None),
+    "t.parquet": (arrow("to_parquet"), {}, SAME, None),
+    "t.feather": (arrow("to_feather"), {}, SAME, None),
+    "limits.csv": (
+        odd("<0,01"), {}, "height:0.01", "read as the limit"
+    ),
+    # Refused: damaged, ambiguous or hostile.
+    "odd.csv": (odd("k. A."), {}, "numeric but for 'k. A.' in row 5", 0),
+    "mixed.csv": (
+        odd("1.234"), {}, "numbers with a comma|numeric but for", 0
+    ),
+    "empty.csv": ("", {}, "is empty", 0),
+    "blank.csv.gz": (gzip.compress(b""), {}, "is empty", 0),
+    "header.csv": ("height,species\n", {}, "no rows below its header", 0),
+    "ragged.csv": (text().replace("rose", "rose,1", 1), {}, "Line 3 .* has 5 cells", 0),
+    "damaged.csv.gz": (gzip.compress(text().encode())[:-9], {}, "damaged gzip file", 0),
+    "damaged.xlsx": (excel()[:-500], {}, "damaged", 0),
+    "damaged.parquet": (arrow("to_parquet")[:-20], {}, "Parquet", 0),
+    "broken.json": (truth().to_json(orient="records")[:-5], {}, "not JSON", 0),
+    "nested.json": ('[{"a": [1, 2], "species": "x"}]', {}, "holds lists or dicts", 0),
+    "deep.json": ("[" * 100_000, {}, "not JSON", 0),
+    "two.zip": (archive(**{"a.csv": text(), "b.csv": text()}), {}, "must hold one file", 0),
+    "old.xls": (b"\xd0\xcf\x11\xe0" + bytes(600), {}, "old Excel format", 0),
+    "web.xls": ("<html><table></table></html>", {}, "web page", 0),
+    "code.pkl": (pickle.dumps(truth()), {}, "pickle", 0),
+    "renamed.csv": (pickle.dumps(truth()), {}, "pickle", 0),
+    "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(100), {}, "not a text file", 0),
+    "complex.npz": (npz(X=np.eye(3) * 1j, y=np.arange(3)), {}, "complex numbers", 0),
+    "objects.npz": (npz(X=np.array([[{}]], dtype=object)), {}, "plain arrays", 0),
+    "laughs.xlsx": (
+        changed_workbook("xl/worksheets/sheet1.xml", entities), {}, "defines entities", 0
+    ),
+    "formula.xlsx": (formula(), {}, "Cell A3 .* formula whose value was not saved", 0),
+    "repeated.ods": (
+        changed_workbook("content.xml", repeated_ods, excel(engine="odf")), {}, "20000000 cells", 0
+    ),
+    "no-sheet.xlsx": (sheets(), {"sheet": "7"}, "no sheet '7'; it has 'empty', 'plants'", 0),
+    "sheet.csv": (text(), {"sheet": "1"}, "not a workbook", 0),
+}  # fmt: skip
+
+
+def read(path, **options):
+    frame, notes = read_table(path, find=partial(find_target, target="species"), **options)
+    return table_problem(frame, "species", "t", notes)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_happens_to_each_file(tmp_path, name):
+    contents, options, happens, note = FILES[name]
+    path = tmp_path / name
+    path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    flags = [part for key, value in options.items() for part in (f"--{key}", value)]
+    if happens is not SAME and note == 0:
+        with pytest.raises(DataError, match=happens):
+            read(path, **options)
+        done = works("inspect", path, *KNOWN, *flags, code=2)
+        assert done.stderr.count("Error:") == 1 and "Traceback" not in done.output
+        return
+    problem, expected = read(path, **options), truth()
+    if happens is not SAME:
+        column, _, value = happens.partition(":")
+        expected.loc[4, column] = float(value)
+    assert_allclose(problem.X["height"], expected["height"])
+    assert_allclose(problem.X["größe"], expected["größe"])
+    assert problem.X["colour"].tolist() == expected["colour"].tolist()
+    assert problem.y.tolist() == expected["species"].tolist()
+    if note:
+        assert note in " ".join(problem.notes)
+    works("inspect", path, *KNOWN, *flags)
+
+
+def test_arff_and_folders_of_parquet(tmp_path):
+    (tmp_path / "t.arff").write_text(arff())
+    assert_allclose(read(tmp_path / "t.arff").X["height"], truth()["height"])
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    truth()[:10].to_parquet(folder / "1.parquet")
+    truth()[10:].to_parquet(folder / "2.parquet")
+    assert_allclose(read(folder).X["height"], truth()["height"])
+    with pytest.raises(DataError, match="is a folder"):
+        read(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_is_read_once(tmp_path):
+    def pipe(name, contents):
+        os.mkfifo(tmp_path / name)
+        writer = threading.Thread(target=(tmp_path / name).write_text, args=(contents,))
+        writer.start()
+        return tmp_path / name, writer
+
+    path, writer = pipe("t", text())
+    assert_allclose(read(path).X["height"], truth()["height"])
+    writer.join(5)
+    D = squareform(pdist(truth()[["height", "größe"]]))
+    np.savetxt(tmp_path / "d.csv", D, delimiter=",")
+    path, writer = pipe("labels", "\n".join(truth()["species"]))
+    done = works("inspect", "--proximity", tmp_path / "d.csv", "--labels", path)
+    assert "1-NN" in done.output
+    writer.join(5)
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(excel())))
+    assert_allclose(read("-").X["height"], truth()["height"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(DataError, match="'standard input' is empty"):
+        read("-")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_what_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch, pack):
+    monkeypatch.setattr(source, "MOST_BYTES", 10**5)
+    monkeypatch.setattr(source, "_CHUNK", 10**4)
+    (tmp_path / "bomb.csv.gz").write_bytes(pack(b"1,2\n" * 10**5))
+    with pytest.raises(DataError, match="more than 0 MB"):
+        read(tmp_path / "bomb.csv.gz")
+    (tmp_path / "bomb.zip").write_bytes(archive(**{"t.csv": "1,2\n" * 10**5}))
+    with pytest.raises(DataError, match="unpacks to 0 MB"):
+        read(tmp_path / "bomb.zip")
+    monkeypatch.setattr(workbooks, "MOST_CELLS", 50)
+    (tmp_path / "t.xlsx").write_bytes(excel())
+    with pytest.raises(DataError, match="more than 50 cells"):
+        read(tmp_path / "t.xlsx")
+
+
+def lines(rows):
+    return "\n".join(rows) + "\n"
+
+
+POINTS = np.random.default_rng(0).normal(size=(5, 2))
+D = np.round(squareform(pdist(POINTS)), 4)
+NAMES = [f"sp{i}" for i in range(5)]
+WORDS = [[f"{v:.4f}" for v in row] for row in D]
+MATRICES = {
+    "square.phy": lines(["5", *(n.ljust(10) + " ".join(w) for n, w in zip(NAMES, WORDS))]),
+    "lower.phy": lines([" 5", *(NAMES[i] + " " + " ".join(WORDS[i][:i]) for i in range(5))]),
+    "diagonal.phy": lines(["5", *(NAMES[i] + " " + " ".join(WORDS[i][: i + 1]) for i in range(5))]),
+    "wrapped.phy": lines(
+        ["5", *(f"{n} {' '.join(w[:3])}\n {' '.join(w[3:])}" for n, w in zip(NAMES, WORDS))]
+    ),
+    "lower.csv": lines([",".join(WORDS[i][: i + 1]) for i in range(5)]),
+    "strict.txt": lines([" ".join(WORDS[i][:i]) for i in range(5)]),
+    "named.tsv": lines(["\t".join([NAMES[i], *WORDS[i][: i + 1]]) for i in range(5)]),
+    "padded.csv": lines(
+        ["," + ",".join(NAMES)]
+        + [",".join([NAMES[i], *WORDS[i][:i], *[""] * (5 - i)]) for i in range(5)]
+    ),
+    "condensed.txt": lines([f"{v:.4f}" for v in D[np.triu_indices(5, 1)]]),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_of_every_form(tmp_path, name):
+    (tmp_path / name).write_text(MATRICES[name])
+    M, rows, _, _ = read_matrix(tmp_path / name)
+    assert_allclose(M, D)
+    assert rows == (NAMES if name in ("padded.csv", "named.tsv") or "phy" in name else None)
+
+
+def test_labelled_frames_and_condensed_arrays(tmp_path):
+    frame = pd.DataFrame(D, index=NAMES, columns=NAMES)
+    frame.to_parquet(tmp_path / "d.parquet")
+    frame.to_excel(tmp_path / "d.xlsx")
+    frame.to_csv(tmp_path / "d.csv")
+    for suffix in ("parquet", "xlsx", "csv"):
+        M, rows, columns, _ = read_matrix(tmp_path / f"d.{suffix}")
+        assert_allclose(M, D)
+        assert rows == columns == NAMES
+    np.save(tmp_path / "d.npy", D[np.triu_indices(5, 1)])
+    notes = []
+    assert_allclose(read_matrix(tmp_path / "d.npy", notes)[0], D)
+    assert "all pairs of 5 objects" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (lines(MATRICES["square.phy"].splitlines()[:-1]), "has only 4"),
+        (MATRICES["square.phy"].replace("5", "4", 1), "must have 4 numbers"),
+        (MATRICES["square.phy"] + "more 1 2 3\n", "has more lines"),
+        (lines(MATRICES["lower.csv"].splitlines()[:-1] + ["1,2"]), "differ in length"),
+    ],
+)
+def test_damaged_matrices_are_refused(tmp_path, text, words):
+    (tmp_path / "d.txt").write_text(text)
+    with pytest.raises(DataError, match=words):
+        read_matrix(tmp_path / "d.txt")

@@ -1,0 +1,165 @@
+"""What is saved: calibrated probabilities, and files of version 0.1.0 that answer as they did."""
+
+import csv
+import json
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from own_data import flowers, refused, works, write_csv
+
+from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan
+from mahalearn.app.comparing.methods import select_methods
+from mahalearn.app.comparing.refit import refit
+from mahalearn.app.reading.problem import Problem
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "models_0.1.0"
+
+
+def log_loss(proba, y, classes):
+    return -np.log(proba[np.arange(len(y)), np.searchsorted(classes, y)]).mean()
+
+
+def noisy_words(n, rng):
+    """Words of six kinds that differ a little: most of what a classifier learns is chance."""
+    y = np.arange(n) % 6
+    words = []
+    for kind in y:
+        letters = rng.choice(list("abcdefgh"), size=rng.integers(4, 9))
+        words.append("".join(letters) + "uvwxyz"[kind] * (rng.random() < 0.3))
+    return words, y
+
+
+@pytest.mark.parametrize("method", ["lda", "forest", "knn", "svm", "kqd"])
+def test_probabilities_of_a_saved_model_beat_guessing(method):
+    rng = np.random.default_rng(0)
+    words, y = noisy_words(120, rng)
+    problem = Problem("objects", words, y, "w", measure="edit", proximity="dissimilarity")
+    methods, _ = select_methods([method], "objects", "dissimilarity", len(problem))
+    plan = fit_plan(problem, Plan(folds=3, repeats=1))
+    outcome = cross_validate(problem, methods, plan)
+    model = refit(problem, outcome, method).model
+    new, truth = noisy_words(300, rng)
+    proba = model.predict_proba(new)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    # The temperature is fitted on 120 objects; a little above ln 6 is chance.
+    assert log_loss(proba, truth, model.classes_) < np.log(6) + 0.05
+    own = model.classifier
+    if hasattr(own, "predict_proba"):  # the order of the classes stays
+        assert (own.predict_proba(new).argmax(axis=1) == proba.argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "queries"),
+    [
+        ("train_iris", "iris_query.csv"),
+        ("train_iris_lda", "iris_query.csv"),
+        ("train_words", "words_query.txt"),
+    ],
+)
+def test_a_model_of_0_1_0_predicts_as_it_did(tmp_path, name, queries):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The model was saved with other versions")
+        works("predict", FOLDER / f"{name}.skops", FOLDER / queries, "--out", tmp_path / "p.csv")
+    with open(tmp_path / "p.csv", encoding="utf-8") as new:
+        found = list(csv.DictReader(new))
+    with open(FOLDER / f"{name}_predictions.csv", encoding="utf-8") as old:
+        expected = list(csv.DictReader(old))
+    assert len(found) == len(expected)
+    for row, was in zip(found, expected):
+        for key, value in was.items():
+            if key.startswith(("p ", "d2 ")):
+                assert float(row[key]) == pytest.approx(float(value), rel=1e-4, abs=1e-6)
+            else:
+                assert row[key] == value
+
+
+def tampered(path, about):
+    """A copy of a model file of which mahalearn.json says something else."""
+    with zipfile.ZipFile(FOLDER / "train_iris.skops") as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, about if name == "mahalearn.json" else old.read(name))
+    return path
+
+
+def deep(levels):
+    return "[" * levels + "]" * levels
+
+
+ABOUT = json.loads(zipfile.ZipFile(FOLDER / "train_iris.skops").read("mahalearn.json"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"versions": ["0.1.0"]},
+        {"versions": {"mahalearn": 1}},
+        {"kind": 7},
+        {"kind": "table"},
+        {"features": "abc"},
+        {"features": [1]},
+        {"features": [{"name": "a"}]},
+        {"features": [{"name": "a", "type": "name"}]},
+        {"classes": None},
+        {"classes": ["a", "b"]},
+        {"objects": 3},
+        {"training": []},
+        {"training": {}},
+        {"training": {"objects": 9, "counts": []}},
+        {"training": {"objects": 9, "error": "low"}},
+        {"target": ["y"]},
+        *({name: ...} for name in ("target", "features", "classes", "objects", "training")),
+    ],
+    ids=str,
+)
+def test_a_changed_description_is_refused_in_a_sentence(tmp_path, change):
+    about = {**ABOUT, **change}
+    about = {name: value for name, value in about.items() if value is not ...}
+    model = tampered(tmp_path / "m.skops", json.dumps(about))
+    sentence = refused("predict", model, FOLDER / "iris_query.csv", "--out", tmp_path / "p.csv")
+    assert "train" in sentence and not (tmp_path / "p.csv").exists()
+    if ... not in change.values() and change != {"classes": ["a", "b"]}:
+        assert "train" in refused("inspect", model)
+
+
+@pytest.mark.parametrize("levels", [21, 500, 900, 5000, 200_000])
+@pytest.mark.parametrize("entry", ["versions", "data", "more"])
+def test_a_deep_description_is_refused_in_a_sentence(tmp_path, levels, entry):
+    about = json.dumps({**ABOUT, entry: "DEEP"}).replace('"DEEP"', deep(levels))
+    model = tampered(tmp_path / "m.skops", about)
+    assert "not a model file" in refused("inspect", model)
+    arguments = [model, FOLDER / "iris_query.csv", "--out", tmp_path / "p.csv"]
+    assert "not a model file" in refused("predict", *arguments)
+
+
+def test_a_model_file_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("mahalearn.persistence.MOST_BYTES", 1000)
+    with zipfile.ZipFile(tmp_path / "m.skops", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mahalearn.json", "{" + " " * 10**6 + "}")
+    assert "would unpack to" in refused("inspect", tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
+@pytest.mark.parametrize("which", ["data", "model"])
+def test_predict_never_overwrites_what_it_reads(tmp_path, link, which):
+    model, data = tmp_path / "m.skops", tmp_path / "q.csv"
+    model.write_bytes((FOLDER / "train_iris.skops").read_bytes())
+    data.write_bytes((FOLDER / "iris_query.csv").read_bytes())
+    file = out = model if which == "model" else data
+    if link:
+        out = tmp_path / "out.csv"
+        getattr(out, link)(file)
+    before = file.read_bytes()
+    for options in ([], ["--force"]):
+        assert "input of this command" in refused("predict", model, data, "--out", out, *options)
+    assert file.read_bytes() == before and out.read_bytes() == before
+
+
+def test_compare_and_train_never_overwrite_what_they_read(tmp_path):
+    table = write_csv(tmp_path / "results.csv", *flowers())
+    source = [table, "--target", "species", "--force"]
+    assert "input of this command" in refused("compare", *source, "--out", tmp_path)
+    (tmp_path / "m.skops").symlink_to(table)
+    assert "input of this command" in refused("train", *source, "--out", tmp_path / "m.skops")

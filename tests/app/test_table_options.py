@@ -1,0 +1,221 @@
+"""Options of tables: groups, weights, rare classes, columns to drop, files of options; notices."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from own_data import flowers, refused, works, write_csv
+
+from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan, inner_folds
+from mahalearn.app.comparing.methods import METHODS, select_methods
+from mahalearn.app.comparing.refit import refit
+from mahalearn.app.comparing.scores import score
+from mahalearn.app.reading.builtin import builtin_problem
+from mahalearn.app.reading.problem import DataError, Problem
+from mahalearn.app.reading.tables import table_problem
+from mahalearn.persistence import load_model, save_model
+from mahalearn.results import error_rates
+
+FAST = ("--jobs", 1, "--folds", 2, "--repeats", 1)
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_csv(tmp_path / "flowers.csv", *flowers())
+
+
+def frame(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"a": rng.normal(size=n), "class": np.array(["x", "y"])[np.arange(n) % 2]})
+
+
+def test_groups_are_never_torn():
+    problem = builtin_problem("iris")
+    problem.groups = np.array([f"g{i // 5}" for i in range(150)])
+    plan = fit_plan(problem, Plan(folds=4, repeats=2))
+    methods, _ = select_methods(["gaussian"], "vectors", None, len(problem))
+    outcome = cross_validate(problem, methods, plan)
+    assert len(outcome.splits) == 8 and not outcome.failed
+    for train, test in outcome.splits:
+        assert not set(problem.groups[train]) & set(problem.groups[test])
+        for seen, left in inner_folds(problem, plan, train):
+            groups = problem.groups[train]
+            assert not set(groups[seen]) & set(groups[left])
+    refitted = refit(problem, outcome, "gaussian")
+    assert np.isfinite(refitted.d2).all()
+    problem.groups = problem.y.copy()  # a class for each group
+    with pytest.raises(DataError, match="occurs in 1 group only"):
+        fit_plan(problem, plan)
+
+
+def test_an_error_that_groups_explain_is_seen():
+    """Copies of one object in both parts flatter; groups undo it."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(np.repeat(rng.normal(size=(30, 5)), 4, axis=0))
+    X.columns = list("abcde")
+    y = np.repeat(rng.permutation(np.arange(30) % 2), 4)
+    groups = np.repeat(np.arange(30), 4).astype(str)
+    methods, _ = select_methods(["knn"], "vectors", None, len(X))
+    errors = []
+    for given in (None, groups):
+        problem = Problem("vectors", X, y, "copies", groups=given)
+        outcome = cross_validate(problem, methods, fit_plan(problem, Plan(5, 1)))
+        errors.append(np.mean([cell.error for cell in outcome.of("knn")]))
+    assert errors[0] < 0.05 and errors[1] > 0.3
+
+
+def test_weights_count_in_errors_and_fits():
+    assert error_rates(["a", "a", "b"], ["a", "b", "b"], [1, 3, 2]) == (0.5, 0.375)
+    assert error_rates(["a", "a", "b"], ["a", "b", "b"]) == (1 / 3, 0.25)
+    # A heavy copy is as good as many light ones.
+    problem = builtin_problem("iris")
+    problem.weights = np.ones(150)
+    methods, _ = select_methods(["logistic", "lda"], "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=2, repeats=1))
+    same = cross_validate(problem, methods, plan)
+    assert "fitted without weights: LDA (reference)" in " ".join(same.notes)
+    problem.weights = np.where(problem.y == "setosa", 100.0, 1.0)
+    heavy = cross_validate(problem, methods, plan)
+    assert heavy.cells["logistic", 0].error < same.cells["logistic", 0].error + 1e-9
+
+
+def test_rare_classes_are_merged_dropped_or_refused(tmp_path):
+    rows = [["1.5", "x"], ["2.5", "y"], ["2", "x"], ["3", "y"]] * 4
+    rows += [["5", "u"], ["6", "v"], ["6.5", "v"]]
+    path = write_csv(tmp_path / "t.csv", ["a", "class"], rows)
+    assert "--rare merge" in refused("compare", path, *FAST, "--out", tmp_path / "o")
+    said = " ".join(works("inspect", path, "--rare", "merge").output.split())
+    assert "merged into 'other': 'v', 'u'" in said and "3 classes" in said
+    said = " ".join(works("inspect", path, "--rare", "drop").output.split())
+    assert "3 objects of classes with fewer than 3 were left out" in said and "2 classes" in said
+    assert "--rare must be one of" in refused("inspect", path, "--rare", "all")
+
+
+def test_columns_by_role(table, tmp_path):
+    out = tmp_path / "m.skops"
+    options = ["--target", "species", "--drop", "height", "--drop", "colour", "--id", "id"]
+    works("train", table, *options, "--method", "lda", "--jobs", 1, "--out", out)
+    said = works("inspect", out).output
+    assert "width" in said and "features" in said and "height " not in said.split("made by")[0]
+    assert "cannot be anything else" in refused("inspect", table, "--drop", "species")
+    assert "no column 'wide'" in refused("inspect", table, "--drop", "wide")
+    assert "must hold numbers" in refused("inspect", table, "--weights", "colour")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.assign(year=2000.0 + np.arange(len(f)) % 7), "'year' holds dates or years"),
+        (lambda f: f.assign(sample_id=7.0 * np.arange(len(f))), "'sample_id' has another whole"),
+        (lambda f: f.assign(when=20240101.0 + np.arange(len(f)) % 20), "'when' holds dates"),
+        (lambda f: f.assign(code=(f["class"] == "x") * 1.0 + 0.5), "tells the class .* 'code'"),
+        (lambda f: f.assign(name=np.where(f["class"] == "x", "p", "q")), "the class .* 'name'"),
+        (lambda f: pd.concat([f, f[:3]], ignore_index=True), "3 rows are equal to an earlier"),
+        (
+            lambda f: f.assign(a=f["a"].where(f.index > 1, 0.0)),
+            "2 different rows have the features",
+        ),
+        (lambda f: f.replace({"class": {"y": "X "}}), "'x', 'X' differ in case or blanks only"),
+    ],
+)
+def test_what_is_probably_wrong_is_said(change, words):
+    said = " ".join(table_problem(change(frame()), "class", "t").notes)
+    assert pd.Series([said]).str.contains(words).all(), said
+
+
+def test_nothing_is_said_of_a_plain_table():
+    assert table_problem(frame(), "class", "t").notes == []
+
+
+def test_options_from_a_file(table, tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text('target = "species"\n[compare]\nmethods = "lda"\nfolds = 3\njobs = 1\n')
+    out = tmp_path / "o"
+    works("compare", table, "--config", config, "--repeats", 1, "--folds", 2, "--out", out)
+    found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    assert found["plan"]["folds"] == 2  # the command line comes first
+    assert (
+        "--target species" in found["about"]["command"]
+        and "--methods lda" in (found["about"]["command"])
+    )
+    config.write_text("tarjet = 1")
+    assert "'tarjet', which mahalearn compare does not know" in refused(
+        "compare", table, "--config", config
+    )
+    config.write_text("target = ")
+    assert "not a TOML file" in refused("compare", table, "--config", config)
+    assert "cannot be read" in refused("compare", table, "--config", tmp_path / "absent.toml")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("m")
+    table = write_csv(folder / "t.csv", *flowers())
+    works(
+        "train", table, "--target", "species", "--method", "lda", "--jobs", 1,
+        "--out", folder / "m.skops",
+    )  # fmt: skip
+    return folder / "m.skops"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".xlsx"])
+def test_predictions_in_every_format(model, tmp_path, suffix):
+    header, rows = flowers(n=6)
+    rows = [["=1+1" + row[0], *row[1:]] for row in rows]
+    new = write_csv(tmp_path / "n.csv", header, rows)
+    out = tmp_path / f"p{suffix}"
+    done = works("predict", model, new, "--keep", "--out", out)
+    reader = {".parquet": pd.read_parquet, ".xlsx": pd.read_excel}.get(suffix)
+    found = reader(out) if reader else pd.read_csv(out, sep="\t" if suffix == ".tsv" else ",")
+    assert list(found["height"]) == [float(row[1]) for row in rows]
+    guard = "" if suffix == ".parquet" else "'"
+    assert list(found["id"]) == [guard + row[0] for row in rows] == list(found["object"])
+    assert (
+        found["outlier"].isin([0, 1]).all() and (found.filter(like="p ").sum(axis=1) > 0.99).all()
+    )
+    said = " ".join(done.output.split())
+    assert "Scored on 6 objects: accuracy" in said and "d2: squared distances" in said
+
+
+def test_predictions_are_printed(model, tmp_path):
+    header, rows = flowers(n=6)
+    new = write_csv(tmp_path / "n.csv", header[:-1], [row[:-1] for row in rows])
+    done = works("predict", model, new, "--out", "-")
+    lines = list(csv.reader(done.stdout.splitlines()))
+    assert lines[0][:2] == ["object", "prediction"] and len(lines) == 7
+    assert "Scored" not in done.output and "6 objects predicted" in done.stderr
+    assert "must end with" in refused("predict", model, new, "--out", tmp_path / "p.xls")
+
+
+def test_scores_by_hand():
+    proba = np.array([[0.8, 0.2], [0.5, 0.5], [0.1, 0.9], [0.5, 0.5]])
+    found = score(["a", "a", "b", "c"], ["a", "b", "b", "a"], proba, ["a", "b"])
+    assert found.n == 3 and found.accuracy == pytest.approx(2 / 3)
+    assert found.balanced_accuracy == pytest.approx(0.75)
+    assert found.log_loss == pytest.approx(-np.log([0.8, 0.5, 0.9]).mean())
+    assert found.baseline == pytest.approx(-(2 / 3 * np.log(2 / 3) + 1 / 3 * np.log(1 / 3)))
+    assert found.confusion == [[1, 1], [0, 1]] and "not scored: c" in found.notes[0]
+    assert score([None], ["a"], proba[:1], ["a", "b"]).n == 0
+
+
+@pytest.mark.parametrize("name", ["boosting", "logistic"])
+def test_new_references_can_be_saved(tmp_path, name):
+    problem = builtin_problem("iris")
+    methods, _ = select_methods([name], "vectors", None, len(problem))
+    outcome = cross_validate(problem, methods, fit_plan(problem, Plan(folds=2, repeats=1)))
+    assert METHODS[name].title.endswith("(reference)")
+    fitted = refit(problem, outcome, name).model
+    save_model(fitted, tmp_path / "m.skops")
+    again = load_model(tmp_path / "m.skops")
+    np.testing.assert_allclose(again.predict_proba(problem.X), fitted.predict_proba(problem.X))
+
+
+def test_version_doctor_and_short_help():
+    assert works("--version").output.startswith("mahalearn ")
+    assert "compare" in works("-h").output and "--target" in works("compare", "-h").output
+    said = works("doctor").output
+    for word in ("scikit-learn", "memory", "threads", "openpyxl", "processors"):
+        assert word in said
+    assert "--install-completion" in works("--help").output
