@@ -449,6 +449,9 @@ def plain_scores(search, X, y, candidate):
     known = plain().get_params(deep=False)
     given = {n: v for n, v in search.get_params(deep=False).items() if n in known and n != "cv"}
     given |= {n: v for n, v in candidate.items() if n in known}
+    if given.get("standardize") is True:  # a search resolves scales once, on all its rows
+        scale = X.std(axis=0)
+        given["standardize"] = (X.mean(axis=0), np.where(scale > 0, scale, 1.0))
     pairwise = search.kernel == "precomputed"
     scores = []
     for train, test in search.cv.split(X, y):

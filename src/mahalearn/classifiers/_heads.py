@@ -198,8 +198,21 @@ def head_has(discriminant, method):
     return hasattr(discriminant, method)
 
 
+def head_rounding(head, X):
+    """What rounding may leave in the scores of a head of ours, from objects X that it knows.
+
+    Where a covariance is singular, scores are large and their differences small.
+    """
+    if not hasattr(head, "_scores"):
+        return 0.0
+    return float(64 * np.finfo(float).eps * np.abs(head._scores(X)).max())
+
+
 def head_scores(head, X):
     """(m, c) scores of any classifier: its decision function, else its predictions as 0 and 1."""
+    if hasattr(head, "_scores"):  # relative to the largest, so that large common terms are gone
+        scores = head._scores(X)
+        return scores - scores.max(axis=1, keepdims=True)
     if hasattr(head, "decision_function"):
         scores = head.decision_function(X)
         if scores.ndim == 1:

@@ -13,7 +13,7 @@ from .._validation import check_count
 from ..formulas.offsets import settled, settling_step
 from ..kernels.training import KernelFolds
 from ..model_selection.search import documented
-from ._heads import head_has, head_scores, new_head
+from ._heads import head_has, head_rounding, head_scores, new_head
 from .distances import DistanceModel, fold_distances
 from .kernel_mahalanobis import KernelMahalanobisEstimator
 from .kernel_quadratic import DistanceSearchCV
@@ -44,6 +44,7 @@ class HeadsPath(NamedTuple):
     alphas: np.ndarray | None
     heads: list
     steps: list
+    rounding: np.ndarray | None
 
 
 class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
@@ -64,6 +65,11 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         Which distance, as in :class:`KernelQuadraticDiscriminant`.
     reg : float or array-like of shape (n_classes,), default=0.01
         Regularisation of the distances.
+    priors : "equal", array-like of shape (n_classes,) or None, default=None
+        Prior probabilities of the named discriminants; the class frequencies if None. "equal" gives
+        better balanced errors where classes differ in size.
+
+        .. versionadded:: 0.2
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What `reg` is measured in.
     cross_fit : bool, default=False
@@ -133,6 +139,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         variant="RC+",
         reg=0.01,
         *,
+        priors=None,
         reg_on="auto",
         cross_fit=False,
         cv=5,
@@ -158,13 +165,14 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
             standardize=standardize,
         )
         self.discriminant = discriminant
+        self.priors = priors
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
 
     def _check_parameters(self):
         super()._check_parameters()
-        new_head(self.discriminant)
+        new_head(self.discriminant, priors=self.priors)
         check_count(self.cv, "cv")
 
     def _fit_path(self, training, labels, values):
@@ -178,15 +186,22 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
     def _fit_heads(self, d2, labels, rounding):
         """A discriminant for each value of the path, on distances (n, c) or (n, c, r).
 
-        Returns them with the steps to which distances are settled.
+        Returns them with the steps to which distances are settled and the scores' rounding.
         """
         tables = _by_value(d2)
+        priors = self.priors
+        if priors is not None and not isinstance(priors, str):
+            priors = labels.priors(priors)  # of the classes that are there
         steps = [settling_step(d, r) for d, r in zip(tables, rounding, strict=True)]
         heads = [
-            new_head(self.discriminant).fit(settled(d, step), labels.y)
+            new_head(self.discriminant, priors=priors).fit(settled(d, step), labels.y)
             for d, step in zip(tables, steps, strict=True)
         ]
-        return heads, steps
+        noise = [
+            head_rounding(head, settled(d, step))
+            for head, d, step in zip(heads, tables, steps, strict=True)
+        ]
+        return heads, steps, np.array(noise)
 
     def _head_scores(self, heads, steps, d2):
         found = zip(heads, steps, _by_value(d2), strict=True)
@@ -197,7 +212,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         return self._head_scores(models.heads, models.steps, d2)
 
     def _path_rounding(self, models):
-        return np.zeros(len(models.heads))
+        return models.rounding
 
     def _fold_scores(self, folds, values):
         if self.cross_fit:
@@ -208,19 +223,21 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         for found in fold_distances(folds, variant, values, reg_on):
             present, codes = folds.classes_of(found.fold)
             labels = Labels(classes, present, codes)
-            heads, steps = self._fit_heads(found.train, labels, found.rounding)
+            heads, steps, noise = self._fit_heads(found.train, labels, found.rounding)
             scores = self._head_scores(heads, steps, found.test)
-            yield found.fold, found.steps, present, scores, np.zeros(len(heads))
+            yield found.fold, found.steps, present, scores, noise
 
     def _store(self, models):
         self._store_distances(models.distances, models.alphas)
         self.head_ = models.heads[0]
         self._step = models.steps[0]
 
-    _step = 0.0  # of models that version 0.1 saved
+    # Of models that version 0.1 saved.
+    _step = 0.0
+    _in_0_1 = {**KernelClassifier._in_0_1, "priors": None}
 
     def _path(self):
-        return HeadsPath(self._distances, None, [self.head_], [self._step])
+        return HeadsPath(self._distances, None, [self.head_], [self._step], None)
 
     def _query_self_similarities(self, X):
         return self._self_similarity(X)
@@ -322,6 +339,8 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
     regs : sequence of float, default=None
         Regularisation values; powers of ten up to 1 (FK: up to 100) if None, for a kernel of
         unknown scale times its spread.
+    priors : "equal", array-like of shape (n_classes,) or None, default=None
+        As in the plain estimator.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What the values are, as in the plain estimator.
     {search parameters}
@@ -339,6 +358,7 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
     """
 
     _plain = DissimilaritySpaceDiscriminant
+    _in_0_1 = {**DistanceSearchCV._in_0_1, "priors": None}
 
     def __init__(
         self,
@@ -346,6 +366,7 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
         variants=("RC+",),
         regs=None,
         *,
+        priors=None,
         reg_on="auto",
         gammas=None,
         degrees=None,
@@ -361,6 +382,7 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
         verbose=0,
     ):
         self.discriminant = discriminant
+        self.priors = priors
         self.variants = variants
         self.regs = regs
         self.reg_on = reg_on

@@ -209,11 +209,17 @@ class DistanceModel(NamedTuple):
 
     def rounding(self, variant):
         """What rounding may leave in the distances, where that is more than their size tells."""
-        if not variant.startswith("RC"):
-            return np.zeros(np.shape(self.models.alphas[0] if self._full else self.models[0].alpha))
         kxx = self.training.training_self_similarities()
-        models = zip(self.models, self.training.counts, strict=True)
-        return np.max([rc_rounding(kxx, m.means, n, m.alpha) for m, n in models], axis=0)
+        counts = self.training.counts
+        if variant.startswith("RC"):
+            models = zip(self.models, counts, strict=True)
+            return np.max([rc_rounding(kxx, m.means, n, m.alpha) for m, n in models], axis=0)
+        # Centred kernel values that should vanish are of the order eps·k; their squares are summed.
+        alphas = self.models.alphas if self._full else [model.alpha for model in self.models]
+        noise = len(kxx) * (16 * np.finfo(float).eps * np.abs(kxx).max()) ** 2
+        power = 1 if self._full else 2
+        pairs = zip(counts, alphas, strict=True)
+        return np.max([n * noise / np.asarray(a, float) ** power for n, a in pairs], axis=0)
 
     def log_volumes(self):
         """Log-volumes of the classes, (c,) or (c, r)."""

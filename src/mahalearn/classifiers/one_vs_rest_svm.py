@@ -1,6 +1,7 @@
 """Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -11,6 +12,22 @@ from .._base import KernelClassifier, over_rows
 from .._validation import check_positive
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
+
+
+class SVCPath(NamedTuple):
+    """The machines for each value of a path, and what rounding may leave in their decisions."""
+
+    models: list
+    rounding: np.ndarray | None
+
+
+def _rounding(model, largest):
+    """What rounding may leave in decision values, for kernel values of at most `largest`."""
+    sizes = [
+        np.abs(svc.dual_coef_).sum() * largest + np.abs(svc.intercept_).max()
+        for svc in model.estimators_
+    ]
+    return 64 * np.finfo(float).eps * max(sizes)
 
 
 class OneVsRestSVC(KernelClassifier):
@@ -114,26 +131,27 @@ class OneVsRestSVC(KernelClassifier):
     def _fit_path(self, training, labels, values):
         K, y = self._fit_full(training), labels.codes[training.order]
         svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
-        return [OneVsRestClassifier(clone(svc).set_params(C=C)).fit(K, y) for C in values]
+        models = [OneVsRestClassifier(clone(svc).set_params(C=C)).fit(K, y) for C in values]
+        return SVCPath(models, np.array([_rounding(model, np.abs(K).max()) for model in models]))
 
     def _path_scores(self, models, training, queries, kxx):
         def scores(k):
-            path = [model.decision_function(k) for model in models]
+            path = [model.decision_function(k) for model in models.models]
             path = [np.column_stack([-s, s]) / 2 if s.ndim == 1 else s for s in path]
             return np.stack(path, axis=-1)
 
         return over_rows(training, queries, scores)
 
     def _path_rounding(self, models):
-        return np.zeros(len(models))
+        return models.rounding
 
     def _store(self, models):
-        self._machines = models[0]
+        self._machines = models.models[0]
         self.estimators_ = self._machines.estimators_
         self.n_iter_ = np.concatenate([svc.n_iter_ for svc in self.estimators_])
 
     def _path(self):
-        return [self._machines]
+        return SVCPath([self._machines], None)
 
 
 @documented

@@ -204,7 +204,7 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
 def rc_rounding(kxx, means, n, alpha):
     """What rounding may leave in RC distances of objects with self-similarities kxx, as alpha."""
     size = np.abs(kxx).max() + 2 * np.abs(means.column_means).max() + abs(means.grand_mean)
-    return 16 * np.finfo(float).eps * (1 + size * n / np.asarray(alpha, float))
+    return 16 * np.finfo(float).eps * n * (1 + size / np.asarray(alpha, float))
 
 
 def rc_minus_leave_one_out(K, alpha):

@@ -125,9 +125,13 @@ UNITS_DIFFER = 10.0
 def standardizes(standardize, name, X):
     """Whether the columns are standardised: True, False, or "auto" resolved on the rows of X.
 
+    A pair (center, scale) of numbers for each column stays as it is.
+
     "auto": where their standard deviations differ by more than a factor of ten, constant columns
     aside (docs/kernels.md has what was measured).
     """
+    if isinstance(standardize, (tuple, list)):
+        return _check_scales(standardize, X.shape[1]) if name in STANDARDIZED else False
     standardize = check_choice(standardize, "standardize", ("auto", True, False))
     if name not in STANDARDIZED or standardize is False:
         return False
@@ -138,11 +142,27 @@ def standardizes(standardize, name, X):
     return bool(len(varying) and varying.max() > UNITS_DIFFER * varying.min())
 
 
+def _check_scales(pair, n_columns):
+    """What is subtracted from the columns and what they are divided by, as arrays."""
+    arrays = [np.asarray(values, dtype=float) for values in pair]
+    fits = len(arrays) == 2 and all(a.shape == (n_columns,) for a in arrays)
+    if not fits or not np.isfinite(arrays).all() or not (arrays[1] > 0).all():
+        raise ValueError(
+            f"standardize must be 'auto', True, False or a pair (center, scale) of {n_columns} "
+            "numbers each, the scales positive."
+        )
+    return tuple(arrays)
+
+
 def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=False):
     """The kernel of a name, its scales resolved on the rows of X."""
     check_positive(degree, "degree")
     check_real(coef0, "coef0")
-    center, scale = column_scales(X) if standardize else (None, None)
+    center, scale = None, None
+    if standardize is True:
+        center, scale = column_scales(X)
+    elif standardize:
+        center, scale = standardize
     Z = X if scale is None else (X - center) / scale
     return NamedKernel(name, resolve_gamma(gamma, Z), degree, coef0, center, scale)
 

@@ -60,7 +60,8 @@ class Comparison(NamedTuple):
         y = self.y[rows]
         splits = [tuple(position[s][position[s] >= 0] for s in split) for split in self.splits]
         # A part of the objects may leave a split nothing to learn from or to test.
-        splits = [s for s in splits if len(s[1]) and len(np.unique(y[s[0]])) > 1]
+        kept = [s for s in splits if len(s[1]) and len(np.unique(y[s[0]])) > 1]
+        splits = kept or [(np.arange(1, len(y)), np.zeros(1, dtype=int))] * len(splits)
         return self._replace(X=X, y=y, splits=splits)
 
 

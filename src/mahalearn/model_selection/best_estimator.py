@@ -24,7 +24,7 @@ class BestEstimatorMixin(ClassifierMixin):
             Predicted class labels.
         """
         check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return self.best_estimator_.predict(self._input(X))
 
     def decision_function(self, X):
         """Scores of the classes by the best estimator.
@@ -40,7 +40,7 @@ class BestEstimatorMixin(ClassifierMixin):
             For two classes the second's score minus the first's.
         """
         check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
+        return self.best_estimator_.decision_function(self._input(X))
 
     def predict_proba(self, X):
         """Class probabilities, calibrated on the held-out scores of the search.
@@ -93,6 +93,10 @@ class BestEstimatorMixin(ClassifierMixin):
             return super().score(X, y, sample_weight)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return check_scoring(self, self.scoring)(self, X, y, **weights)
+
+    def _input(self, X):
+        """What the best estimator is given."""
+        return X
 
     def _tempered(self, X):
         scores = self.decision_function(X)

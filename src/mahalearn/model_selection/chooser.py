@@ -202,7 +202,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             found = self._search(names, given, deadline)
             self._choose(found, splits)
             # The input as it came: names of columns stay with the estimator.
-            self.best_estimator_ = clone(self.candidates_[self.best_family_]).fit(X, y)
+            self.best_estimator_ = clone(self.candidates_[self.best_family_]).fit(self._input(X), y)
         return self
 
     def _families(self):
@@ -327,6 +327,11 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             return make_pipeline(StandardScaler(), estimator)
         return estimator.set_params(kernel=self.kernel)
 
+    def _input(self, X):
+        """Single precision as its values in double precision: standardising would round again."""
+        single = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.dtype.itemsize < 8
+        return X.astype(np.float64) if single else X
+
     def _last_step(self):
         return self.best_estimator_[-1] if self._scales() else self.best_estimator_
 
@@ -345,5 +350,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Squared distances; those of kernels may be negative, as in the plain estimators.
         """
         check_is_fitted(self)
+        X = self._input(X)
         X = self.best_estimator_[:-1].transform(X) if self._scales() else X
         return self._last_step().mahalanobis(X)
