@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Small matrices on several BLAS threads are slower than on one, on a busy machine by far.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint benchmark test-oldest clean
+.PHONY: demo test test-full lint benchmark test-oldest clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,10 @@ lint: $(VENV)/.installed
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+# The long versions of the suites: coverage by simulation, every pair of options, killed workers.
+test-full: lint
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "full or not full"
 
 benchmark: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.kernel_quadratic
