@@ -32,7 +32,7 @@ def data():
 
 @pytest.mark.parametrize(
     ("variant", "reg"),
-    [("IC+", 0.01), ("IC-", 0.01), ("rc+", 0.01), ("RC-", 0.1), ("FK+", 0.1), ("fk-", 1.0)],
+    [("IC+", 0.01), ("IC-", 0.01), ("RC+", 0.01), ("RC-", 0.1), ("FK+", 0.1), ("FK-", 1.0)],
 )
 def test_learns_something(variant, reg):
     X, y = load_iris(return_X_y=True)
@@ -292,10 +292,10 @@ def test_overflow_is_refused_not_returned(variant, data):
     X, y = data
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ValueError, match="overflow"):
+        with pytest.raises(ValueError, match="too large to compute with"):
             KernelQuadraticDiscriminant(variant, kernel="linear").fit(X * 1e150, y)
         model = KernelQuadraticDiscriminant(variant, kernel="linear", offset=None).fit(X, y)
-        with pytest.raises(ValueError, match="overflow"):
+        with pytest.raises(ValueError, match=r"NaN or infinite|too large to compute with"):
             model.predict(X * 1e200)
 
 

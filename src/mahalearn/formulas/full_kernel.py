@@ -96,7 +96,8 @@ def _full_class(B, variant, alpha):
         return FullKernelClass(n, mean, Q, T)
     # The faster driver takes a workspace of some 5 n_j² beside K: too much where one class is most
     # of the objects.
-    driver = "gesdd" if 5 * n**2 <= B.shape[0] ** 2 else "gesvd"
+    fast = np.ndim(alpha) or 5 * n**2 <= B.shape[0] ** 2
+    driver = "gesdd" if fast else "gesvd"
     _, s, Ut = linalg.svd(R.T, overwrite_a=True, check_finite=False, lapack_driver=driver)
     rotate_columns(Q, Ut.T)
     alpha = np.asarray(alpha, float)

@@ -90,12 +90,16 @@ class SpectrumCorrection(NamedTuple):
         """What is added to the self-similarities kxx (m,) of queries with uncorrected rows k."""
         if self.correction == "shift":
             return np.full(len(k), self.shift)
-        P2 = np.square(self._centred(k) @ self.vectors)
+        P = self._centred(k) @ self.vectors
         rest = kxx if self.means is None else center_self(kxx, k, self.means)
-        rest = rest - P2 @ (1 / self.values)
-        f = correct_values(self.values, self.correction)
-        own = correct_values(rest, self.correction) - rest
-        return P2 @ ((f - self.values) / self.values**2) + own
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # refused where kernel values are checked
+            ratio = P / self.values
+            rest = rest - np.einsum("ij,ij->i", P, ratio)
+            f = correct_values(self.values, self.correction)
+            own = correct_values(rest, self.correction) - rest
+            return np.square(ratio) @ (f - self.values) + own
 
     def _changed(self):
         """λ, f(λ) − λ and the eigenvectors where they differ; "shift" has no such directions."""

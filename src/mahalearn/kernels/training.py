@@ -269,6 +269,7 @@ class CorrectedKernel:
         for rows in row_chunks(len(X), BLOCKS * len(self)):
             k = self.original.cross(take(X, rows))
             out[rows] += self.correction.self_change(kxx[rows], k)
+        check_magnitude(out)
         return out
 
     def refuse_indefinite(self, blocks):
@@ -331,9 +332,8 @@ def mean_spread(training, blocks=None):
 def lookup_kernel(training):
     """The values of a TrainingKernel as a kernel on positions of its objects as given."""
     back = training.order.argsort()
-    kernel = PrecomputedKernel(training.gram()[np.ix_(back, back)])
-    kernel.positive_definite = training.positive_definite
-    return kernel
+    K = training.gram()[np.ix_(back, back)]
+    return PrecomputedKernel.of(K, training.positive_definite)
 
 
 def _block(K, rows, columns):
@@ -381,9 +381,15 @@ class KernelFolds:
         self.kernel, self.spectrum, self.params = kernel, spectrum, params
         self.lookup = None
         if kernel is None:
-            self.lookup = PrecomputedKernel(TrainingKernel(X, codes, None).X)
-        elif gram is not None or is_named(kernel) or is_stateless(kernel):
-            _, training = fit_training(X, y, codes, kernel, gram=gram, **params)
+            self.lookup = PrecomputedKernel.of(TrainingKernel(X, codes, None).X)
+        elif gram is not None:
+            gram = check_kernel_values(gram, new=True)
+            if not getattr(kernel, "symmetric", False):
+                gram = check_symmetric(gram, "The Gram matrix")
+            definite = bool(getattr(kernel, "positive_definite", False))
+            self.lookup = PrecomputedKernel.of(gram, definite)
+        elif is_named(kernel) or is_stateless(kernel):
+            _, training = fit_training(X, y, codes, kernel, **params)
             self.lookup = lookup_kernel(training)
 
     @classmethod

@@ -126,7 +126,7 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=()):
 
 
 def run(problem, wanted, plan, jobs, time_budget, known=None, keep=None):
-    """The outcome and the leaderboard of a problem, with what was decided said aloud."""
+    """The outcome and the leaderboard of a problem, with what was decided printed."""
     problem.check_classes()
     columns = problem.X.shape[1] if problem.kind == "vectors" else 0
     chosen, left_out = select_methods(

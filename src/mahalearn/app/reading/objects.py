@@ -11,6 +11,7 @@ import numpy as np
 from .cells import number
 from .matrices import read_labels
 from .problem import DataError, Problem, as_labels, listed
+from .source import load
 from .tables import load_npz
 from .text import lines_of
 
@@ -280,7 +281,7 @@ def _arrays(path):
     """Series from an array (n, length) or (n, channels, length), with y in an NPZ file."""
     labels = None
     if path.suffix.lower() == ".npz":
-        arrays = load_npz(path)
+        arrays = load_npz(load(path))
         if "X" not in arrays:
             raise DataError(
                 f"{str(path)!r} must hold an array X of series, and perhaps y; it has "
