@@ -28,7 +28,7 @@ _HOME = {
     "MahalanobisClassifierCV": "model_selection.chooser",
     "MahalanobisKernel": "kernels.mahalanobis",
     "MahalanobisSVC": "classifiers.svm",
-    "MahalanobisSVCCV": "model_selection.line_search",
+    "MahalanobisSVCCV": "classifiers.svm",
     "MeasureKernel": "kernels.measure",
     "OneVsAllSVC": "classifiers.one_vs_rest_svm",
     "OneVsRestSVC": "classifiers.one_vs_rest_svm",

@@ -121,9 +121,10 @@ def check_sample_weight(sample_weight, n_samples):
 def refuse_fit_params(estimator, params):
     """Say why what was passed to fit is not taken."""
     if "sample_weight" in params:
+        weighs = " class_weight weighs the errors of the classes."
         raise TypeError(
-            f"{type(estimator).__name__}.fit does not take sample_weight: the class-wise kernel "
-            "covariances are unweighted. class_weight weighs the errors the offsets minimise."
+            f"{type(estimator).__name__}.fit does not take sample_weight: its covariances are "
+            f"unweighted.{weighs if hasattr(estimator, 'class_weight') else ''}"
         )
     if params:
         names = ", ".join(sorted(params))

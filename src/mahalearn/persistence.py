@@ -104,7 +104,7 @@ HOMES = {
     "KernelFisherDiscriminantCV": "classifiers.kernel_fisher",
     "KernelKNeighborsClassifierCV": "classifiers.kernel_neighbors",
     "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
-    "MahalanobisSVCCV": "model_selection.line_search",
+    "MahalanobisSVCCV": "classifiers.svm",
     "CrossFold": "novelty._models",
     "FullConformal": "novelty._models",
     "ConformalClassifier": "novelty.classifier",

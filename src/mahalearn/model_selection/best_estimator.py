@@ -103,3 +103,13 @@ class BestEstimatorMixin(ClassifierMixin):
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
         return scores / self.temperature_
+
+
+class BestAttributesMixin:
+    """Whatever else the refitted estimator has, the search has too."""
+
+    def __getattr__(self, name):
+        # Called for missing attributes only.
+        if name.startswith("__") or "best_estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.best_estimator_, name)

@@ -16,9 +16,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
-from .._validation import check_choice, check_classes, check_positive, refuse_fit_params
+from .._validation import check_choice, check_classes, check_positive
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
 from ..kernels.named import KERNEL_NAMES
@@ -159,7 +160,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _takes_vectors(self):
         return self._is("auto") or takes_vectors(self._kernel)
 
-    def fit(self, X, y, **refused):
+    @refuses_weights
+    def fit(self, X, y, groups=None):
         """Compare the families, then fit the chosen one on all objects.
 
         Parameters
@@ -168,8 +170,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Training objects, or their square kernel matrix (``kernel="precomputed"``).
         y : array-like of shape (n_samples,)
             Class labels.
-        **refused : dict
-            Nothing else is taken; the error says why.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for the splitter `cv`.
 
         Returns
         -------
@@ -177,7 +179,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         start = time.monotonic()
-        refuse_fit_params(self, refused)
         spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
@@ -193,7 +194,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
-        splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state)
+        splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state, groups)
         self.n_splits_ = len(splits)
         given = self._comparison(checked, y, codes, splits, spectrum)
         with warnings.catch_warnings():

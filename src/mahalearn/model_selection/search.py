@@ -32,7 +32,7 @@ from ..kernels.protocol import (
 )
 from ..kernels.training import KernelFolds
 from . import grids
-from .best_estimator import BestEstimatorMixin
+from .best_estimator import BestAttributesMixin, BestEstimatorMixin
 from .scoring import fold_metrics, refuse_nan
 
 # Mean scores that differ by less are equal: the tie rule decides.
@@ -124,7 +124,7 @@ class Candidate(NamedTuple):
     rounding: np.ndarray
 
 
-class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
+class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     """A search over kernels, variants and a path of values, all folds from shared factorisations.
 
     A subclass says which estimator it searches for (`_plain`) and which values its path has
@@ -404,12 +404,6 @@ class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
         if setting.pairs in objects.pairs:  # a measure is not computed again
             known = setting.fitted, setting.fitted.from_pairs(objects.pairs[setting.pairs])
         self.best_estimator_ = self._plain(**self.best_params_)._fit(given, y, known)
-
-    def __getattr__(self, name):
-        # Whatever else the refitted estimator has; called for missing attributes only.
-        if name.startswith("__") or "best_estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.best_estimator_, name)
 
 
 class SearchedObjects(NamedTuple):
