@@ -15,6 +15,8 @@ from pathlib import Path
 
 from .results import versions, write_bytes
 
+__all__ = ["UntrustedModelError", "load_model", "model_about", "save_model"]
+
 PACKAGE = __name__.partition(".")[0]
 ABOUT = "mahalearn.json"
 SUFFIX = ".skops"

@@ -101,6 +101,12 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         same as the positive definite formulas where there are none); apply the formulas as they
         are; raise; or correct the kernel first, for training objects and queries alike (see
         :mod:`mahalearn.formulas.spectrum`).
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
     offset : {"error", "loo", "map", None}, default="error"
         Offsets that make the fewest pairwise training errors; the same with each object measured
         against its own class without it (RC, nonnegative spectrum: closed forms); those of maximum
@@ -111,12 +117,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
-    standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
-
-        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -126,10 +126,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Offsets b_j; they sum to 0.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 

@@ -1,6 +1,5 @@
 """Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -78,10 +77,6 @@ class OneVsRestSVC(KernelClassifier):
         Iterations of each machine's solver.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -223,40 +218,3 @@ class OneVsRestSVCCV(KernelSearchCV):
 
     def _values(self, variant, spread, n_train):
         return check_path(grids.CS if self.Cs is None else self.Cs, "Cs")
-
-
-class OneVsAllSVC(OneVsRestSVC):
-    """Deprecated name of :class:`mahalearn.OneVsRestSVC`."""
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        tol=1e-3,
-        max_iter=-1,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
-        warnings.warn(
-            "OneVsAllSVC is deprecated since version 0.2 and will be removed in 0.4; it is called "
-            "OneVsRestSVC.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        super().__init__(
-            C,
-            tol=tol,
-            max_iter=max_iter,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-        )

@@ -158,12 +158,36 @@ class MeasureKernel(BaseEstimator):
         return self
 
     def fit_gram(self, X, y=None):
-        """Fit the kernel and return the Gram matrix of X: the measure is computed once."""
+        """Fit the kernel and return the Gram matrix of X: the measure is computed once.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            Training objects.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            Kernel values of the training objects.
+        """
         self.measure_ = clone(self._measure()).fit(X)
         return self.fit_pairs(self.pair_values(X, X))
 
     def fit_pairs(self, values):
-        """The Gram matrix from the proximities of the training objects, which fix the scale."""
+        """The Gram matrix from the proximities of the training objects, which fix the scale.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, n_samples)
+            What `pair_values` gives for the training objects.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            Kernel values of the training objects.
+        """
         if not hasattr(self, "measure_"):
             self.measure_ = clone(self._measure())
         self.scale_ = resolve_scale(self.scale, values, self.kind_)
@@ -186,12 +210,38 @@ class MeasureKernel(BaseEstimator):
         return type(measure).__qualname__, tuple(values), self.symmetrize
 
     def pair_values(self, X, Y):
-        """Proximities of all pairs."""
+        """Proximities of all pairs.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            The objects of the rows.
+        Y : sequence of objects
+            The objects of the columns.
+
+        Returns
+        -------
+        values : ndarray of shape (len(X), len(Y))
+            The measure of each pair, its two directions combined.
+        """
         measure = getattr(self, "measure_", None) or self._measure()
         return measure.between(X, None if Y is X else Y, self.symmetrize)
 
     def from_pairs(self, values, overwrite=False):
-        """Kernel values from `pair_values`."""
+        """Kernel values from `pair_values`.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            What `pair_values` gives.
+        overwrite : bool, default=False
+            Whether `values` may be overwritten.
+
+        Returns
+        -------
+        K : ndarray of shape (n_rows, n_columns)
+            Kernel values.
+        """
         if not hasattr(self, "scale_"):
             if isinstance(self.scale, str):
                 raise ValueError(
