@@ -3,8 +3,12 @@
 matplotlib is an extra: ``pip install "mahalearn[plot]"``.
 """
 
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
 
+from ._typing import ArrayLike, Objects
 from .formulas.gram import negative_fraction, signature
 
 __all__ = ["CoomansDisplay", "DissimilaritySpaceDisplay", "SpectrumDisplay", "TypicalityDisplay"]
@@ -58,22 +62,22 @@ class SpectrumDisplay:
     ((2, 1), 0.111)
     """
 
-    def __init__(self, *, eigenvalues, name=None):
+    def __init__(self, *, eigenvalues: ArrayLike, name: str | None = None) -> None:
         self.eigenvalues = np.sort(np.asarray(eigenvalues, dtype=float))[::-1]
         self.name = name
 
     @property
-    def signature(self):
+    def signature(self) -> tuple[int, int]:
         """Numbers of positive and of negative eigenvalues."""
         return signature(self.eigenvalues)
 
     @property
-    def negative_fraction(self):
+    def negative_fraction(self) -> float:
         """Share of the negative eigenvalues, Σ_{λ<0}|λ|/Σ|λ|."""
         return negative_fraction(self.eigenvalues)
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, name=None):
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, name: str | None = None) -> Self:
         """Draw the spectrum of a fitted kernel estimator's training matrix.
 
         Parameters
@@ -100,7 +104,7 @@ class SpectrumDisplay:
         name = type(estimator).__name__ if name is None else name
         return cls(eigenvalues=estimator.kernel_spectrum(), name=name).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the eigenvalues in descending order.
 
         Parameters
@@ -170,14 +174,18 @@ class DissimilaritySpaceDisplay:
     'd² to a'
     """
 
-    def __init__(self, *, d2, y, classes, decide=None):
+    def __init__(
+        self, *, d2: ArrayLike, y: Objects, classes: Any, decide: Callable[..., Any] | None = None
+    ) -> None:
         self.d2 = np.asarray(d2, dtype=float)
         self.y = np.asarray(y)
         self.classes = list(classes)
         self.decide = decide
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, classes=None, ax=None):
+    def from_estimator(
+        cls, estimator: Any, X: Objects, y: Objects, *, classes: Any = None, ax: Any = None
+    ) -> Self:
         """Draw the objects X in the dissimilarity space of a fitted estimator.
 
         Parameters
@@ -247,7 +255,7 @@ class DissimilaritySpaceDisplay:
         mine = np.isin(y, pair)
         return cls(d2=d2[mine], y=y[mine], classes=pair, decide=decide).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the objects and the regions of the decision.
 
         Parameters

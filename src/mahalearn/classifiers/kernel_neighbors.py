@@ -1,12 +1,14 @@
 """Nearest neighbours in the space of a kernel (papers A and C: KNN, IKNN)."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelClassifier
 from .._objects import take
+from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import check_count
 from ..formulas import kernel_neighbors as formulas
 from ..kernels.training import BLOCKS, row_chunks
@@ -87,17 +89,17 @@ class KernelKNeighborsClassifier(KernelClassifier):
 
     def __init__(
         self,
-        n_neighbors=5,
+        n_neighbors: int = 5,
         *,
-        weights="uniform",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        weights: str | Callable[..., Any] = "uniform",
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -162,7 +164,9 @@ class KernelKNeighborsClassifier(KernelClassifier):
             return None
         return self._self_similarities(X)
 
-    def kneighbors(self, X, n_neighbors=None, return_distance=True):
+    def kneighbors(
+        self, X: Objects, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """The nearest training objects.
 
         Parameters
@@ -202,7 +206,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
             )
         return kxx
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Objects) -> np.ndarray:
         """Share of each class in the votes of the neighbours.
 
         Parameters
@@ -270,22 +274,22 @@ class KernelKNeighborsClassifierCV(KernelSearchCV):
 
     def __init__(
         self,
-        n_neighbors=None,
+        n_neighbors: Ints | None = None,
         *,
-        weights="uniform",
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        weights: str | Callable[..., Any] = "uniform",
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
         super().__init__(

@@ -1,6 +1,7 @@
 """Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -8,6 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from .._base import KernelClassifier, over_rows
+from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
 from .._validation import check_positive
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
@@ -94,18 +96,18 @@ class OneVsRestSVC(KernelClassifier):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        tol=1e-3,
-        max_iter=-1,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -181,23 +183,23 @@ class OneVsRestSVCCV(KernelSearchCV):
 
     def __init__(
         self,
-        Cs=None,
+        Cs: Floats | None = None,
         *,
-        tol=1e-3,
-        max_iter=-1,
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.Cs = Cs
         self.tol = tol
         self.max_iter = max_iter

@@ -1,7 +1,7 @@
 """Support vector machines with Mahalanobis kernels (paper B), and the search for C and δ."""
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from .._base import ScoreClassifierMixin, refuses_weights
 from .._progress import progress
+from .._typing import CV, ClassWeight, Floats, Objects, Scoring
 from .._validation import check_choice, check_classes, check_positive
 from ..formulas.calibration import fit_temperature
 from ..formulas.one_vs_one import one_vs_one_scores
@@ -111,17 +112,17 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C=1.0,
-        delta=1.0,
-        covariance="diag",
+        C: float = 1.0,
+        delta: float = 1.0,
+        covariance: str = "diag",
         *,
-        covariance_from="pair",
-        shrinkage=None,
-        class_weight=None,
-        tol=1e-3,
-        cache_size=200,
-        max_iter=-1,
-    ):
+        covariance_from: str = "pair",
+        shrinkage: float | str | None = None,
+        class_weight: ClassWeight | None = None,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        max_iter: int = -1,
+    ) -> None:
         self.C = C
         self.delta = delta
         self.covariance = covariance
@@ -133,7 +134,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
 
     @refuses_weights
-    def fit(self, X, y):
+    def fit(self, X: Objects, y: Objects) -> Self:
         """Learn the covariances and train the machines.
 
         Parameters
@@ -167,9 +168,9 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             support.append(rows[machine.svc.support_])
         self.kernels_ = [machine.kernel for machine in self._machines]
         self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self._machines])
-        support = np.unique(np.concatenate(support))
-        self.support_ = support[np.argsort(codes[support], kind="stable")]
-        self.n_support_ = np.bincount(codes[support], minlength=n_classes)
+        rows = np.unique(np.concatenate(support))
+        self.support_ = rows[np.argsort(codes[rows], kind="stable")]
+        self.n_support_ = np.bincount(codes[rows], minlength=n_classes)
         return self
 
     def _train(self, X, codes, weights):
@@ -277,22 +278,22 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        Cs=None,
-        deltas=None,
-        search="line",
+        Cs: Floats | None = None,
+        deltas: Floats | None = None,
+        search: str = "line",
         *,
-        covariance="diag",
-        covariance_from="pair",
-        shrinkage=None,
-        class_weight=None,
-        tol=1e-3,
-        cache_size=200,
-        max_iter=-1,
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        covariance: str = "diag",
+        covariance_from: str = "pair",
+        shrinkage: float | str | None = None,
+        class_weight: ClassWeight | None = None,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.Cs = Cs
         self.deltas = deltas
         self.search = search
@@ -309,7 +310,7 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self.verbose = verbose
 
     @refuses_weights
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
         """Choose C and δ, and train the classifier with them.
 
         Parameters

@@ -1,8 +1,11 @@
 """Kernels of objects from a measure of two of them."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from .._typing import MeasureLike, Objects
 from .._validation import check_choice, check_positive
 from ..measures.base import Measure
 from ..measures.table import as_measure
@@ -104,25 +107,31 @@ class MeasureKernel(BaseEstimator):
     returns_new = True
 
     @property
-    def stateless(self):
+    def stateless(self) -> bool:
         """Whether the kernel learns nothing from the training objects."""
         return self.measure_is_stateless and not (
             isinstance(self.scale, str) and self.scale == "mean"
         )
 
     @property
-    def measure_is_stateless(self):
+    def measure_is_stateless(self) -> bool:
         """Whether the measure learns nothing from the training objects."""
         return type(self._measure()).fit is Measure.fit
 
     @property
-    def knows_self(self):
+    def knows_self(self) -> bool:
         """Whether k(x, x) may differ from k(x, x′) even if x equals x′."""
         return self._measure().knows_self
 
     def __init__(
-        self, measure, kind="auto", gamma=1.0, symmetric=True, symmetrize="mean", scale="mean"
-    ):
+        self,
+        measure: MeasureLike,
+        kind: str = "auto",
+        gamma: float = 1.0,
+        symmetric: bool = True,
+        symmetrize: str | None = "mean",
+        scale: float | str | None = "mean",
+    ) -> None:
         self.measure = measure
         self.kind = kind
         self.gamma = gamma
@@ -135,7 +144,7 @@ class MeasureKernel(BaseEstimator):
             state = {**state, "scale": None, "scale_": 1.0}
         super().__setstate__(state)
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Any = None) -> Self:
         """Fit the measure, where it learns from the training objects, and the scale.
 
         Parameters
@@ -157,7 +166,7 @@ class MeasureKernel(BaseEstimator):
             self.scale_ = resolve_scale(self.scale, None, self.kind_)
         return self
 
-    def fit_gram(self, X, y=None):
+    def fit_gram(self, X: Objects, y: Any = None) -> np.ndarray:
         """Fit the kernel and return the Gram matrix of X: the measure is computed once.
 
         Parameters
@@ -175,7 +184,7 @@ class MeasureKernel(BaseEstimator):
         self.measure_ = clone(self._measure()).fit(X)
         return self.fit_pairs(self.pair_values(X, X))
 
-    def fit_pairs(self, values):
+    def fit_pairs(self, values: np.ndarray) -> np.ndarray:
         """The Gram matrix from the proximities of the training objects, which fix the scale.
 
         Parameters
@@ -194,7 +203,7 @@ class MeasureKernel(BaseEstimator):
         return self.from_pairs(values)
 
     @property
-    def kind_(self):
+    def kind_(self) -> str:
         """The kind, "auto" resolved."""
         kind = check_choice(self.kind, "kind", ("auto", *PROXIMITY_KINDS))
         if kind == "auto":
@@ -202,14 +211,14 @@ class MeasureKernel(BaseEstimator):
         return kind
 
     @property
-    def pair_key(self):
+    def pair_key(self) -> tuple[Any, ...]:
         """Kernels with the same key are functions of the same `pair_values`."""
         measure = self._measure()
         params = sorted(measure.get_params().items(), key=lambda item: item[0])
         values = [f"{name}={id(v) if callable(v) else v!r}" for name, v in params]
         return type(measure).__qualname__, tuple(values), self.symmetrize
 
-    def pair_values(self, X, Y):
+    def pair_values(self, X: Objects, Y: Objects) -> np.ndarray:
         """Proximities of all pairs.
 
         Parameters
@@ -227,7 +236,7 @@ class MeasureKernel(BaseEstimator):
         measure = getattr(self, "measure_", None) or self._measure()
         return measure.between(X, None if Y is X else Y, self.symmetrize)
 
-    def from_pairs(self, values, overwrite=False):
+    def from_pairs(self, values: np.ndarray, overwrite: bool = False) -> np.ndarray:
         """Kernel values from `pair_values`.
 
         Parameters
@@ -256,11 +265,11 @@ class MeasureKernel(BaseEstimator):
     def _measure(self):
         return as_measure(self.measure, symmetric=self.symmetric, dissimilarity=False)
 
-    def __call__(self, X, Y):
+    def __call__(self, X: Objects, Y: Objects) -> np.ndarray:
         """The matrix of kernel values."""
         return self.from_pairs(self.pair_values(X, Y))
 
-    def diag(self, X):
+    def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""
         measure = getattr(self, "measure_", None) or self._measure()
         return self.from_pairs(measure.diagonal(X))

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress as progress_bar
+from .._typing import File, MeasureLike, Objects
 from .._validation import check_memory
 from ._matrix_file import MatrixFile
 from .base import block_slices, is_half, pair_block, place
@@ -18,8 +19,14 @@ from .table import as_measure
 
 
 def pairwise(
-    objects, measure, other=None, symmetrize="mean", n_jobs=None, progress=False, out=None
-):
+    objects: Objects,
+    measure: MeasureLike,
+    other: Objects | None = None,
+    symmetrize: str | None = "mean",
+    n_jobs: int | None = None,
+    progress: bool = False,
+    out: File | None = None,
+) -> np.ndarray:
     """Matrix of a measure between all objects, or between objects and others.
 
     Parameters

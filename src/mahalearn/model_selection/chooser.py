@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -19,6 +21,7 @@ from sklearn.utils.validation import (
 from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
+from .._typing import CV, Kernel, Objects, RandomState, Scoring
 from .._validation import check_choice, check_classes, check_positive
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
@@ -123,17 +126,17 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        families="auto",
+        families: str | Sequence[str] = "auto",
         *,
-        kernel="auto",
-        spectrum="krein",
-        scoring=None,
-        cv=5,
-        time_budget=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        kernel: Kernel = "auto",
+        spectrum: str = "krein",
+        scoring: Scoring | None = None,
+        cv: CV = 5,
+        time_budget: float | None = None,
+        random_state: RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.families = families
         self.kernel = kernel
         self.spectrum = spectrum
@@ -161,7 +164,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return self._is("auto") or takes_vectors(self._kernel)
 
     @refuses_weights
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
         """Compare the families, then fit the chosen one on all objects.
 
         Parameters
@@ -337,7 +340,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return self.best_estimator_[-1] if self._scales() else self.best_estimator_
 
     @available_if(_best_has_distances)
-    def mahalanobis(self, X):
+    def mahalanobis(self, X: Objects) -> np.ndarray:
         """Squared Mahalanobis distances to the classes, where the chosen estimator has them.
 
         Parameters

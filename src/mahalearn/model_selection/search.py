@@ -7,7 +7,8 @@ distance of a measure) are resolved once, on all training objects and without th
 numbers; one matrix per number then serves all folds.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
+from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import check_choice, check_classes, check_memory, check_positive
 from ..formulas.calibration import fit_temperature
 from ..formulas.spectrum import SPECTRA
@@ -136,19 +138,19 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.gammas = gammas
         self.degrees = degrees
         self.kernels = kernels
@@ -200,7 +202,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return self.kernels is None and is_precomputed(self.kernel)
 
     @refuses_weights
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
         """Search, then fit the best on all objects.
 
         Parameters
@@ -409,8 +411,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 class SearchedObjects(NamedTuple):
     """Training objects as given, their labels, class indices and splits; pair values by key."""
 
-    X: object
-    y: np.ndarray
+    X: Any
+    y: Any
     codes: np.ndarray
     splits: list
     pairs: dict
