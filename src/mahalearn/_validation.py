@@ -32,6 +32,15 @@ def check_choice(value, name, choices):
     raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, choices))}.")
 
 
+def spelt(value, name, choices):
+    """The value; another case of one of the names becomes that name, with a FutureWarning.
+
+    For options that may also be numbers, functions or objects: their own check comes after.
+    """
+    known = isinstance(value, str) and value.lower() in {choice.lower() for choice in choices}
+    return check_choice(value, name, choices) if known else value
+
+
 def check_reg(reg, n_classes):
     """Regularisation, one positive number per class."""
     values = np.asarray(reg)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import KernelClassifier
 from .._objects import take
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
-from .._validation import check_count
+from .._validation import check_count, spelt
 from ..formulas import kernel_neighbors as formulas
 from ..kernels.training import BLOCKS, row_chunks
 from ..model_selection import grids
@@ -129,12 +129,13 @@ class KernelKNeighborsClassifier(KernelClassifier):
         return NeighborsPath(values, back, diagonal, labels.codes, len(labels.names))
 
     def _path_scores(self, models, training, queries, kxx):
-        weigh = not (isinstance(self.weights, str) and self.weights == "uniform")
+        weights = check_neighbor_weights(self.weights)
+        weigh = not (isinstance(weights, str) and weights == "uniform")
         most = max(models.counts)
         index, d2 = self._neighbors(models, training, queries, kxx if weigh else None, most)
         path = []
         for count in models.counts:
-            w = weigh_neighbors(self.weights, d2[:, :count]) if weigh else None
+            w = weigh_neighbors(weights, d2[:, :count]) if weigh else None
             votes = formulas.votes(models.codes[index[:, :count]], models.n_classes, w)
             path.append(votes / votes.sum(axis=1, keepdims=True))
         return np.stack(path, axis=-1)
@@ -160,7 +161,8 @@ class KernelKNeighborsClassifier(KernelClassifier):
         return NeighborsPath(counts, self._back, self._diagonal, self._codes, len(self.classes_))
 
     def _query_self_similarities(self, X):
-        if isinstance(self.weights, str) and self.weights == "uniform":
+        weights = check_neighbor_weights(self.weights)
+        if isinstance(weights, str) and weights == "uniform":
             return None
         return self._self_similarities(X)
 
@@ -224,12 +226,14 @@ class KernelKNeighborsClassifier(KernelClassifier):
 
 
 def check_neighbor_weights(weights):
-    """Refuse what is neither a known name nor a function."""
+    """The name, as it is spelt, or the function; anything else is refused."""
+    weights = spelt(weights, "weights", ("uniform", "distance"))
     if not callable(weights) and weights not in ("uniform", "distance"):
         raise ValueError(
             "weights must be 'uniform', 'distance' or a function of the distances; "
             f"got {weights!r}."
         )
+    return weights
 
 
 def weigh_neighbors(weights, d2):

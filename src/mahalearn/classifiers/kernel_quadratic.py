@@ -214,7 +214,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
 
     def _training_distances(self, d2, training, alphas):
         """Training distances for the offsets; for "loo" to the own class without the object."""
-        if self.offset != "loo":
+        if check_choice(self.offset, "offset", OFFSETS) != "loo":
             return d2
         variant, reg_on, spectrum = self._options()
         less = without_one(alphas, training.counts, reg_on, variant)

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Objects
-from .._validation import check_choice, check_positive
+from .._validation import check_choice, check_positive, spelt
 from ..formulas.whitening import whitening
 
 COVARIANCES = ("diag", "full")
@@ -135,6 +135,7 @@ class MahalanobisKernel(BaseEstimator):
 def _resolve_shrinkage(shrinkage, X):
     if shrinkage is None:
         return 0.0
+    shrinkage = spelt(shrinkage, "shrinkage", ("auto",))
     if isinstance(shrinkage, str) and shrinkage == "auto":
         return float(ledoit_wolf_shrinkage(whitening(X).apply(X), assume_centered=True))
     number = isinstance(shrinkage, numbers.Real) and not isinstance(shrinkage, bool)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._typing import MeasureLike, Objects
-from .._validation import check_choice, check_positive
+from .._validation import check_choice, check_positive, spelt
 from ..measures.base import Measure
 from ..measures.table import as_measure
 
@@ -43,6 +43,7 @@ def resolve_scale(scale, matrix, kind):
     """What proximities are divided by: a number from "mean", a number or None."""
     if scale is None:
         return 1.0
+    scale = spelt(scale, "scale", ("mean",))
     if isinstance(scale, str) and scale == "mean":
         return mean_proximity(matrix, kind)
     return check_positive(scale, "scale, unless it is 'mean' or None,")
@@ -109,9 +110,7 @@ class MeasureKernel(BaseEstimator):
     @property
     def stateless(self) -> bool:
         """Whether the kernel learns nothing from the training objects."""
-        return self.measure_is_stateless and not (
-            isinstance(self.scale, str) and self.scale == "mean"
-        )
+        return self.measure_is_stateless and not isinstance(self.scale, str)
 
     @property
     def measure_is_stateless(self) -> bool:

@@ -112,6 +112,7 @@ class Measure(BaseEstimator):
             The measure of each pair.
         """
         P, Q = self.prepare(X, Y)
+        symmetrize = check_choice(symmetrize, "symmetrize", SYMMETRIZE)
         half = is_half(self, Y, symmetrize)
         out = np.empty((len(P), len(Q)))
         for rows, cols in block_slices(len(P), len(Q), self.block_size, half):
@@ -205,7 +206,6 @@ def object_list(X):
 
 def is_half(measure, Y, symmetrize):
     """Whether one triangle of the matrix is enough."""
-    check_choice(symmetrize, "symmetrize", SYMMETRIZE)
     return Y is None and (measure.symmetric or symmetrize is not None)
 
 

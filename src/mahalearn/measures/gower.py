@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._objects import check_objects
 from .._typing import Objects
+from .._validation import spelt
 from .base import Measure
 
 
@@ -108,7 +109,7 @@ class Gower(Measure):
 
     def _find_nominal(self, columns):
         if isinstance(self.nominal, str):
-            if self.nominal != "auto":
+            if spelt(self.nominal, "nominal", ("auto",)) != "auto":
                 raise ValueError(
                     f"nominal must be 'auto' or a list of columns; got {self.nominal!r}. "
                     f"For one column pass [{self.nominal!r}]."

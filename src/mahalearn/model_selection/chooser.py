@@ -22,7 +22,7 @@ from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
 from .._typing import CV, Kernel, Objects, RandomState, Scoring
-from .._validation import check_choice, check_classes, check_positive
+from .._validation import check_choice, check_classes, check_positive, spelt
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
 from ..kernels.named import KERNEL_NAMES
@@ -212,7 +212,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _families(self):
         by_name = isinstance(self.kernel, str) and self._kernel not in ("precomputed", *MEASURES)
         possible = [name for name in FAMILIES if by_name or not FAMILIES[name].needs_vectors]
-        if isinstance(self.families, str) and self.families == "auto":
+        families = spelt(self.families, "families", ("auto",))
+        if isinstance(families, str) and families == "auto":
             return possible
         wanted = [self.families] if isinstance(self.families, str) else list(self.families)
         if not wanted:
