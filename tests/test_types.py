@@ -14,7 +14,15 @@ import mahalearn
 from test_docstrings import OBJECTS, is_ours
 
 ROOT = Path(mahalearn.__file__).parent
-PACKAGES = ("classifiers", "datasets", "kernels", "measures", "model_selection", "proximity")
+PACKAGES = (
+    "classifiers",
+    "datasets",
+    "kernels",
+    "measures",
+    "model_selection",
+    "novelty",
+    "proximity",
+)
 MODULES = ("display", "persistence")
 
 RIGHT = """

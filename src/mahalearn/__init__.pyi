@@ -13,11 +13,15 @@ from .classifiers.kernel_quadratic import KernelQuadraticDiscriminant, KernelQua
 from .classifiers.one_vs_rest_svm import OneVsRestSVC, OneVsRestSVCCV
 from .classifiers.svm import MahalanobisSVC, MahalanobisSVCCV
 from .formulas.feature_weights import descent_weights, difference_weights
+from .kernels.landmarks import LandmarkMap
 from .kernels.mahalanobis import MahalanobisKernel
 from .kernels.measure import MeasureKernel
 from .kernels.precomputed import PrecomputedKernel
 from .kernels.proximity import ProximityKernel
 from .model_selection.chooser import MahalanobisClassifierCV
+from .novelty.classifier import ConformalClassifier
+from .novelty.detector import MahalanobisNovelty
+from .novelty.drift import drift_test
 from .persistence import load_model, model_about, save_model
 from .proximity.embedding import PseudoEuclideanEmbedding
 
@@ -26,6 +30,7 @@ __version__: str
 OneVsAllSVC = OneVsRestSVC
 
 __all__ = [
+    "ConformalClassifier",
     "DissimilaritySpaceDiscriminant",
     "DissimilaritySpaceDiscriminantCV",
     "GaussianClassifier",
@@ -38,8 +43,10 @@ __all__ = [
     "KernelPCAQuadraticDiscriminantCV",
     "KernelQuadraticDiscriminant",
     "KernelQuadraticDiscriminantCV",
+    "LandmarkMap",
     "MahalanobisClassifierCV",
     "MahalanobisKernel",
+    "MahalanobisNovelty",
     "MahalanobisSVC",
     "MahalanobisSVCCV",
     "MeasureKernel",
@@ -51,6 +58,7 @@ __all__ = [
     "__version__",
     "descent_weights",
     "difference_weights",
+    "drift_test",
     "load_model",
     "model_about",
     "save_model",

@@ -4,7 +4,7 @@ Option names ("RC+", "krein") are plain `str`: they are checked when the estimat
 loop over a list of them is no type error.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ class Objects(Protocol):
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 # The matrix of kernel values between two collections of objects, by name or as a function.

@@ -1,5 +1,6 @@
 # For type checkers: the names of the table in __init__.py (tests/test_types.py compares them).
 
+from .batches import ParquetBatches
 from .breiman import ringnorm, twonorm, waveform
 from .dataset import Dataset
 from .files import load
@@ -9,6 +10,7 @@ from .synthetic import bent_normals, checkerboard, checkerboard_kernel, polygons
 
 __all__ = [
     "Dataset",
+    "ParquetBatches",
     "add_noise",
     "bent_normals",
     "checkerboard",

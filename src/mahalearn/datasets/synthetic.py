@@ -99,7 +99,13 @@ BENT_CLASSES = (
 )
 
 
-def bent_normals(n_samples=100, *, bend=0.30, vertex=-0.934, random_state=None):
+def bent_normals(
+    n_samples: int | Sequence[int] = 100,
+    *,
+    bend: float = 0.30,
+    vertex: float = -0.934,
+    random_state: RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Two normals of unequal spread in the plane, bent along a parabola (C, section V-A).
 
     With z ~ N(0, I) an object of class j is u = A_j z + m_j before bending, and
