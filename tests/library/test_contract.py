@@ -22,6 +22,10 @@ def excess(a, b):
 
 # Settings that make the searches small.
 SMALL = {
+    "ConformalClassifier": {
+        "estimator": mahalearn.KernelQuadraticDiscriminant(),
+        "random_state": 0,
+    },
     "DissimilaritySpaceDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
     "KernelFisherDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
     "KernelKNeighborsClassifierCV": {"n_neighbors": [1], "gammas": [0.5], "cv": 2},
@@ -40,8 +44,8 @@ NEEDS = {
     "weights_from": {"feature_weights": "difference"},
     "weight_power": {"feature_weights": "difference"},
 }
-# Names that scikit-learn reads, exactly.
-FOREIGN = {"class_weight"}
+# Names that scikit-learn and parasail read, in their way.
+FOREIGN = {"class_weight", "matrix"}
 
 
 def public_estimators():
@@ -70,6 +74,18 @@ def sequences():
     return [np.round(np.abs(row[:, None]) * 3) + 1 for row in X]
 
 
+# What measures take that do not take such sequences.
+OBJECTS = {
+    "Alignment": lambda: ["HEAGAWGHEE", "PAWHEAE", "ACDEF"],
+    "Compression": lambda: ["ape" * 20, "oak tree" * 20, "x"],
+    "Correlation": lambda: data()[0],
+    "Gower": lambda: data()[0],
+    "Jaccard": lambda: [{"red", "round"}, {"red"}, {"square", "round"}],
+    "JensenShannon": lambda: np.abs(data()[0]),
+    "SPDDistance": lambda: [np.diag(np.abs(row) + 1) for row in data()[0]],
+}
+
+
 def result(estimator):
     """Everything that the estimator gives for some data, as one array."""
     X, y = data()
@@ -78,12 +94,8 @@ def result(estimator):
         vectors = numbers and estimator.substitution.lower() == "euclidean"
         objects = [s if vectors else s[:, 0] for s in sequences()]
         return estimator.between(objects if numbers else ["ape", "apple", "oak"])
-    if isinstance(estimator, measures.Compression):
-        return estimator.between(["ape" * 20, "oak tree" * 20, "x"])
     if isinstance(estimator, measures.Measure):
-        objects = (
-            X if isinstance(estimator, (measures.Correlation, measures.Gower)) else sequences()
-        )
+        objects = OBJECTS.get(type(estimator).__name__, sequences)()
         return estimator.fit(objects).between(objects)
     if isinstance(estimator, kernels.MeasureKernel):
         objects = sequences()
@@ -92,6 +104,10 @@ def result(estimator):
         return estimator.fit(X)(X, X)
     if isinstance(estimator, kernels.ProximityKernel):
         return estimator.fit_transform(np.abs(X[:, :1] - X[:, :1].T))
+    if isinstance(estimator, mahalearn.ConformalClassifier):
+        return estimator.fit(X, y).p_values(X)
+    if isinstance(estimator, mahalearn.MahalanobisNovelty):
+        return estimator.fit(X).decision_function(X)
     if is_classifier(estimator):
         return estimator.fit(X, y).decision_function(X)
     return estimator.fit(X, y).transform(X)
@@ -132,7 +148,8 @@ def test_all_parameters_that_default_to_a_name_are_covered():
     covered = {(name, parameter) for name, parameter, _ in OPTIONS}
     for name, cls in ESTIMATORS.items():
         for parameter, value in cls(**SMALL.get(name, {})).get_params(deep=False).items():
-            if isinstance(value, str) and parameter not in SMALL.get(name, {}):
+            given = {*SMALL.get(name, {}), *FOREIGN}
+            if isinstance(value, str) and parameter not in given:
                 assert (name, parameter) in covered
     assert len(OPTIONS) > 150
 
@@ -146,6 +163,8 @@ def test_option_names_are_exact_and_another_case_warns(name, parameter, option):
         settings["covariance"] = "full"
     if name in ("MahalanobisSVC", "MahalanobisSVCCV") and parameter == "shrinkage":
         settings["covariance"] = "full"
+    if name == "MahalanobisNovelty" and parameter == "shrinkage":
+        settings["variant"] = "gaussian"
     if parameter in ("kernel", "gamma"):
         settings.pop("gammas", None)
     exact, said = outcome(ESTIMATORS[name](**{**settings, parameter: option}))

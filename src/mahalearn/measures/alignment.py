@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Objects
+from .._typing import ArrayLike, Objects
 from .._validation import check_choice
 from ._ragged import check_not_empty, label
 from .base import Measure, object_list
@@ -77,7 +77,7 @@ class Alignment(Measure):
     def __init__(
         self,
         mode: str = "local",
-        matrix: str = "blosum62",
+        matrix: str | tuple[str, ArrayLike] = "blosum62",
         gap_open: int = 11,
         gap_extend: int = 1,
         normalize: bool = True,

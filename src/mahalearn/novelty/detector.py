@@ -24,6 +24,7 @@ from .._validation import (
     check_positive,
     check_real,
     check_reg,
+    spelt,
 )
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_mahalanobis import KernelMahalanobisTransformer
@@ -294,14 +295,15 @@ default="auto"
 
     def _kernel_gamma(self, X, factor=None):
         """gamma for the kernel: a number for "smooth" and for a candidate, else as given."""
-        smooth = isinstance(self.gamma, str) and self.gamma == "smooth"
+        gamma = spelt(self.gamma, "gamma", ("smooth",))
+        smooth = isinstance(gamma, str) and gamma == "smooth"
         if not is_named(self.kernel):
-            return "scale" if smooth else self.gamma
+            return "scale" if smooth else gamma
         if smooth or factor is not None:
             factor = SMOOTH if factor is None else factor
             standardize = standardizes(self.standardize, self.kernel, X)
             return factor * fit_kernel(self.kernel, X, standardize=standardize).gamma
-        return self.gamma
+        return gamma
 
     def _train(self, X, gamma):
         """The training kernel at this gamma, in class order."""
