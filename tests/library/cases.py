@@ -422,7 +422,6 @@ CASES = {name: thinned(cases, _share(name)) for name, cases in build_cases().ite
 EXCLUDED = {
     "MahalanobisKernel": "a kernel: tested through the estimators",
     "MeasureKernel": "a kernel: tested through the estimators",
-    "OneVsAllSVC": "the deprecated name of OneVsRestSVC",
     "PrecomputedKernel": "a kernel: tested through the estimators",
 }
 
