@@ -104,7 +104,7 @@ class KernelEstimator(BaseEstimator):
     """
 
     # What version 0.1 did where it had no parameter: models that it saved come back as they were.
-    _in_0_1 = {"standardize": False}
+    _in_0_1: dict[str, Any] = {"standardize": False}
 
     def __init__(
         self,

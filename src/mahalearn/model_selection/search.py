@@ -133,7 +133,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     (`_values`).
     """
 
-    _in_0_1 = {"standardize": False}
+    _in_0_1: dict[str, Any] = {"standardize": False}
 
     def __init__(
         self,
