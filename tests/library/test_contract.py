@@ -10,6 +10,7 @@ import scipy.linalg
 from numpy.testing import assert_array_equal
 from numpydoc.docscrape import NumpyDocString
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.model_selection import LeaveOneGroupOut
 
 import mahalearn
 from mahalearn import kernels, measures
@@ -246,3 +247,13 @@ def test_showing_a_fitted_estimator_computes_nothing(name, monkeypatch):
         assert repr(estimator)
         assert name in estimator._repr_html_()
         assert name in str(estimator._repr_mimebundle_())
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_groups_reach_the_splitter(name):
+    X, y = data()
+    groups = np.tile([0, 1, 2], 8)
+    search = ESTIMATORS[name](**{**SMALL[name], "cv": LeaveOneGroupOut()})
+    assert search.fit(X, y, groups=groups).n_splits_ == 3
+    with pytest.raises(ValueError, match="groups"):
+        search.fit(X, y)
