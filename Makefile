@@ -20,6 +20,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	$(BIN)/mypy
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --cov --cov-report=term
@@ -45,4 +46,4 @@ test-oldest:
 	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
 
 clean:
-	rm -rf .venv .venv-oldest build .pytest_cache .hypothesis .coverage htmlcov
+	rm -rf .venv .venv-oldest build .mypy_cache .pytest_cache .hypothesis .coverage htmlcov

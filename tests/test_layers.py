@@ -10,7 +10,7 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
-    {"_lazy", "formulas"},
+    {"_lazy", "_typing", "formulas"},
     {"_objects", "_progress", "_validation", "_workers", "display", "results"},
     {"measures"},
     {"datasets", "kernels"},

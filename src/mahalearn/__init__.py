@@ -28,9 +28,8 @@ _HOME = {
     "MahalanobisClassifierCV": "model_selection.chooser",
     "MahalanobisKernel": "kernels.mahalanobis",
     "MahalanobisSVC": "classifiers.svm",
-    "MahalanobisSVCCV": "model_selection.line_search",
+    "MahalanobisSVCCV": "classifiers.svm",
     "MeasureKernel": "kernels.measure",
-    "OneVsAllSVC": "classifiers.one_vs_rest_svm",
     "OneVsRestSVC": "classifiers.one_vs_rest_svm",
     "OneVsRestSVCCV": "classifiers.one_vs_rest_svm",
     "PrecomputedKernel": "kernels.precomputed",
@@ -41,5 +40,7 @@ _HOME = {
     "save_model": "persistence",
 }
 
-__getattr__, __dir__, _names = lazy(__name__, _HOME)
+_MOVED = {"OneVsAllSVC": "OneVsRestSVC"}
+
+__getattr__, __dir__, _names = lazy(__name__, _HOME, _MOVED)
 __all__ = ["__version__", *_names]

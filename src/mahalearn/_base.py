@@ -3,7 +3,8 @@
 import functools
 import inspect
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from scipy.special import log_softmax
@@ -16,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from ._objects import check_objects, take
+from ._typing import Kernel, Objects
 from ._validation import (
     check_choice,
     check_classes,
@@ -34,7 +36,10 @@ from .kernels.training import BLOCKS, fit_training, row_chunks
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
 
 
-def refuses_weights(fit):
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def refuses_weights(fit: Fit) -> Fit:
     """A fit method whose error says why it does not take sample_weight."""
     taken = set(inspect.signature(fit).parameters)
 
@@ -43,7 +48,7 @@ def refuses_weights(fit):
         refuse_fit_params(self, {name: v for name, v in params.items() if name not in taken})
         return fit(self, *args, **params)
 
-    return checked
+    return cast(Fit, checked)
 
 
 class ScoreClassifierMixin(ClassifierMixin):
@@ -54,7 +59,7 @@ class ScoreClassifierMixin(ClassifierMixin):
 
     _rounding = 0.0
 
-    def predict(self, X):
+    def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each row of X.
 
         Parameters
@@ -70,7 +75,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         check_is_fitted(self)
         return self.classes_[winners(self._scores(X), self._rounding)]
 
-    def decision_function(self, X):
+    def decision_function(self, X: Objects) -> np.ndarray:
         """Scores of the classes.
 
         Parameters
@@ -99,19 +104,19 @@ class KernelEstimator(BaseEstimator):
     """
 
     # What version 0.1 did where it had no parameter: models that it saved come back as they were.
-    _in_0_1 = {"standardize": False}
+    _in_0_1: dict[str, Any] = {"standardize": False}
 
     def __init__(
         self,
         *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -187,7 +192,7 @@ class KernelEstimator(BaseEstimator):
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
 
-    def kernel_spectrum(self):
+    def kernel_spectrum(self) -> np.ndarray:
         """Eigenvalues of the training kernel matrix, before any correction; computed once.
 
         Returns
@@ -204,7 +209,7 @@ class KernelEstimator(BaseEstimator):
             self._eigenvalues = eigh(K, vectors=False, overwrite=True).values
         return self._eigenvalues
 
-    def kernel_signature(self):
+    def kernel_signature(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of the training kernel matrix.
 
         Returns
@@ -214,7 +219,7 @@ class KernelEstimator(BaseEstimator):
         """
         return signature(self.kernel_spectrum())
 
-    def negative_fraction(self):
+    def negative_fraction(self) -> float:
         """Share of the negative eigenvalues, Σ_{λ<0}|λ|/Σ|λ|, in the training kernel matrix.
 
         Returns
@@ -296,7 +301,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     _axis = "reg"
 
     @refuses_weights
-    def fit(self, X, y):
+    def fit(self, X: Objects, y: Objects) -> Self:
         """Fit the classifier.
 
         Parameters

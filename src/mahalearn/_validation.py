@@ -32,6 +32,15 @@ def check_choice(value, name, choices):
     raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, choices))}.")
 
 
+def spelt(value, name, choices):
+    """The value; another case of one of the names becomes that name, with a FutureWarning.
+
+    For options that may also be numbers, functions or objects: their own check comes after.
+    """
+    known = isinstance(value, str) and value.lower() in {choice.lower() for choice in choices}
+    return check_choice(value, name, choices) if known else value
+
+
 def check_reg(reg, n_classes):
     """Regularisation, one positive number per class."""
     values = np.asarray(reg)
@@ -121,9 +130,10 @@ def check_sample_weight(sample_weight, n_samples):
 def refuse_fit_params(estimator, params):
     """Say why what was passed to fit is not taken."""
     if "sample_weight" in params:
+        weighs = " class_weight weighs the errors of the classes."
         raise TypeError(
-            f"{type(estimator).__name__}.fit does not take sample_weight: the class-wise kernel "
-            "covariances are unweighted. class_weight weighs the errors the offsets minimise."
+            f"{type(estimator).__name__}.fit does not take sample_weight: its covariances are "
+            f"unweighted.{weighs if hasattr(estimator, 'class_weight') else ''}"
         )
     if params:
         names = ", ".join(sorted(params))

@@ -3,8 +3,12 @@
 matplotlib is an extra: ``pip install "mahalearn[plot]"``.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
 import numpy as np
 
+from ._typing import ArrayLike, Objects
 from .formulas.gram import negative_fraction, signature
 
 __all__ = ["CoomansDisplay", "DissimilaritySpaceDisplay", "SpectrumDisplay", "TypicalityDisplay"]
@@ -58,22 +62,22 @@ class SpectrumDisplay:
     ((2, 1), 0.111)
     """
 
-    def __init__(self, *, eigenvalues, name=None):
+    def __init__(self, *, eigenvalues: ArrayLike, name: str | None = None) -> None:
         self.eigenvalues = np.sort(np.asarray(eigenvalues, dtype=float))[::-1]
         self.name = name
 
     @property
-    def signature(self):
+    def signature(self) -> tuple[int, int]:
         """Numbers of positive and of negative eigenvalues."""
         return signature(self.eigenvalues)
 
     @property
-    def negative_fraction(self):
+    def negative_fraction(self) -> float:
         """Share of the negative eigenvalues, Σ_{λ<0}|λ|/Σ|λ|."""
         return negative_fraction(self.eigenvalues)
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, name=None):
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, name: str | None = None) -> Self:
         """Draw the spectrum of a fitted kernel estimator's training matrix.
 
         Parameters
@@ -100,7 +104,7 @@ class SpectrumDisplay:
         name = type(estimator).__name__ if name is None else name
         return cls(eigenvalues=estimator.kernel_spectrum(), name=name).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the eigenvalues in descending order.
 
         Parameters
@@ -170,14 +174,18 @@ class DissimilaritySpaceDisplay:
     'd² to a'
     """
 
-    def __init__(self, *, d2, y, classes, decide=None):
+    def __init__(
+        self, *, d2: ArrayLike, y: Objects, classes: Any, decide: Callable[..., Any] | None = None
+    ) -> None:
         self.d2 = np.asarray(d2, dtype=float)
         self.y = np.asarray(y)
         self.classes = list(classes)
         self.decide = decide
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, classes=None, ax=None):
+    def from_estimator(
+        cls, estimator: Any, X: Objects, y: Objects, *, classes: Any = None, ax: Any = None
+    ) -> Self:
         """Draw the objects X in the dissimilarity space of a fitted estimator.
 
         Parameters
@@ -217,7 +225,15 @@ class DissimilaritySpaceDisplay:
         return cls.from_predictions(d2, y, classes=pair, decide=decide, ax=ax)
 
     @classmethod
-    def from_predictions(cls, d2, y, *, classes, decide=None, ax=None):
+    def from_predictions(
+        cls,
+        d2: ArrayLike,
+        y: Objects,
+        *,
+        classes: Any,
+        decide: Callable[..., Any] | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Draw objects from their squared distances to two classes.
 
         Parameters
@@ -247,7 +263,7 @@ class DissimilaritySpaceDisplay:
         mine = np.isin(y, pair)
         return cls(d2=d2[mine], y=y[mine], classes=pair, decide=decide).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the objects and the regions of the decision.
 
         Parameters
@@ -321,7 +337,15 @@ class CoomansDisplay:
     (3.0, 3.0)
     """
 
-    def __init__(self, *, d2, limits, classes, y=None, level=0.05):
+    def __init__(
+        self,
+        *,
+        d2: ArrayLike,
+        limits: Sequence[float],
+        classes: Any,
+        y: Objects | None = None,
+        level: float = 0.05,
+    ) -> None:
         self.d2 = np.asarray(d2, dtype=float)
         self.limits = tuple(limits)
         self.classes = list(classes)
@@ -329,7 +353,16 @@ class CoomansDisplay:
         self.level = level
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, classes=None, level=None, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Objects,
+        y: Objects | None = None,
+        *,
+        classes: Any = None,
+        level: float | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Draw objects by a fitted :class:`mahalearn.MahalanobisNovelty`.
 
         Parameters
@@ -378,8 +411,16 @@ class CoomansDisplay:
 
     @classmethod
     def from_predictions(
-        cls, d2, *, training_d2, training_codes, classes, y=None, level=0.05, ax=None
-    ):
+        cls,
+        d2: ArrayLike,
+        *,
+        training_d2: ArrayLike,
+        training_codes: ArrayLike,
+        classes: Any,
+        y: Objects | None = None,
+        level: float = 0.05,
+        ax: Any = None,
+    ) -> Self:
         """Draw objects from their distances to two classes.
 
         Parameters
@@ -409,7 +450,7 @@ class CoomansDisplay:
         limits = [conformal_limit(training_d2[codes == j, j], level) for j in (0, 1)]
         return cls(d2=d2, limits=limits, classes=classes, y=y, level=level).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the objects and the limits.
 
         Parameters
@@ -491,20 +532,30 @@ class TypicalityDisplay:
     {0: 0.0, 1: 1.0}
     """
 
-    def __init__(self, *, p_values, y=None, level=0.05):
+    def __init__(
+        self, *, p_values: ArrayLike, y: Objects | None = None, level: float = 0.05
+    ) -> None:
         self.p_values = np.asarray(p_values, dtype=float)
         self.y = np.zeros(len(self.p_values), dtype=int) if y is None else np.asarray(y)
         self.grouped = y is not None
         self.level = level
 
     @property
-    def rejected(self):
+    def rejected(self) -> dict[Any, float]:
         """Share of each group with a p-value of at most `level`."""
         below = self.p_values <= self.level + 1e-12
         return {label: float(below[self.y == label].mean()) for label in np.unique(self.y).tolist()}
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, level=None, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Objects,
+        y: Objects | None = None,
+        *,
+        level: float | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Draw the p-values of "one of the known classes" of a fitted estimator.
 
         Parameters
@@ -537,7 +588,9 @@ class TypicalityDisplay:
         return cls.from_predictions(last.p_none(X), y, level=level, ax=ax)
 
     @classmethod
-    def from_predictions(cls, p_values, y=None, *, level=0.05, ax=None):
+    def from_predictions(
+        cls, p_values: ArrayLike, y: Objects | None = None, *, level: float = 0.05, ax: Any = None
+    ) -> Self:
         """Draw p-values.
 
         Parameters
@@ -558,7 +611,7 @@ class TypicalityDisplay:
         """
         return cls(p_values=p_values, y=y, level=level).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the distribution of each group's p-values.
 
         Parameters

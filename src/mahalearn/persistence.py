@@ -10,10 +10,15 @@ import json
 import warnings
 import zipfile
 import zlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from ._typing import File
 from .results import versions, write_bytes
+
+__all__ = ["UntrustedModelError", "load_model", "model_about", "save_model"]
 
 PACKAGE = __name__.partition(".")[0]
 ABOUT = "mahalearn.json"
@@ -104,7 +109,7 @@ HOMES = {
     "KernelFisherDiscriminantCV": "classifiers.kernel_fisher",
     "KernelKNeighborsClassifierCV": "classifiers.kernel_neighbors",
     "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
-    "MahalanobisSVCCV": "model_selection.line_search",
+    "MahalanobisSVCCV": "classifiers.svm",
     "CrossFold": "novelty._models",
     "FullConformal": "novelty._models",
     "ConformalClassifier": "novelty.classifier",
@@ -133,7 +138,14 @@ class UntrustedModelError(ValueError):
     """A model, or a file of one, holds types that are not known to be safe."""
 
 
-def save_model(model, path, *, about=None, trusted=(), overwrite=False):
+def save_model(
+    model: Any,
+    path: File,
+    *,
+    about: dict[str, Any] | None = None,
+    trusted: Sequence[str] = (),
+    overwrite: bool = False,
+) -> Path:
     """Save a fitted model in one step: the file is there as a whole or not at all.
 
     Parameters
@@ -206,11 +218,11 @@ def model_bytes(model, *, about=None, trusted=()):
             "are yours, name them in trusted=, when saving and when loading."
         )
     about = {**(about or {}), "versions": versions(), "saved": datetime.now(UTC).isoformat("T")}
-    about = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
-    return _with_types(data, lambda module, name: PACKAGE, {ABOUT: about})
+    text = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
+    return _with_types(data, lambda module, name: PACKAGE, {ABOUT: text})
 
 
-def load_model(path, *, trusted=()):
+def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     """Load a model that :func:`save_model` wrote.
 
     Parameters
@@ -250,7 +262,7 @@ def load_model(path, *, trusted=()):
         ) from None
 
 
-def model_about(path):
+def model_about(path: File) -> dict[str, Any]:
     """What a model file says about itself; nothing is built.
 
     Parameters

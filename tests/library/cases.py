@@ -424,7 +424,6 @@ EXCLUDED = {
     "MahalanobisKernel": "a kernel: tested through the estimators",
     "MahalanobisNovelty": "no classifier: test_novelty.py has its invariances",
     "MeasureKernel": "a kernel: tested through the estimators",
-    "OneVsAllSVC": "the deprecated name of OneVsRestSVC",
     "PrecomputedKernel": "a kernel: tested through the estimators",
 }
 

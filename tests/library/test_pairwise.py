@@ -90,9 +90,14 @@ def test_progress_bar(capsys):
 
 
 def test_progress_bar_without_rich(monkeypatch):
+    """It is left out, with one warning, and nothing else changes."""
     monkeypatch.setitem(sys.modules, "rich", None)
-    with pytest.raises(ImportError, match=r"mahalearn\[progress\]"):
-        pairwise(WORDS, excess, progress=True)
+    monkeypatch.setattr("mahalearn._progress._said", False)
+    with pytest.warns(UserWarning, match=r"mahalearn\[progress\]") as said:
+        D = pairwise(WORDS, excess, progress=True)
+        assert_array_equal(pairwise(WORDS, excess, progress=True), D)
+    assert len(said) == 1
+    assert_array_equal(pairwise(WORDS, excess), D)
 
 
 def test_out_is_the_same_matrix_and_is_not_computed_twice(tmp_path):

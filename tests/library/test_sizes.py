@@ -69,8 +69,8 @@ MODELS = [
     (MahalanobisSVCCV([1], [1.0], cv=FOLDS, tol=1e-8), "vectors"),
     (MahalanobisClassifierCV(("kqd",), kernel="linear", cv=FOLDS), "vectors"),
 ]
-# Kernels, and a deprecated name.
-EXCLUDED = {"MahalanobisKernel", "MeasureKernel", "PrecomputedKernel", "OneVsAllSVC"}
+# Kernels.
+EXCLUDED = {"MahalanobisKernel", "MeasureKernel", "PrecomputedKernel"}
 
 
 def test_every_public_estimator_takes_the_chunked_roads():

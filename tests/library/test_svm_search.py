@@ -7,15 +7,24 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.datasets import load_wine, make_classification, make_moons
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
 
 import naive
 from mahalearn import MahalanobisSVC, MahalanobisSVCCV
-from mahalearn.model_selection.line_search import nearly_best
+from mahalearn.formulas.calibration import fit_temperature
+from mahalearn.model_selection.scoring import nearly_best
 from mahalearn.papers.rbf_reference import (
     PAPER_CS,
     PAPER_DELTAS,
@@ -54,7 +63,8 @@ def test_line_search_is_the_naive_one(noisy, covariance, data):
 
     model = MahalanobisSVCCV(CS, DELTAS, covariance=covariance, cv=cv).fit(X, y)
     C, delta = naive.line_search(score, CS, DELTAS)
-    assert model.best_params_ == {"C": C, "delta": delta}
+    searched = {"C": C, "delta": delta}
+    assert model.best_params_ == searched | ({"covariance": "full"} if covariance == "full" else {})
     assert_allclose(model.best_score_, score(C, delta))
     assert model.n_fits_ == 4 * (3 + 3)
     direct = MahalanobisSVC(C, delta, covariance).fit(X, y)
@@ -68,7 +78,8 @@ def test_grid_is_scikit_learns(noisy):
     model = MahalanobisSVCCV(CS, DELTAS, search="grid", cv=3).fit(X, y)
     grid = GridSearchCV(MahalanobisSVC(), {"C": CS, "delta": DELTAS}, cv=3).fit(X, y)
     assert model.n_fits_ == 3 * 12
-    assert set(model.cv_results_) == {*grid.cv_results_, "stage"}
+    expected_keys = {key for key in grid.cv_results_ if "time" not in key}
+    assert set(model.cv_results_) == {*expected_keys, "stage"}
     for key, expected in grid.cv_results_.items():
         if "time" in key or key in ("params", "rank_test_score"):
             continue
@@ -157,24 +168,97 @@ def test_scoring_weights_and_jobs(noisy):
 
 
 def test_progress_when_asked(noisy, capsys):
+    pytest.importorskip("rich")
     model = MahalanobisSVCCV(CS, DELTAS, cv=3)
     model.fit(*noisy)
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*noisy)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "MahalanobisSVCCV: stage 1, 3 C × 1 delta × 3 folds = 9 fits"
-    assert lines[1] == "MahalanobisSVCCV: stage 2, 1 C × 3 delta × 3 folds = 9 fits"
-    assert f"chose {model.best_params_}" in lines[2]
+    assert "18/18" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("search", ["line", "grid"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"covariance": "full", "shrinkage": "auto", "covariance_from": "all"},
+        {"class_weight": "balanced", "tol": 1e-4, "max_iter": 50},
+    ],
+    ids=["defaults", "full", "solver"],
+)
+@pytest.mark.filterwarnings("ignore:Solver terminated early")
+def test_best_params_make_the_best_estimator(search, options):
+    X, y = load_wine(return_X_y=True)
+    model = MahalanobisSVCCV(np.array([1.0, 10.0]), np.array([0.5, 1.0]), search, cv=3, **options)
+    model.fit(X, y)
+    again = MahalanobisSVC(**model.best_params_).fit(X, y)
+    assert_array_equal(again.decision_function(X), model.best_estimator_.decision_function(X))
+    assert again.get_params() == model.best_estimator_.get_params()
+    assert {type(model.best_params_[name]) for name in ("C", "delta")} == {float}
+    assert type(model.best_score_) is float
+    assert_array_equal(model.n_iter_, again.n_iter_)
+
+
+@pytest.mark.parametrize("data", ["noisy", "wine"])
+def test_probabilities_are_those_of_the_held_out_scores(noisy, data):
+    X, y = noisy if data == "noisy" else load_wine(return_X_y=True)
+    cv = StratifiedKFold(4, shuffle=True, random_state=5)
+    model = MahalanobisSVCCV(CS, DELTAS, cv=cv).fit(X, y)
+    machine = MahalanobisSVC(**model.best_params_)
+    held_out = cross_val_predict(machine, X, y, cv=cv, method="decision_function")
+    scores = np.column_stack([0 * held_out, held_out]) if held_out.ndim == 1 else held_out
+    codes = np.unique(y, return_inverse=True)[1]
+    assert_allclose(model.temperature_, fit_temperature(scores, codes), rtol=1e-3)
+    proba = model.predict_proba(X)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+    assert_allclose(model.predict_log_proba(X), np.log(proba))
+    odds = log_loss(y, softmax(scores / model.temperature_, axis=1))
+    assert odds < log_loss(y, softmax(scores * 3 / model.temperature_, axis=1))
+    assert odds < log_loss(y, softmax(scores / 3 / model.temperature_, axis=1))
+
+
+def test_scores_of_probabilities_groups_and_weights(noisy):
+    X, y = noisy
+    groups = np.arange(len(y)) % 5
+    model = MahalanobisSVCCV(CS, [1], cv=GroupKFold(5), scoring="neg_log_loss")
+    model.fit(X, y, groups=groups)
+    assert model.n_splits_ == 5
+    # Each candidate's probabilities are calibrated by its own held-out scores.
+    splits = list(GroupKFold(5).split(X, y, groups))
+    machine = MahalanobisSVC(**model.best_params_)
+    losses = []
+    for train, test in splits:
+        scores = clone(machine).fit(X[train], y[train]).decision_function(X[test])
+        proba = softmax(np.column_stack([0 * scores, scores]) / model.temperature_, axis=1)
+        losses.append(-log_loss(y[test], proba))
+    assert_allclose(model.best_score_, np.mean(losses))
+    assert_allclose(model.score(X, y), -log_loss(y, model.predict_proba(X)))
+    with pytest.raises(TypeError, match=r"MahalanobisSVCCV.fit does not take sample_weight"):
+        model.fit(X, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(TypeError, match="class_weight weighs the errors of the classes"):
+        MahalanobisSVC().fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_a_class_that_a_fold_has_not_seen():
+    X, y = load_wine(return_X_y=True)
+    rows = np.r_[0:20, 60:80, 150]  # the last class has a single object
+    even, odd = np.arange(0, 40, 2), np.arange(1, 40, 2)
+    model = MahalanobisSVCCV([1, 10], [1], cv=[(even, odd), (odd, np.r_[even, 40])])
+    model.fit(X[rows], y[rows])
+    assert 0 < model.temperature_ < np.inf
+    assert model.best_score_ <= (1 + 20 / 21) / 2  # that object cannot be right
+    assert model.predict_proba(X[rows]).shape == (41, 3)
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"Cs": []}, "Cs must be a list of positive numbers"),
-        ({"Cs": 1.0}, "Cs must be a list of positive numbers"),
-        ({"Cs": "auto"}, "Cs must be a list of positive numbers"),
-        ({"deltas": [0.0, 1]}, "Each of deltas must be a positive number; got 0.0"),
-        ({"deltas": [np.nan]}, "Each of deltas must be a positive number"),
+        ({"Cs": []}, "Cs must be a sequence of positive numbers"),
+        ({"Cs": 1.0}, "Cs must be a sequence of positive numbers"),
+        ({"Cs": "auto"}, "Cs must be a sequence of positive numbers"),
+        ({"deltas": [0.0, 1]}, "deltas must be a sequence of positive numbers; got"),
+        ({"deltas": [np.nan]}, "deltas must be a sequence of positive numbers"),
         ({"search": "random"}, "search='random' is not known; choose from 'line', 'grid'"),
         ({"covariance": "tied"}, "covariance='tied' is not known"),
         ({"scoring": lambda model, X, y: np.nan}, "gave NaN for some candidates"),

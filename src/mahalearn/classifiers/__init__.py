@@ -18,7 +18,7 @@ __getattr__, __dir__, __all__ = lazy(
         "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
         "KernelQuadraticDiscriminantCV": "classifiers.kernel_quadratic",
         "MahalanobisSVC": "classifiers.svm",
-        "MahalanobisSVCCV": "model_selection.line_search",
+        "MahalanobisSVCCV": "classifiers.svm",
         "OneVsRestSVC": "classifiers.one_vs_rest_svm",
         "OneVsRestSVCCV": "classifiers.one_vs_rest_svm",
     },

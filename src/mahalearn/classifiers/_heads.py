@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin
-from .._validation import check_choice, check_priors
+from .._validation import check_choice, check_priors, spelt
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.linear_targets import one_vs_all_least_squares
@@ -156,6 +156,7 @@ def new_head(discriminant, priors=None):
     head : classifier
         Not fitted.
     """
+    discriminant = spelt(discriminant, "discriminant", DISCRIMINANTS)
     if isinstance(discriminant, str):
         if discriminant in ("fisher", "quadratic"):
             return GaussianHead(pooled=discriminant == "fisher", priors=priors)

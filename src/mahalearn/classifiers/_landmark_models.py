@@ -74,7 +74,7 @@ def _features(statistics, spectrum, rtol, centre=True):
         refuse_negative(features)
     if not len(features.signs):
         raise ValueError(
-            "The landmarks' kernel matrix is zero, so that all objects look alike. Check the kernel."
+            "The landmarks' kernel matrix is zero: all objects look alike. Check the kernel."
         )
     return features
 

@@ -1,7 +1,8 @@
 """Discriminants in the space of class-wise kernel Mahalanobis distances (paper A)."""
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -9,6 +10,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelClassifier, Labels
+from .._typing import (
+    CV,
+    ArrayLike,
+    Floats,
+    Ints,
+    Kernel,
+    Objects,
+    RandomState,
+    Reg,
+    Scoring,
+    Widths,
+)
 from .._validation import check_count
 from ..formulas.offsets import settled, settling_step
 from ..kernels.training import KernelFolds
@@ -108,10 +121,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         The discriminant as fitted on the distances.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -135,23 +144,23 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
 
     def __init__(
         self,
-        discriminant="fisher",
-        variant="RC+",
-        reg=0.01,
+        discriminant: Any = "fisher",
+        variant: str = "RC+",
+        reg: Reg = 0.01,
         *,
-        priors=None,
-        reg_on="auto",
-        cross_fit=False,
-        cv=5,
-        random_state=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        priors: str | ArrayLike | None = None,
+        reg_on: str = "auto",
+        cross_fit: bool = False,
+        cv: int = 5,
+        random_state: RandomState | None = None,
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             variant=variant,
             reg=reg,
@@ -273,7 +282,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
                 d2[np.ix_(test, np.arange(d2.shape[1]), part)] = found.test
 
     @_head_has("decision_function")
-    def decision_function(self, X):
+    def decision_function(self, X: Objects) -> np.ndarray:
         """Scores of the discriminant.
 
         Parameters
@@ -290,7 +299,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         return self.head_.decision_function(self._settled_distances(X))
 
     @_head_has("predict_log_proba")
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities, as the discriminant gives them.
 
         Parameters
@@ -307,7 +316,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         return self.head_.predict_log_proba(self._settled_distances(X))
 
     @_head_has("predict_proba")
-    def predict_proba(self, X):
+    def predict_proba(self, X: Objects) -> np.ndarray:
         """Class probabilities, as the discriminant gives them.
 
         Parameters
@@ -362,25 +371,25 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
 
     def __init__(
         self,
-        discriminant="fisher",
-        variants=("RC+",),
-        regs=None,
+        discriminant: Any = "fisher",
+        variants: Sequence[str] = ("RC+",),
+        regs: Floats | None = None,
         *,
-        priors=None,
-        reg_on="auto",
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        priors: str | ArrayLike | None = None,
+        reg_on: str = "auto",
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.discriminant = discriminant
         self.priors = priors
         self.variants = variants

@@ -1,6 +1,6 @@
 """Gaussian classifiers, with the feature weighted Mahalanobis distances of paper D."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import ScoreClassifierMixin
+from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
     check_classes,
@@ -481,17 +482,17 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        covariance="full",
+        covariance: str = "full",
         *,
-        pooled=False,
-        feature_weights=None,
-        weights_from="sample",
-        weight_power=0.5,
-        missing="raise",
-        shrinkage=None,
-        covariance_estimator=None,
-        priors=None,
-    ):
+        pooled: bool = False,
+        feature_weights: str | ArrayLike | None = None,
+        weights_from: str = "sample",
+        weight_power: float = 0.5,
+        missing: str = "raise",
+        shrinkage: float | str | None = None,
+        covariance_estimator: Any = None,
+        priors: ArrayLike | None = None,
+    ) -> None:
         self.covariance = covariance
         self.pooled = pooled
         self.feature_weights = feature_weights
@@ -505,16 +506,16 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
     @classmethod
     def from_parameters(
         cls,
-        means,
-        covariances,
-        priors=None,
+        means: ArrayLike,
+        covariances: ArrayLike,
+        priors: ArrayLike | None = None,
         *,
-        classes=None,
-        pooled=False,
-        feature_weights=None,
-        weight_power=0.5,
-        missing="raise",
-    ):
+        classes: Any = None,
+        pooled: bool = False,
+        feature_weights: str | ArrayLike | None = None,
+        weight_power: float = 0.5,
+        missing: str = "raise",
+    ) -> Self:
         """Classifier of known Gaussians, ready to predict.
 
         Parameters
@@ -588,7 +589,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             check_weighting(self.feature_weights, self.weight_power, n_features),
         )
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: Objects, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the class means and covariances.
 
         Parameters
@@ -616,7 +617,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         self._units = column_units(self._sizes)
         estimator = self.covariance_estimator
         full, rows = options.kind == "full", scaled(X, ratio(None, self._units))
-        if full and len(X) < d and options.weighting is None and estimator is None:
+        if full and X.shape[0] < d and options.weighting is None and estimator is None:
             self._moments = row_moments(rows, codes, n_classes, weights)
         else:
             if full or estimator is not None:
@@ -642,7 +643,13 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         return self
 
     @available_if(_moments_suffice)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: Objects,
+        classes: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add rows to what has been fitted: the same, up to rounding, as one fit on all of them.
 
         Parameters changed by ``set_params`` count from the next call on, for all rows so far. Only
@@ -798,12 +805,12 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         return check_choice(self.missing, "missing", MISSING) == "ignore"
 
     @property
-    def means_(self):
+    def means_(self) -> np.ndarray:
         """Class means (n_classes, n_features)."""
         return self._gaussians().means
 
     @property
-    def covariances_(self):
+    def covariances_(self) -> np.ndarray:
         """Class covariances as estimated, divisor n_j."""
         covariances = self._gaussians().covariances
         if isinstance(covariances, RowCovariances):
@@ -814,17 +821,17 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         return covariances
 
     @property
-    def priors_(self):
+    def priors_(self) -> np.ndarray:
         """Prior probabilities (n_classes,)."""
         return self._gaussians().priors
 
     @property
-    def ranks_(self):
+    def ranks_(self) -> np.ndarray | int:
         """Numerical ranks of the class covariances (n_classes,)."""
         return self._gaussians().ranks
 
     @property
-    def feature_weights_(self):
+    def feature_weights_(self) -> np.ndarray:
         """Rank weights (n_features,), where they are fixed at fit."""
         weighting = self._gaussians().model.weighting
         if weighting is None or weighting.ranks is None:
@@ -862,7 +869,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         scores += np.log(fitted.priors[fitted.seen])
         return fitted.all_classes(scores, -np.inf)
 
-    def mahalanobis(self, X):
+    def mahalanobis(self, X: ArrayLike) -> np.ndarray:
         """Squared Mahalanobis distance of each row to each class, weighted by `feature_weights`.
 
         Parameters
@@ -878,7 +885,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         fitted, d2, _, _ = self._evaluate(X)
         return fitted.all_classes(d2, np.inf)
 
-    def feature_distances(self, X):
+    def feature_distances(self, X: ArrayLike) -> np.ndarray:
         """Squared distances per feature, which sum to the unweighted Mahalanobis distances.
 
         They are what :func:`descent_weights` and :func:`difference_weights` take. With a full
@@ -907,7 +914,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         Z = feature_sq_distances(X, gaussians, zca_cor_whiteners(gaussians), Workspace())
         return fitted.all_classes(Z, np.inf)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Logarithms of the class probabilities.
 
         Parameters
@@ -922,7 +929,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         """
         return self._log_proba(X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Class probabilities.
 
         Parameters
@@ -937,7 +944,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         """
         return np.exp(self._log_proba(X))
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Log-density of each row under the mixture of the classes.
 
         With `feature_weights` it is a score, not a normalised density. Directions in which the

@@ -1,12 +1,14 @@
 """Kernel Fisher discriminant (papers A and C: KFD, IKFD)."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelClassifier, over_rows
+from .._typing import CV, Floats, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_fisher import fisher_model, fisher_path
 from ..model_selection import grids
@@ -64,10 +66,6 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Offsets −½aᵀKz₊.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -91,16 +89,16 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def __init__(
         self,
-        reg=1e-3,
+        reg: float = 1e-3,
         *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -142,7 +140,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return FisherPath([self._model], None)
 
     @property
-    def dual_coef_(self):
+    def dual_coef_(self) -> np.ndarray:
         """Coefficients a of each class, in the order of the training objects."""
         check_is_fitted(self)
         return self._model.coefficients[self._training.order.argsort()]
@@ -151,7 +149,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _n_features_out(self):
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
-    def transform(self, X):
+    def transform(self, X: Objects) -> np.ndarray:
         """Project objects onto the discriminant directions, aᵀk_x.
 
         Parameters
@@ -195,21 +193,21 @@ class KernelFisherDiscriminantCV(KernelSearchCV):
 
     def __init__(
         self,
-        regs=None,
+        regs: Floats | None = None,
         *,
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.regs = regs
         super().__init__(
             gammas=gammas,

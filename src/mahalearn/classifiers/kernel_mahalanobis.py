@@ -1,9 +1,12 @@
 """Class-wise kernel Mahalanobis distances: the estimators' common part, and as features."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import KernelEstimator, refuses_weights
+from .._typing import ArrayLike, Kernel, Objects, Reg
 from .._validation import check_choice
 from ..formulas.spectrum import SPECTRA
 from .distances import REG_ON, VARIANTS, common_sigma2, fit_distances, resolve_alphas
@@ -14,18 +17,18 @@ class KernelMahalanobisEstimator(KernelEstimator):
 
     def __init__(
         self,
-        variant="RC+",
-        reg=0.01,
+        variant: str = "RC+",
+        reg: Reg = 0.01,
         *,
-        reg_on="auto",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        reg_on: str = "auto",
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -65,7 +68,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
         self._variant = check_choice(self.variant, "variant", VARIANTS)
         self._common_sigma2 = common_sigma2(alphas, distances.training.counts)
 
-    def mahalanobis(self, X, self_similarity=None):
+    def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
         """Squared kernel Mahalanobis distance of each row of X to each class.
 
         Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel.
@@ -148,10 +151,6 @@ class KernelMahalanobisTransformer(
         Class labels.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -165,7 +164,7 @@ class KernelMahalanobisTransformer(
     """
 
     @refuses_weights
-    def fit(self, X, y):
+    def fit(self, X: Objects, y: Objects) -> Self:
         """Fit the class distances.
 
         Parameters
@@ -195,7 +194,7 @@ class KernelMahalanobisTransformer(
     def _n_features_out(self):
         return len(self.classes_)
 
-    def transform(self, X):
+    def transform(self, X: Objects) -> np.ndarray:
         """Squared distances to the classes.
 
         Parameters

@@ -1,13 +1,15 @@
 """Nearest neighbours in the space of a kernel (papers A and C: KNN, IKNN)."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelClassifier
 from .._objects import take
-from .._validation import check_count
+from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
+from .._validation import check_count, spelt
 from ..formulas import kernel_neighbors as formulas
 from ..kernels.training import BLOCKS, row_chunks
 from ..model_selection import grids
@@ -70,10 +72,6 @@ class KernelKNeighborsClassifier(KernelClassifier):
         Class labels.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -91,17 +89,17 @@ class KernelKNeighborsClassifier(KernelClassifier):
 
     def __init__(
         self,
-        n_neighbors=5,
+        n_neighbors: int = 5,
         *,
-        weights="uniform",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        weights: str | Callable[..., Any] = "uniform",
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -131,12 +129,13 @@ class KernelKNeighborsClassifier(KernelClassifier):
         return NeighborsPath(values, back, diagonal, labels.codes, len(labels.names))
 
     def _path_scores(self, models, training, queries, kxx):
-        weigh = not (isinstance(self.weights, str) and self.weights == "uniform")
+        weights = check_neighbor_weights(self.weights)
+        weigh = not (isinstance(weights, str) and weights == "uniform")
         most = max(models.counts)
         index, d2 = self._neighbors(models, training, queries, kxx if weigh else None, most)
         path = []
         for count in models.counts:
-            w = weigh_neighbors(self.weights, d2[:, :count]) if weigh else None
+            w = weigh_neighbors(weights, d2[:, :count]) if weigh else None
             votes = formulas.votes(models.codes[index[:, :count]], models.n_classes, w)
             path.append(votes / votes.sum(axis=1, keepdims=True))
         return np.stack(path, axis=-1)
@@ -162,11 +161,14 @@ class KernelKNeighborsClassifier(KernelClassifier):
         return NeighborsPath(counts, self._back, self._diagonal, self._codes, len(self.classes_))
 
     def _query_self_similarities(self, X):
-        if isinstance(self.weights, str) and self.weights == "uniform":
+        weights = check_neighbor_weights(self.weights)
+        if isinstance(weights, str) and weights == "uniform":
             return None
         return self._self_similarities(X)
 
-    def kneighbors(self, X, n_neighbors=None, return_distance=True):
+    def kneighbors(
+        self, X: Objects, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """The nearest training objects.
 
         Parameters
@@ -206,7 +208,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
             )
         return kxx
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Objects) -> np.ndarray:
         """Share of each class in the votes of the neighbours.
 
         Parameters
@@ -224,12 +226,14 @@ class KernelKNeighborsClassifier(KernelClassifier):
 
 
 def check_neighbor_weights(weights):
-    """Refuse what is neither a known name nor a function."""
+    """The name, as it is spelt, or the function; anything else is refused."""
+    weights = spelt(weights, "weights", ("uniform", "distance"))
     if not callable(weights) and weights not in ("uniform", "distance"):
         raise ValueError(
             "weights must be 'uniform', 'distance' or a function of the distances; "
             f"got {weights!r}."
         )
+    return weights
 
 
 def weigh_neighbors(weights, d2):
@@ -274,22 +278,22 @@ class KernelKNeighborsClassifierCV(KernelSearchCV):
 
     def __init__(
         self,
-        n_neighbors=None,
+        n_neighbors: Ints | None = None,
         *,
-        weights="uniform",
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        weights: str | Callable[..., Any] = "uniform",
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
         super().__init__(

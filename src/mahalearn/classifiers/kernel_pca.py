@@ -1,10 +1,12 @@
 """Kernel PCA followed by a quadratic discriminant (paper C: KPCA-QD, IKPCA-QD)."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._base import KernelClassifier, over_rows
+from .._typing import CV, ArrayLike, Floats, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import check_choice, check_components, check_positive
 from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.spectrum import SPECTRA
@@ -70,10 +72,6 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         Prior probabilities.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -92,18 +90,18 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
 
     def __init__(
         self,
-        n_components=0.8,
-        reg=1e-3,
+        n_components: int | float | None = 0.8,
+        reg: float = 1e-3,
         *,
-        priors=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        priors: ArrayLike | None = None,
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -157,7 +155,7 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
     def _path(self):
         return PCAPath(self._embedding, self._class_models, self.priors_, [self._reg])
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities.
 
         Parameters
@@ -172,7 +170,7 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         """
         return self._log_proba(X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Objects) -> np.ndarray:
         """Class probabilities.
 
         Parameters
@@ -219,23 +217,23 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
 
     def __init__(
         self,
-        regs=None,
+        regs: Floats | None = None,
         *,
-        n_components=0.8,
-        priors=None,
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        n_components: int | float | None = 0.8,
+        priors: ArrayLike | None = None,
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.regs = regs
         self.n_components = n_components
         self.priors = priors

@@ -1,13 +1,26 @@
 """Kernel quadratic discriminants (papers A and C)."""
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from .._base import KernelClassifier, Labels
+from .._typing import (
+    CV,
+    ArrayLike,
+    ClassWeight,
+    Floats,
+    Ints,
+    Kernel,
+    Objects,
+    Reg,
+    Scoring,
+    Widths,
+)
 from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import error_offsets, map_offsets
 from ..model_selection import grids
@@ -101,6 +114,12 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         same as the positive definite formulas where there are none); apply the formulas as they
         are; raise; or correct the kernel first, for training objects and queries alike (see
         :mod:`mahalearn.formulas.spectrum`).
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
     offset : {"error", "loo", "map", None}, default="error"
         Offsets that make the fewest pairwise training errors; the same with each object measured
         against its own class without it (RC, nonnegative spectrum: closed forms); those of maximum
@@ -111,12 +130,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
-    standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
-
-        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -126,10 +139,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Offsets b_j; they sum to 0.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -154,21 +163,21 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
 
     def __init__(
         self,
-        variant="RC+",
-        reg=0.01,
+        variant: str = "RC+",
+        reg: Reg = 0.01,
         *,
-        reg_on="auto",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        offset="error",
-        class_weight=None,
-        priors=None,
-    ):
+        reg_on: str = "auto",
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        offset: str | None = "error",
+        class_weight: ClassWeight | None = None,
+        priors: ArrayLike | None = None,
+    ) -> None:
         super().__init__(
             variant=variant,
             reg=reg,
@@ -205,7 +214,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
 
     def _training_distances(self, d2, training, alphas):
         """Training distances for the offsets; for "loo" to the own class without the object."""
-        if self.offset != "loo":
+        if check_choice(self.offset, "offset", OFFSETS) != "loo":
             return d2
         variant, reg_on, spectrum = self._options()
         less = without_one(alphas, training.counts, reg_on, variant)
@@ -271,7 +280,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         return self._self_similarity(X, cancels=self._common_sigma2)
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities (``offset="map"`` only).
 
         Parameters
@@ -287,7 +296,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         return self._log_proba(X)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Objects) -> np.ndarray:
         """Class probabilities (``offset="map"`` only).
 
         Parameters
@@ -375,26 +384,26 @@ class KernelQuadraticDiscriminantCV(DistanceSearchCV):
 
     def __init__(
         self,
-        variants=("RC+",),
-        regs=None,
+        variants: Sequence[str] = ("RC+",),
+        regs: Floats | None = None,
         *,
-        reg_on="auto",
-        offset="error",
-        class_weight=None,
-        priors=None,
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        reg_on: str = "auto",
+        offset: str | None = "error",
+        class_weight: ClassWeight | None = None,
+        priors: ArrayLike | None = None,
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.variants = variants
         self.regs = regs
         self.reg_on = reg_on

@@ -1,7 +1,7 @@
 """Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
 
-import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -9,6 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from .._base import KernelClassifier, over_rows
+from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
 from .._validation import check_positive
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
@@ -78,10 +79,6 @@ class OneVsRestSVC(KernelClassifier):
         Iterations of each machine's solver.
     kernel_ : object
         The kernel as fitted.
-    signature_ : tuple of int
-        Numbers of positive and negative eigenvalues of the training kernel matrix (on first use).
-    negative_fraction_ : float
-        Share of the negative eigenvalues (on first use).
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -99,18 +96,18 @@ class OneVsRestSVC(KernelClassifier):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        tol=1e-3,
-        max_iter=-1,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -186,23 +183,23 @@ class OneVsRestSVCCV(KernelSearchCV):
 
     def __init__(
         self,
-        Cs=None,
+        Cs: Floats | None = None,
         *,
-        tol=1e-3,
-        max_iter=-1,
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.Cs = Cs
         self.tol = tol
         self.max_iter = max_iter
@@ -223,40 +220,3 @@ class OneVsRestSVCCV(KernelSearchCV):
 
     def _values(self, variant, spread, n_train):
         return check_path(grids.CS if self.Cs is None else self.Cs, "Cs")
-
-
-class OneVsAllSVC(OneVsRestSVC):
-    """Deprecated name of :class:`mahalearn.OneVsRestSVC`."""
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        tol=1e-3,
-        max_iter=-1,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
-        warnings.warn(
-            "OneVsAllSVC is deprecated since version 0.2 and will be removed in 0.4; it is called "
-            "OneVsRestSVC.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        super().__init__(
-            C,
-            tol=tol,
-            max_iter=max_iter,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-        )

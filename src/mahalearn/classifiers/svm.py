@@ -1,18 +1,27 @@
-"""Support vector machines with Mahalanobis kernels (paper B)."""
+"""Support vector machines with Mahalanobis kernels (paper B), and the search for C and δ."""
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import check_cv
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import validate_data
 
-from .._base import ScoreClassifierMixin
+from .._base import ScoreClassifierMixin, refuses_weights
+from .._progress import progress
+from .._typing import CV, ClassWeight, Floats, Objects, Scoring
 from .._validation import check_choice, check_classes, check_positive
+from ..formulas.calibration import fit_temperature
 from ..formulas.one_vs_one import one_vs_one_scores
 from ..kernels.mahalanobis import MahalanobisKernel
+from ..model_selection import grids
+from ..model_selection.best_estimator import BestAttributesMixin, BestEstimatorMixin
+from ..model_selection.scoring import fold_metrics, nearly_best, refuse_nan
+from ..model_selection.search import check_path, check_splits, differing, results_table
 
 COVARIANCE_SOURCES = ("pair", "all")
 
@@ -84,8 +93,8 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     -----
     Constant features, and for the full covariance directions in which the training data do not
     vary, are left out, and m is the number of directions that are left, so that the mean of the
-    squared distance is m on any data. For probabilities wrap the classifier in scikit-learn's
-    CalibratedClassifierCV.
+    squared distance is m on any data. For probabilities take MahalanobisSVCCV, or wrap the
+    classifier in scikit-learn's CalibratedClassifierCV.
 
     References
     ----------
@@ -103,17 +112,17 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C=1.0,
-        delta=1.0,
-        covariance="diag",
+        C: float = 1.0,
+        delta: float = 1.0,
+        covariance: str = "diag",
         *,
-        covariance_from="pair",
-        shrinkage=None,
-        class_weight=None,
-        tol=1e-3,
-        cache_size=200,
-        max_iter=-1,
-    ):
+        covariance_from: str = "pair",
+        shrinkage: float | str | None = None,
+        class_weight: ClassWeight | None = None,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        max_iter: int = -1,
+    ) -> None:
         self.C = C
         self.delta = delta
         self.covariance = covariance
@@ -124,7 +133,8 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self.cache_size = cache_size
         self.max_iter = max_iter
 
-    def fit(self, X, y):
+    @refuses_weights
+    def fit(self, X: Objects, y: Objects) -> Self:
         """Learn the covariances and train the machines.
 
         Parameters
@@ -158,9 +168,9 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             support.append(rows[machine.svc.support_])
         self.kernels_ = [machine.kernel for machine in self._machines]
         self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self._machines])
-        support = np.unique(np.concatenate(support))
-        self.support_ = support[np.argsort(codes[support], kind="stable")]
-        self.n_support_ = np.bincount(codes[support], minlength=n_classes)
+        rows = np.unique(np.concatenate(support))
+        self.support_ = rows[np.argsort(codes[rows], kind="stable")]
+        self.n_support_ = np.bincount(codes[rows], minlength=n_classes)
         return self
 
     def _train(self, X, codes, weights):
@@ -183,3 +193,240 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         if n_classes == 2:  # scores whose difference is the machine's own decision
             return np.column_stack([np.zeros(len(X)), decisions])
         return one_vs_one_scores(decisions, n_classes)
+
+
+class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
+    """:class:`mahalearn.MahalanobisSVC` with C and δ chosen by cross-validation.
+
+    The line search sets δ = 1 and chooses C, then keeps C and chooses δ: 13 + 20 candidates with
+    the default values, where a grid as fine would need 260. That is enough because the kernel is
+    normalised by the covariance of the data.
+
+    Parameters
+    ----------
+    Cs : array-like of float, default=None
+        Values of C; None for the paper's 13 from 1 to 100000.
+    deltas : array-like of float, default=None
+        Values of δ; None for 0.1, 0.2 … 2.0, or for 0.1, 0.5, 1, 1.5, 2 where ``search="grid"``.
+    search : {"line", "grid"}, default="line"
+        The two stages, or all combinations of C and δ.
+    covariance : {"diag", "full"}, default="diag"
+        As in MahalanobisSVC.
+    covariance_from : {"pair", "all"}, default="pair"
+        As in MahalanobisSVC.
+    shrinkage : float from 0 to 1, "auto" or None, default=None
+        As in MahalanobisSVC.
+    class_weight : dict, "balanced" or None, default=None
+        As in MahalanobisSVC.
+    tol : float, default=1e-3
+        As in MahalanobisSVC.
+    cache_size : float, default=200
+        As in MahalanobisSVC.
+    max_iter : int, default=-1
+        As in MahalanobisSVC.
+    cv : int, splitter or iterable, default=5
+        Cross-validation, as in scikit-learn.
+    scoring : str or callable, default=None
+        What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
+        Probabilities are calibrated before they are scored, as those of the search are.
+    n_jobs : int, default=None
+        Number of processes over the machines.
+    verbose : int, default=0
+        A progress bar is shown if this is not 0 (``pip install "mahalearn[progress]"``).
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C and delta, and what else differs from MahalanobisSVC's defaults. Where scores
+        tie, the smallest C, then the smallest delta.
+    best_score_ : float
+        Their mean cross-validated score.
+    best_index_ : int
+        Their place in ``cv_results_``.
+    best_estimator_ : MahalanobisSVC
+        Trained with them on all data; what it has, the search has too.
+    cv_results_ : dict
+        Parameters and scores of all candidates in scikit-learn's layout (without times), with the
+        stage of each in ``"stage"``. δ = 1 with the chosen C stands in stage 1 and is not tried
+        again, but takes part in the choice.
+    n_fits_ : int
+        Number of machines trained in the search: candidates times folds.
+    n_splits_ : int
+        Number of folds.
+    temperature_ : float
+        What scores are divided by before they become probabilities, from the held-out scores.
+
+        .. versionadded:: 0.2
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    References
+    ----------
+    S. Abe, Training of support vector machines with Mahalanobis kernels, ICANN 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mahalearn import MahalanobisSVCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MahalanobisSVCCV(Cs=[1, 10, 100], deltas=[0.2, 0.5, 1]).fit(X, y)
+    >>> model.best_params_
+    {'C': 10, 'delta': 0.2}
+    """
+
+    def __init__(
+        self,
+        Cs: Floats | None = None,
+        deltas: Floats | None = None,
+        search: str = "line",
+        *,
+        covariance: str = "diag",
+        covariance_from: str = "pair",
+        shrinkage: float | str | None = None,
+        class_weight: ClassWeight | None = None,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.deltas = deltas
+        self.search = search
+        self.covariance = covariance
+        self.covariance_from = covariance_from
+        self.shrinkage = shrinkage
+        self.class_weight = class_weight
+        self.tol = tol
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @refuses_weights
+    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
+        """Choose C and δ, and train the classifier with them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for the splitter `cv`.
+
+        Returns
+        -------
+        self : MahalanobisSVCCV
+            The fitted classifier.
+        """
+        search = check_choice(self.search, "search", tuple(grids.PAPER_DELTAS))
+        Cs = _distinct(grids.PAPER_CS if self.Cs is None else self.Cs, "Cs")
+        deltas = grids.PAPER_DELTAS[search] if self.deltas is None else self.deltas
+        deltas = _distinct(deltas, "deltas")
+        given = X  # the best estimator is to see the names of the columns too
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        self.classes_, _ = check_classes(y)
+        splits = check_splits(check_cv(self.cv, y, classifier=True).split(X, y, groups), y)
+        self.n_splits_ = len(splits)
+        tried = _Tried(X, y, splits, self.classes_, self.scoring)
+        if search == "grid":
+            first, second = [{"C": C, "delta": delta} for C in Cs for delta in deltas], []
+        else:
+            first = [{"C": C, "delta": 1.0} for C in Cs]
+            second = [delta for delta in deltas if not np.isclose(delta, 1.0, rtol=1e-9)]
+        self.n_fits_ = (len(first) + len(second)) * len(splits)
+        with progress(self.verbose, self.n_fits_, "machines") as advance:
+            self._try(first, tried, advance)
+            C = tried.params[tried.best()]["C"]
+            self._try([{"C": C, "delta": delta} for delta in second], tried, advance)
+        stage = np.repeat([1, 2], [len(first), len(second)])
+        self.cv_results_ = {**results_table(tried.params, np.array(tried.metrics)), "stage": stage}
+        # The first stage's other rows cannot win: none of them scores above the C that it chose.
+        self.best_index_ = tried.best()
+        self.best_score_ = float(np.mean(tried.metrics[self.best_index_]))
+        best = tried.params[self.best_index_]
+        self.best_params_ = differing(MahalanobisSVC(), {**self._common(), **best}, set(best))
+        self.temperature_ = tried.temperature(self.best_index_)
+        self.best_estimator_ = MahalanobisSVC(**self.best_params_).fit(given, y)
+        return self
+
+    def _common(self):
+        """Parameters of the machine that are not searched."""
+        own = MahalanobisSVC().get_params(deep=False)
+        return {name: v for name, v in self.get_params(deep=False).items() if name in own}
+
+    def _try(self, candidates, tried, advance):
+        """Held-out scores of every candidate."""
+        run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        found = run(
+            delayed(_held_out)(
+                MahalanobisSVC(**{**self._common(), **params}), tried.X, tried.y, *split
+            )
+            for params in candidates
+            for split in tried.splits
+        )
+        folds = []
+        for scores in found:
+            folds.append(scores)
+            advance()
+        n_splits = len(tried.splits)
+        for i, params in enumerate(candidates):
+            tried.add(params, folds[i * n_splits : (i + 1) * n_splits])
+
+    def _tempered(self, X):
+        if "best_estimator_" in vars(self) and "temperature_" not in vars(self):
+            raise AttributeError(
+                "This search was fitted by version 0.1, which had no probabilities; fit it again."
+            )
+        return super()._tempered(X)
+
+
+class _Tried:
+    """The candidates that were tried on the same folds: parameters, scores and metrics."""
+
+    def __init__(self, X, y, splits, classes, scoring):
+        self.X, self.y, self.splits = X, y, splits
+        self.classes, self.scoring = classes, scoring
+        self.truth = np.concatenate([y[test] for _, test in splits])
+        self.starts = np.cumsum([0] + [len(test) for _, test in splits])
+        self.params, self.scores, self.metrics = [], [], []
+
+    def add(self, params, folds):
+        """Keep a candidate; folds: the classes each fold has seen, and their scores (m, c)."""
+        scores = np.full((len(self.truth), len(self.classes)), -np.inf)
+        for start, (classes, found) in zip(self.starts, folds):
+            rows = np.arange(start, start + len(found))
+            scores[np.ix_(rows, np.searchsorted(self.classes, classes))] = found
+        metrics = fold_metrics(scores, self.truth, self.starts, self.classes, self.scoring)
+        refuse_nan(metrics, self.scoring)
+        self.params.append(params)
+        self.scores.append(scores)
+        self.metrics.append(metrics)
+
+    def best(self):
+        """Index of the best mean score; on ties the smallest C, then the smallest δ."""
+        tied = np.flatnonzero(nearly_best(np.mean(self.metrics, axis=1)))
+        return int(min(tied, key=lambda i: (self.params[i]["C"], self.params[i]["delta"])))
+
+    def temperature(self, index):
+        """The temperature of a candidate's held-out scores."""
+        return fit_temperature(self.scores[index], np.searchsorted(self.classes, self.truth))
+
+
+def _held_out(machine, X, y, train, test):
+    """Classes that a machine has learned, and its scores (m, c) of the test part."""
+    machine.fit(X[train], y[train])
+    return machine.classes_, machine._scores(X[test])
+
+
+def _distinct(values, name):
+    """Distinct positive numbers in ascending order, as a list."""
+    return sorted(set(check_path(values, name)))

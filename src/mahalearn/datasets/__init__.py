@@ -4,37 +4,27 @@
 ``names()`` lists the sets. The generators return ``(X, y)`` and need no files.
 """
 
-from importlib import import_module
+from .._lazy import lazy
 
-# Where each public name lives, resolved on first use, as in the package itself.
-_HOME = {
-    "Dataset": "dataset",
-    "ParquetBatches": "batches",
-    "add_noise": "gaussians",
-    "bent_normals": "synthetic",
-    "checkerboard": "synthetic",
-    "checkerboard_kernel": "synthetic",
-    "drop_features": "gaussians",
-    "load": "files",
-    "names": "registry",
-    "polygons": "synthetic",
-    "random_gaussians": "gaussians",
-    "ringnorm": "breiman",
-    "sample_gaussians": "gaussians",
-    "two_mixtures": "synthetic",
-    "twonorm": "breiman",
-    "waveform": "breiman",
-    "xor": "synthetic",
-}
-
-__all__ = [*_HOME]
-
-
-def __getattr__(name):
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted([*globals(), *_HOME])
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "Dataset": "datasets.dataset",
+        "ParquetBatches": "datasets.batches",
+        "add_noise": "datasets.gaussians",
+        "bent_normals": "datasets.synthetic",
+        "checkerboard": "datasets.synthetic",
+        "checkerboard_kernel": "datasets.synthetic",
+        "drop_features": "datasets.gaussians",
+        "load": "datasets.files",
+        "names": "datasets.registry",
+        "polygons": "datasets.synthetic",
+        "random_gaussians": "datasets.gaussians",
+        "ringnorm": "datasets.breiman",
+        "sample_gaussians": "datasets.gaussians",
+        "two_mixtures": "datasets.synthetic",
+        "twonorm": "datasets.breiman",
+        "waveform": "datasets.breiman",
+        "xor": "datasets.synthetic",
+    },
+)

@@ -1,8 +1,12 @@
 """Tables in Parquet files, batch by batch, with memory bounded whatever the number of rows."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from .._typing import File
 
 
 class ParquetBatches:
@@ -48,7 +52,15 @@ class ParquetBatches:
     [((2, 2), ['x', 'y']), ((1, 2), ['x'])]
     """
 
-    def __init__(self, paths, target, features=None, *, batch_rows=65536, dtype=np.float64):
+    def __init__(
+        self,
+        paths: File | Sequence[File],
+        target: str | None,
+        features: Sequence[str] | None = None,
+        *,
+        batch_rows: int = 65536,
+        dtype: Any = np.float64,
+    ) -> None:
         self.files = _files(paths)
         self.target = target
         self.batch_rows = int(batch_rows)

@@ -1,12 +1,20 @@
 """Breiman's artificial problems that IDA took over: ringnorm, twonorm, waveform."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._typing import RandomState
 from .synthetic import class_labels
 
 
-def ringnorm(n_samples=400, *, n_features=20, random_state=None):
+def ringnorm(
+    n_samples: int | Sequence[int] = 400,
+    *,
+    n_features: int = 20,
+    random_state: RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Two concentric normals of different width (Breiman's ringnorm, as in IDA and DELVE).
 
     Class 0 is N(a1, I) with a = 2/√d, class 1 is N(0, 4I), d = `n_features`. IDA's file holds the
@@ -41,7 +49,12 @@ def ringnorm(n_samples=400, *, n_features=20, random_state=None):
     return np.where(y == 1, 2 * z, z + 2 / np.sqrt(n_features)), y[:, 0]
 
 
-def twonorm(n_samples=400, *, n_features=20, random_state=None):
+def twonorm(
+    n_samples: int | Sequence[int] = 400,
+    *,
+    n_features: int = 20,
+    random_state: RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Two normals with unit covariance (Breiman's twonorm, as in IDA and DELVE).
 
     Class 0 is N(−a1, I) and class 1 is N(a1, I) with a = 2/√d: the least possible error is
@@ -80,7 +93,12 @@ def twonorm(n_samples=400, *, n_features=20, random_state=None):
 _WAVES = np.maximum(6 - np.abs(np.arange(1, 22) - np.array([[7], [15], [11]])), 0)
 
 
-def waveform(n_samples=400, *, n_classes=2, random_state=None):
+def waveform(
+    n_samples: int | Sequence[int] = 400,
+    *,
+    n_classes: int = 2,
+    random_state: RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Noisy mixtures of two of three triangular waves (Breiman's waveform).
 
     An object is u·wave + (1 − u)·other wave + N(0, I), u uniform on [0, 1], on 21 features. The

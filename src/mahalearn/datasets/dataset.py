@@ -1,10 +1,12 @@
 """What a loader returns."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+from .._typing import RandomState
 
 STATUSES = ("original", "rebuilt", "stand-in")
 
@@ -72,12 +74,12 @@ class Dataset:
     split_sizes: tuple | None = None
 
     @property
-    def class_counts(self):
+    def class_counts(self) -> dict[Any, int]:
         """Objects of each class, {name: number}."""
         counts = np.bincount(self.target, minlength=len(self.target_names))
         return dict(zip(self.target_names, counts.tolist()))
 
-    def realisations(self, n, random_state=0):
+    def realisations(self, n: int, random_state: RandomState | None = 0) -> list[Realisation]:
         """The first n train/test splits of the benchmark, topped up with random ones.
 
         Parameters

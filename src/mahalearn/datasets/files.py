@@ -7,6 +7,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from .._typing import File, RandomState
 from .dataset import Dataset
 from .registry import find
 
@@ -14,8 +15,14 @@ FOLDER_VARIABLE = "MAHALEARN_DATA"
 
 
 def load(
-    name, *, folder=None, download_if_missing=True, n_per_class=None, random_state=0, n_jobs=None
-):
+    name: str,
+    *,
+    folder: File | None = None,
+    download_if_missing: bool = True,
+    n_per_class: int | None = None,
+    random_state: RandomState | None = 0,
+    n_jobs: int | None = None,
+) -> Dataset:
     """Load a data set of the papers by name.
 
     Looks for the set's file in `folder`; a UCI set that is not there is taken from OpenML through

@@ -2,8 +2,12 @@
 
 import numpy as np
 
+from .._typing import ArrayLike, Generator
 
-def random_gaussians(n_classes=20, n_features=10, *, random_state=None):
+
+def random_gaussians(
+    n_classes: int = 20, n_features: int = 10, *, random_state: Generator | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Means and variances of random classes with independent features (D, section 4).
 
     Parameters
@@ -35,7 +39,13 @@ def random_gaussians(n_classes=20, n_features=10, *, random_state=None):
     return means, variances
 
 
-def sample_gaussians(means, variances, n_per_class=50, *, random_state=None):
+def sample_gaussians(
+    means: ArrayLike,
+    variances: ArrayLike,
+    n_per_class: int = 50,
+    *,
+    random_state: Generator | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Samples of classes with independent features.
 
     Parameters
@@ -70,7 +80,13 @@ def sample_gaussians(means, variances, n_per_class=50, *, random_state=None):
     return X, y
 
 
-def add_noise(X, variance, n_noisy=None, *, random_state=None):
+def add_noise(
+    X: ArrayLike,
+    variance: float,
+    n_noisy: int | None = None,
+    *,
+    random_state: Generator | None = None,
+) -> np.ndarray:
     """Add normal noise to some features of each row, drawn anew for every row.
 
     Parameters
@@ -103,7 +119,9 @@ def add_noise(X, variance, n_noisy=None, *, random_state=None):
     return X + np.where(chosen, noise, 0.0)
 
 
-def drop_features(X, n_missing, *, value=0.0, random_state=None):
+def drop_features(
+    X: ArrayLike, n_missing: int, *, value: float = 0.0, random_state: Generator | None = None
+) -> np.ndarray:
     """Let some features of each row be missing, drawn anew for every row.
 
     Parameters

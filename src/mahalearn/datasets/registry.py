@@ -350,7 +350,7 @@ ENTRIES = {entry.name: entry for entry in (*_PAPER_A, *_PAPER_B, *_PAPER_C)}
 LOST = ("mucosa", "prodom", "files", "zongker")
 
 
-def names(paper=None):
+def names(paper: str | None = None) -> list[str]:
     """Names of the sets that `load` knows.
 
     Parameters

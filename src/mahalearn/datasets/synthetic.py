@@ -5,10 +5,12 @@ All take ``n_samples`` (the total, shared over the classes, or one number per cl
 """
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
+from .._typing import ArrayLike, RandomState
 from .._validation import check_positive, check_real
 
 
@@ -39,7 +41,13 @@ def _diagonal_corners(rng, y):
     return np.column_stack([side, side * (1 - 2 * y)])
 
 
-def two_mixtures(n_samples=200, *, separation=1.46, elongation=2.0, random_state=None):
+def two_mixtures(
+    n_samples: int | Sequence[int] = 200,
+    *,
+    separation: float = 1.46,
+    elongation: float = 2.0,
+    random_state: RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Two classes in the plane, each a mixture of two normals (A, section 4.1).
 
     The four components stand on the corners of a rectangle, those of a class on a diagonal:
@@ -91,7 +99,13 @@ BENT_CLASSES = (
 )
 
 
-def bent_normals(n_samples=100, *, bend=0.30, vertex=-0.934, random_state=None):
+def bent_normals(
+    n_samples: int | Sequence[int] = 100,
+    *,
+    bend: float = 0.30,
+    vertex: float = -0.934,
+    random_state: RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Two normals of unequal spread in the plane, bent along a parabola (C, section V-A).
 
     With z ~ N(0, I) an object of class j is u = A_j z + m_j before bending, and
@@ -141,7 +155,9 @@ def bent_normals(n_samples=100, *, bend=0.30, vertex=-0.934, random_state=None):
     return u, y
 
 
-def checkerboard(n_samples=100, *, random_state=None):
+def checkerboard(
+    n_samples: int | Sequence[int] = 100, *, random_state: RandomState | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The 4 × 4 checkerboard, uniform on [−2, 2]² (C, section V-B).
 
     The class is the colour of the field, which point reflection x → −x leaves as it is; see
@@ -176,7 +192,9 @@ def checkerboard(n_samples=100, *, random_state=None):
     return corner + rng.uniform(size=(len(y), 2)), y
 
 
-def checkerboard_kernel(X, Y=None, s=1.0, invariant=True):
+def checkerboard_kernel(
+    X: ArrayLike, Y: ArrayLike | None = None, s: float = 1.0, invariant: bool = True
+) -> np.ndarray:
     """k̄(x, x') = max(k(x, x'), k(x, −x')), or k alone: the kernels of C, section V-B.
 
     k(x, x') = exp(−d⁴/s²), where d is the *squared* Euclidean distance: only with that reading do
@@ -223,7 +241,12 @@ def checkerboard_kernel(X, Y=None, s=1.0, invariant=True):
     return np.exp(-(nearest**4) / s**2)
 
 
-def xor(n_samples=200, *, noise=0.5, random_state=None):
+def xor(
+    n_samples: int | Sequence[int] = 200,
+    *,
+    noise: float = 0.5,
+    random_state: RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Four normals on the corners (±1, ±1), the two of a diagonal in one class.
 
     Parameters
@@ -269,7 +292,9 @@ def _is_convex(polygon):
     return (edge[:, 0] * after[:, 1] > edge[:, 1] * after[:, 0]).all()
 
 
-def polygons(n_samples=200, *, random_state=None):
+def polygons(
+    n_samples: int | Sequence[int] = 200, *, random_state: RandomState | None = None
+) -> tuple[list[np.ndarray], np.ndarray]:
     """Convex quadrilaterals and irregular heptagons, normalised (C, appendix II: Poly-H, Poly-MH).
 
     The vertices are uniform on the unit square: four, drawn again until they are in convex

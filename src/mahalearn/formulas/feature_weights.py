@@ -8,6 +8,7 @@ Difference weights belong to each value of each Z_ij and come before a descent s
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .workspace import Workspace
 
@@ -21,7 +22,7 @@ class DifferenceWeights(NamedTuple):
     rank_weights: np.ndarray
 
 
-def descent_weights(Z, power=0.5):
+def descent_weights(Z: ArrayLike, power: float = 0.5) -> np.ndarray:
     """Descent weights of a batch: one weight for each rank of the sorted distances.
 
     Z_sum[r] is the mean over samples and classes of the r-th smallest distance (D, (10)), and
@@ -51,7 +52,7 @@ def descent_weights(Z, power=0.5):
     return rank_weights(np.sort(Z, axis=-1).mean(axis=(0, 1)), power)
 
 
-def difference_weights(Z, power=0.5):
+def difference_weights(Z: ArrayLike, power: float = 0.5) -> DifferenceWeights:
     """Difference weights of a batch: the rank weights of their descent step.
 
     Each Z_ij is first weighted by w[c] ∝ 1/Σ_a |Z[c] − Z[a]| with Σw = N (D, (12), (13)); the

@@ -128,7 +128,7 @@ class LandmarkMoments(NamedTuple):
     triangles are kept; own (g,): Σk(x, x), NaN where it is not known; origin (m,).
     """
 
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # tuples have a method of this name
     sums: np.ndarray
     squares: np.ndarray
     own: np.ndarray

@@ -31,7 +31,7 @@ _FAIR_SHARE = 0.25
 class Moments(NamedTuple):
     """Total weights (...), means (..., d) and scatters (..., d, d), or their diagonals (..., d)."""
 
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # tuples have a method of this name
     mean: np.ndarray
     scatter: np.ndarray
 

@@ -1,12 +1,14 @@
 """Features of a kernel by landmarks; public as :class:`mahalearn.kernels.LandmarkMap`."""
 
 import numbers
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._objects import check_objects, take
+from .._typing import Kernel, Objects, RandomState
 from .._validation import check_choice, check_count
 from ..formulas.landmarks import landmark_features
 from ..formulas.spectrum import CORRECTIONS
@@ -106,19 +108,19 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self,
-        landmarks=100,
+        landmarks: int | str = 100,
         *,
-        method="auto",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        rtol=None,
-        random_state=None,
-    ):
+        method: str = "auto",
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        rtol: float | None = None,
+        random_state: RandomState | None = None,
+    ) -> None:
         self.landmarks = landmarks
         self.method = method
         self.kernel = kernel
@@ -137,7 +139,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.input_tags.pairwise = is_precomputed(self.kernel) and chosen
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Any = None) -> Self:
         """Choose the landmarks and decompose their kernel matrix.
 
         Parameters
@@ -238,7 +240,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         K = kernel_matrix(self.kernel_, chosen, chosen)
         return take(chosen, slice(0, _enough(k, K, kernel_diagonal(self.kernel_, sample))))
 
-    def transform(self, X):
+    def transform(self, X: Objects) -> np.ndarray:
         """Features of objects.
 
         Parameters
@@ -256,7 +258,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         parts = [self._features.transform(k) for _, k in self._kernel_rows(X)]
         return np.concatenate(parts)
 
-    def residual(self, X):
+    def residual(self, X: Objects) -> np.ndarray:
         """What the landmarks leave over of each object, k(x, x) − φᵀJφ.
 
         Parameters

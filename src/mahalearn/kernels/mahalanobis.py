@@ -1,6 +1,7 @@
 """The Mahalanobis kernel of paper B; public as :class:`mahalearn.kernels.MahalanobisKernel`."""
 
 import numbers
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -8,7 +9,8 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_choice, check_positive
+from .._typing import Objects
+from .._validation import check_choice, check_positive, spelt
 from ..formulas.whitening import whitening
 
 COVARIANCES = ("diag", "full")
@@ -72,12 +74,14 @@ class MahalanobisKernel(BaseEstimator):
     requires_vector_input = True
     positive_definite = True
 
-    def __init__(self, covariance="diag", delta=1.0, shrinkage=None):
+    def __init__(
+        self, covariance: str = "diag", delta: float = 1.0, shrinkage: float | str | None = None
+    ) -> None:
         self.covariance = covariance
         self.delta = delta
         self.shrinkage = shrinkage
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Any = None) -> Self:
         """Learn the covariance.
 
         Parameters
@@ -102,7 +106,7 @@ class MahalanobisKernel(BaseEstimator):
         self.gamma_ = delta / self.mean_sq_
         return self
 
-    def whiten(self, X):
+    def whiten(self, X: Objects) -> np.ndarray:
         """Map the rows of X so that their Mahalanobis distances become Euclidean ones.
 
         Parameters
@@ -118,12 +122,12 @@ class MahalanobisKernel(BaseEstimator):
         check_is_fitted(self)
         return self._whitening.apply(validate_data(self, X, reset=False, dtype=np.float64))
 
-    def __call__(self, X, Y=None):
+    def __call__(self, X: Objects, Y: Objects | None = None) -> np.ndarray:
         """The matrix of kernel values."""
         Z = self.whiten(X)
         return rbf_kernel(Z, None if Y is None or Y is X else self.whiten(Y), gamma=self.gamma_)
 
-    def diag(self, X):
+    def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities, all 1."""
         return np.ones(len(X))
 
@@ -131,6 +135,7 @@ class MahalanobisKernel(BaseEstimator):
 def _resolve_shrinkage(shrinkage, X):
     if shrinkage is None:
         return 0.0
+    shrinkage = spelt(shrinkage, "shrinkage", ("auto",))
     if isinstance(shrinkage, str) and shrinkage == "auto":
         return float(ledoit_wolf_shrinkage(whitening(X).apply(X), assume_centered=True))
     number = isinstance(shrinkage, numbers.Real) and not isinstance(shrinkage, bool)

@@ -1,9 +1,12 @@
 """Kernels of objects from a measure of two of them."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._validation import check_choice, check_positive
+from .._typing import MeasureLike, Objects
+from .._validation import check_choice, check_positive, spelt
 from ..measures.base import Measure
 from ..measures.table import as_measure
 
@@ -40,6 +43,7 @@ def resolve_scale(scale, matrix, kind):
     """What proximities are divided by: a number from "mean", a number or None."""
     if scale is None:
         return 1.0
+    scale = spelt(scale, "scale", ("mean",))
     if isinstance(scale, str) and scale == "mean":
         return mean_proximity(matrix, kind)
     return check_positive(scale, "scale, unless it is 'mean' or None,")
@@ -104,25 +108,29 @@ class MeasureKernel(BaseEstimator):
     returns_new = True
 
     @property
-    def stateless(self):
+    def stateless(self) -> bool:
         """Whether the kernel learns nothing from the training objects."""
-        return self.measure_is_stateless and not (
-            isinstance(self.scale, str) and self.scale == "mean"
-        )
+        return self.measure_is_stateless and not isinstance(self.scale, str)
 
     @property
-    def measure_is_stateless(self):
+    def measure_is_stateless(self) -> bool:
         """Whether the measure learns nothing from the training objects."""
         return type(self._measure()).fit is Measure.fit
 
     @property
-    def knows_self(self):
+    def knows_self(self) -> bool:
         """Whether k(x, x) may differ from k(x, x′) even if x equals x′."""
         return self._measure().knows_self
 
     def __init__(
-        self, measure, kind="auto", gamma=1.0, symmetric=True, symmetrize="mean", scale="mean"
-    ):
+        self,
+        measure: MeasureLike,
+        kind: str = "auto",
+        gamma: float = 1.0,
+        symmetric: bool = True,
+        symmetrize: str | None = "mean",
+        scale: float | str | None = "mean",
+    ) -> None:
         self.measure = measure
         self.kind = kind
         self.gamma = gamma
@@ -135,7 +143,7 @@ class MeasureKernel(BaseEstimator):
             state = {**state, "scale": None, "scale_": 1.0}
         super().__setstate__(state)
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Any = None) -> Self:
         """Fit the measure, where it learns from the training objects, and the scale.
 
         Parameters
@@ -157,20 +165,44 @@ class MeasureKernel(BaseEstimator):
             self.scale_ = resolve_scale(self.scale, None, self.kind_)
         return self
 
-    def fit_gram(self, X, y=None):
-        """Fit the kernel and return the Gram matrix of X: the measure is computed once."""
+    def fit_gram(self, X: Objects, y: Any = None) -> np.ndarray:
+        """Fit the kernel and return the Gram matrix of X: the measure is computed once.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            Training objects.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            Kernel values of the training objects.
+        """
         self.measure_ = clone(self._measure()).fit(X)
         return self.fit_pairs(self.pair_values(X, X))
 
-    def fit_pairs(self, values):
-        """The Gram matrix from the proximities of the training objects, which fix the scale."""
+    def fit_pairs(self, values: np.ndarray) -> np.ndarray:
+        """The Gram matrix from the proximities of the training objects, which fix the scale.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, n_samples)
+            What `pair_values` gives for the training objects.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            Kernel values of the training objects.
+        """
         if not hasattr(self, "measure_"):
             self.measure_ = clone(self._measure())
         self.scale_ = resolve_scale(self.scale, values, self.kind_)
         return self.from_pairs(values)
 
     @property
-    def kind_(self):
+    def kind_(self) -> str:
         """The kind, "auto" resolved."""
         kind = check_choice(self.kind, "kind", ("auto", *PROXIMITY_KINDS))
         if kind == "auto":
@@ -178,20 +210,46 @@ class MeasureKernel(BaseEstimator):
         return kind
 
     @property
-    def pair_key(self):
+    def pair_key(self) -> tuple[Any, ...]:
         """Kernels with the same key are functions of the same `pair_values`."""
         measure = self._measure()
         params = sorted(measure.get_params().items(), key=lambda item: item[0])
         values = [f"{name}={id(v) if callable(v) else v!r}" for name, v in params]
         return type(measure).__qualname__, tuple(values), self.symmetrize
 
-    def pair_values(self, X, Y):
-        """Proximities of all pairs."""
+    def pair_values(self, X: Objects, Y: Objects) -> np.ndarray:
+        """Proximities of all pairs.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            The objects of the rows.
+        Y : sequence of objects
+            The objects of the columns.
+
+        Returns
+        -------
+        values : ndarray of shape (len(X), len(Y))
+            The measure of each pair, its two directions combined.
+        """
         measure = getattr(self, "measure_", None) or self._measure()
         return measure.between(X, None if Y is X else Y, self.symmetrize)
 
-    def from_pairs(self, values, overwrite=False):
-        """Kernel values from `pair_values`."""
+    def from_pairs(self, values: np.ndarray, overwrite: bool = False) -> np.ndarray:
+        """Kernel values from `pair_values`.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            What `pair_values` gives.
+        overwrite : bool, default=False
+            Whether `values` may be overwritten.
+
+        Returns
+        -------
+        K : ndarray of shape (n_rows, n_columns)
+            Kernel values.
+        """
         if not hasattr(self, "scale_"):
             if isinstance(self.scale, str):
                 raise ValueError(
@@ -206,11 +264,11 @@ class MeasureKernel(BaseEstimator):
     def _measure(self):
         return as_measure(self.measure, symmetric=self.symmetric, dissimilarity=False)
 
-    def __call__(self, X, Y):
+    def __call__(self, X: Objects, Y: Objects) -> np.ndarray:
         """The matrix of kernel values."""
         return self.from_pairs(self.pair_values(X, Y))
 
-    def diag(self, X):
+    def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""
         measure = getattr(self, "measure_", None) or self._measure()
         return self.from_pairs(measure.diagonal(X))

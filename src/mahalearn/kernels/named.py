@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics.pairwise import kernel_metrics, manhattan_distances, pairwise_kernels
 
-from .._validation import check_choice, check_positive, check_real
+from .._validation import check_choice, check_positive, check_real, spelt
 
 KERNEL_NAMES = tuple(sorted(kernel_metrics()))
 WITH_GAMMA = ("rbf", "laplacian", "poly", "polynomial", "sigmoid", "chi2")
@@ -178,6 +178,7 @@ def column_scales(X, constant=1.0):
 
 def resolve_gamma(gamma, X):
     """A number from "scale" (1/(d·Var X)), "auto" or None (1/d), or a positive number."""
+    gamma = spelt(gamma, "gamma", ("scale", "auto"))
     if gamma is None or (isinstance(gamma, str) and gamma == "auto"):
         return 1 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":

@@ -1,7 +1,10 @@
 """A kernel that looks its values up in one matrix."""
 
+from typing import Any, Self
+
 import numpy as np
 
+from .._typing import ArrayLike, Objects
 from .._validation import check_square, check_symmetric
 
 
@@ -35,14 +38,14 @@ class PrecomputedKernel:
     returns_new = True
     positive_definite = False
 
-    def __init__(self, K):
+    def __init__(self, K: ArrayLike) -> None:
         self.K = K
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, in scikit-learn's manner."""
         return {"K": self.K}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set the matrix."""
         if unknown := set(params) - {"K"}:
             raise ValueError(f"PrecomputedKernel has the parameter K only; got {sorted(unknown)}.")
@@ -61,7 +64,7 @@ class PrecomputedKernel:
     def __repr__(self):
         return f"PrecomputedKernel(<matrix of shape {np.shape(self.K)}>)"
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Objects | None = None) -> Self:
         """Check the matrix; nothing is learned."""
         self.K = np.asarray(self.K)
         check_square(self.K, "PrecomputedKernel's matrix")
@@ -87,18 +90,11 @@ class PrecomputedKernel:
             )
         return rows
 
-    @classmethod
-    def of(cls, K, positive_definite=False):
-        """A kernel on a matrix that is known to be in order, for positions that are, too."""
-        kernel = _CheckedKernel(K)
-        kernel.positive_definite = positive_definite
-        return kernel
-
-    def __call__(self, X, Y):
+    def __call__(self, X: Objects, Y: Objects) -> np.ndarray:
         """The block of the matrix."""
         return np.asarray(self.K)[np.ix_(self._rows(X), self._rows(Y))]
 
-    def diag(self, X):
+    def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""
         return np.asarray(self.K).diagonal()[self._rows(X)]
 
@@ -119,3 +115,10 @@ class _CheckedKernel(PrecomputedKernel):
     def diag(self, X):
         """Self-similarities."""
         return self.K.diagonal()[X]
+
+
+def checked_kernel(K, positive_definite=False):
+    """A kernel on a matrix that is known to be in order, for positions that are, too."""
+    kernel = _CheckedKernel(K)
+    kernel.positive_definite = positive_definite
+    return kernel

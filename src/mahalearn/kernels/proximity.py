@@ -1,11 +1,13 @@
 """From a matrix of dissimilarities or similarities to a kernel, the scaling learned in fit."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._typing import ArrayLike
 from .._validation import (
     check_choice,
     check_square,
@@ -55,7 +57,9 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     1.00
     """
 
-    def __init__(self, kind="neg_squared", scale="mean", gamma=1.0):
+    def __init__(
+        self, kind: str = "neg_squared", scale: float | str | None = "mean", gamma: float = 1.0
+    ) -> None:
         self.kind = kind
         self.scale = scale
         self.gamma = gamma
@@ -65,7 +69,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.pairwise = True
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn the scale.
 
         Parameters
@@ -89,7 +93,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.scale_ = resolve_scale(self.scale, X, kind)
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Kernel values.
 
         Parameters

@@ -21,7 +21,7 @@ from .._validation import (
 from ..formulas.gram import Centering, center_gram, centering
 from ..formulas.linalg import is_psd
 from ..formulas.spectrum import CORRECTIONS, fit_correction
-from .precomputed import PrecomputedKernel
+from .precomputed import PrecomputedKernel, checked_kernel
 from .protocol import (
     check_kernel_values,
     check_magnitude,
@@ -333,7 +333,7 @@ def lookup_kernel(training):
     """The values of a TrainingKernel as a kernel on positions of its objects as given."""
     back = training.order.argsort()
     K = training.gram()[np.ix_(back, back)]
-    return PrecomputedKernel.of(K, training.positive_definite)
+    return checked_kernel(K, training.positive_definite)
 
 
 def _block(K, rows, columns):
@@ -381,13 +381,13 @@ class KernelFolds:
         self.kernel, self.spectrum, self.params = kernel, spectrum, params
         self.lookup = None
         if kernel is None:
-            self.lookup = PrecomputedKernel.of(TrainingKernel(X, codes, None).X)
+            self.lookup = checked_kernel(TrainingKernel(X, codes, None).X)
         elif gram is not None:
             gram = check_kernel_values(gram, new=True)
             if not getattr(kernel, "symmetric", False):
                 gram = check_symmetric(gram, "The Gram matrix")
             definite = bool(getattr(kernel, "positive_definite", False))
-            self.lookup = PrecomputedKernel.of(gram, definite)
+            self.lookup = checked_kernel(gram, definite)
         elif is_named(kernel) or is_stateless(kernel):
             _, training = fit_training(X, y, codes, kernel, **params)
             self.lookup = lookup_kernel(training)

@@ -2,9 +2,11 @@
 
 import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from .._typing import ArrayLike, Objects
 from .._validation import check_choice
 from ._ragged import check_not_empty, label
 from .base import Measure, object_list
@@ -72,7 +74,14 @@ class Alignment(Measure):
 
     block_size = 128
 
-    def __init__(self, mode="local", matrix="blosum62", gap_open=11, gap_extend=1, normalize=True):
+    def __init__(
+        self,
+        mode: str = "local",
+        matrix: str | tuple[str, ArrayLike] = "blosum62",
+        gap_open: int = 11,
+        gap_extend: int = 1,
+        normalize: bool = True,
+    ) -> None:
         self.mode = mode
         self.matrix = matrix
         self.gap_open = gap_open
@@ -80,16 +89,16 @@ class Alignment(Measure):
         self.normalize = normalize
 
     @property
-    def dissimilarity(self):
+    def dissimilarity(self) -> bool:  # type: ignore[override]
         """Whether larger means less alike: not for scores."""
         return bool(self.normalize)
 
     @property
-    def self_value(self):
+    def self_value(self) -> float | None:  # type: ignore[override]
         """Value of a sequence with itself; a score has to be computed."""
         return 0.0 if self.normalize else None
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the sequences and score each with itself, see Measure."""
         for name in ("gap_open", "gap_extend"):
             value = getattr(self, name)
@@ -114,7 +123,7 @@ class Alignment(Measure):
         P, *Q = (self._sequences(side, bits, k > 0) for k, side in enumerate(sides))
         return P, *(Q or [P])
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         create, align = self._functions(P.bits)
         matrix, _ = self._matrix()

@@ -7,11 +7,14 @@ and ``block(P, Q)`` gives the matrix of values between two such slices.
 
 import math
 import numbers
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._objects import check_objects
+from .._typing import Objects
 from .._validation import check_choice
 
 SYMMETRIZE = ("mean", "min", "max", None)
@@ -28,7 +31,7 @@ class Measure(BaseEstimator):
     # False for a similarity.
     dissimilarity = True
     # The value of an object with itself; None if it must be computed.
-    self_value = 0.0
+    self_value: float | None = 0.0
     # Whether two equal objects have another value than an object and itself.
     knows_self = False
     # Whether threads serve; otherwise parallel work needs processes.
@@ -38,7 +41,7 @@ class Measure(BaseEstimator):
     # A measure may stand for a kernel; then objects reach it untouched.
     requires_vector_input = False
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Any = None) -> Self:
         """Learn what the measure needs to know of the training objects; most need nothing.
 
         Parameters
@@ -55,7 +58,7 @@ class Measure(BaseEstimator):
         """
         return self
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the objects and bring them into the form that `block` takes.
 
         Parameters
@@ -73,7 +76,7 @@ class Measure(BaseEstimator):
         P = object_list(X)
         return P, P if Y is None else object_list(Y)
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects.
 
         Parameters
@@ -88,7 +91,9 @@ class Measure(BaseEstimator):
         """
         raise NotImplementedError(f"{type(self).__name__} must implement block(P, Q).")
 
-    def between(self, X, Y=None, symmetrize=None):
+    def between(
+        self, X: Objects, Y: Objects | None = None, symmetrize: str | None = None
+    ) -> np.ndarray:
         """The matrix of values between all objects of X and of Y.
 
         Parameters
@@ -107,6 +112,7 @@ class Measure(BaseEstimator):
             The measure of each pair.
         """
         P, Q = self.prepare(X, Y)
+        symmetrize = check_choice(symmetrize, "symmetrize", SYMMETRIZE)
         half = is_half(self, Y, symmetrize)
         out = np.empty((len(P), len(Q)))
         for rows, cols in block_slices(len(P), len(Q), self.block_size, half):
@@ -114,7 +120,7 @@ class Measure(BaseEstimator):
             place(out, rows, cols, pair_block(self, P[rows], Q[cols], own, symmetrize), half)
         return out
 
-    def diagonal(self, X):
+    def diagonal(self, X: Objects) -> np.ndarray:
         """The value of each object with itself.
 
         Parameters
@@ -132,7 +138,7 @@ class Measure(BaseEstimator):
         P, _ = self.prepare(X)
         return np.array([self.block(P[i : i + 1], P[i : i + 1])[0, 0] for i in range(len(P))])
 
-    def __call__(self, a, b):
+    def __call__(self, a: Any, b: Any) -> float:
         """The value of two objects, in the direction from a to b."""
         return float(self.between([a], [b])[0, 0])
 
@@ -161,12 +167,14 @@ class FunctionMeasure(Measure):
     releases_gil = False
     block_size = 32
 
-    def __init__(self, function, symmetric=False, dissimilarity=True):
+    def __init__(
+        self, function: Callable[..., Any], symmetric: bool = False, dissimilarity: bool = True
+    ) -> None:
         self.function = function
         self.symmetric = symmetric
         self.dissimilarity = dissimilarity
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         values = np.empty((len(P), len(Q)))
         half = Q is P and self.symmetric
@@ -198,7 +206,6 @@ def object_list(X):
 
 def is_half(measure, Y, symmetrize):
     """Whether one triangle of the matrix is enough."""
-    check_choice(symmetrize, "symmetrize", SYMMETRIZE)
     return Y is None and (measure.symmetric or symmetrize is not None)
 
 

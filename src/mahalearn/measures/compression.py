@@ -3,11 +3,14 @@
 import bz2
 import lzma
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from .._typing import Objects
 from .._validation import check_choice
 from ._ragged import check_not_empty, label
 from .base import Measure, object_list
@@ -73,20 +76,20 @@ class Compression(Measure):
     self_value = None
     block_size = 64
 
-    def __init__(self, compressor="zlib"):
+    def __init__(self, compressor: str | Callable[..., Any] = "zlib") -> None:
         self.compressor = compressor
 
     @property
-    def releases_gil(self):
+    def releases_gil(self) -> bool:  # type: ignore[override]
         """Whether threads serve: the libraries release the lock, functions do not."""
         return isinstance(self.compressor, str)
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the texts and compress each, see Measure."""
         P = self._texts(object_list(X))
         return P, P if Y is None else self._texts(object_list(Y), of_columns=True)
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         compress = self._compress()
         joint = np.array([[len(compress(a + b)) for b in Q.texts] for a in P.texts], dtype=float)

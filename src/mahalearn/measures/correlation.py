@@ -1,9 +1,12 @@
 """The correlation measure of paper C's News-COR data."""
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
+from .._typing import Objects
 from .base import Measure
 
 
@@ -28,10 +31,10 @@ class Correlation(Measure):
 
     knows_self = True
 
-    def __init__(self, equal=0.5):
+    def __init__(self, equal: float = 0.5) -> None:
         self.equal = equal
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the vectors, see Measure."""
         P = check_array(X, dtype=np.float64, input_name="X")
         if Y is None:
@@ -44,7 +47,7 @@ class Correlation(Measure):
             )
         return P, Q
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         # Not ‖x‖² + ‖y‖² − 2xᵀy, which is rounding noise where the vectors are nearly equal.
         d2 = cdist(P, Q, "sqeuclidean")

@@ -1,12 +1,14 @@
 """Distances of distributions: Jensen–Shannon for histograms, Wasserstein for samples."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
+from .._typing import Objects
 from ._ragged import prepare_numbers
 from .base import Measure, object_list
 
@@ -33,7 +35,7 @@ class JensenShannon(Measure):
 
     block_size = 64
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the histograms and divide them by their sums, see Measure."""
         P = _histograms(X, "")
         if Y is None:
@@ -46,7 +48,7 @@ class JensenShannon(Measure):
             )
         return P, Q
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         values = np.zeros((len(P), len(Q)))
         for i, p in enumerate(P):
@@ -98,10 +100,10 @@ class Wasserstein(Measure):
     block_size = 32
     releases_gil = False
 
-    def __init__(self, p=1):
+    def __init__(self, p: float = 1) -> None:
         self.p = p
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the samples, see Measure."""
         ok = isinstance(self.p, numbers.Real) and not isinstance(self.p, bool)
         if not ok or not 1 <= self.p < np.inf:
@@ -113,7 +115,7 @@ class Wasserstein(Measure):
             return prepare_numbers(X, Y, 2, what)
         return prepare_numbers(X, Y, 1, "a sample of numbers")
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         line = P.values.ndim == 1 or P.values.shape[1] == 1
         distance = _on_the_line if line else _in_space

@@ -2,11 +2,14 @@
 
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
+from .._typing import Objects
 from .._validation import check_choice, check_memory, check_positive
 from ._edit_loops import ABSOLUTE, ANGULAR, CONSTANT, EUCLIDEAN, TABLE, edit_block
 from ._ragged import Ragged, check_not_empty, join, label, prepare_numbers
@@ -63,7 +66,14 @@ class EditDistance(Measure):
     30.0
     """
 
-    def __init__(self, substitution=1, insertion=1, deletion=1, normalize=None, period=2 * math.pi):
+    def __init__(
+        self,
+        substitution: float | str | Callable[..., Any] = 1,
+        insertion: float = 1,
+        deletion: float = 1,
+        normalize: str | None = None,
+        period: float = 2 * math.pi,
+    ) -> None:
         self.substitution = substitution
         self.insertion = insertion
         self.deletion = deletion
@@ -71,16 +81,16 @@ class EditDistance(Measure):
         self.period = period
 
     @property
-    def symmetric(self):
+    def symmetric(self) -> bool:  # type: ignore[override]
         """Whether d(a, b) = d(b, a); of a function as cost that is not known."""
         return self.insertion == self.deletion and not callable(self.substitution)
 
     @property
-    def self_value(self):
+    def self_value(self) -> float | None:  # type: ignore[override]
         """Value of an object with itself; a function as cost may have its own idea."""
         return None if callable(self.substitution) else 0.0
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the sequences and code their symbols, see Measure."""
         for name in ("insertion", "deletion"):
             _check_cost(getattr(self, name), name)
@@ -104,7 +114,7 @@ class EditDistance(Measure):
         P = _Coded(_as_codes(X, alphabet), table)
         return P, P if Y is None else _Coded(_as_codes(Y, alphabet), table)
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         if isinstance(P, list):
             lengths = np.array([len(x) for x in P]), np.array([len(y) for y in Q])

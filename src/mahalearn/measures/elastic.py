@@ -4,10 +4,12 @@ import math
 import numbers
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from .._typing import Objects
 from .._validation import check_choice, check_real
 from ._ragged import label
 from .base import Measure, object_list
@@ -118,14 +120,14 @@ class Elastic(Measure):
 
     def __init__(
         self,
-        method="dtw",
-        window=None,
-        cost=1.0,
-        gap=0.0,
-        stiffness=0.001,
-        epsilon=None,
-        normalize=False,
-    ):
+        method: str = "dtw",
+        window: float | None = None,
+        cost: float = 1.0,
+        gap: float = 0.0,
+        stiffness: float = 0.001,
+        epsilon: float | None = None,
+        normalize: bool = False,
+    ) -> None:
         self.method = method
         self.window = window
         self.cost = cost
@@ -134,7 +136,7 @@ class Elastic(Measure):
         self.epsilon = epsilon
         self.normalize = normalize
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the series, see Measure."""
         method = check_choice(self.method, "method", METHODS)
         self._check_window(method)
@@ -147,7 +149,7 @@ class Elastic(Measure):
         P = self._series(method, rows)
         return P, P if Y is None else self._series(method, cols)
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         method = check_choice(self.method, "method", METHODS)
         if method == "euclidean":

@@ -1,11 +1,14 @@
 """Gower's dissimilarity of rows with numbers and names."""
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._objects import check_objects
+from .._typing import Objects
+from .._validation import spelt
 from .base import Measure
 
 
@@ -60,10 +63,10 @@ class Gower(Measure):
     [0.0, 0.5, 1.0, 1.0]
     """
 
-    def __init__(self, nominal="auto"):
+    def __init__(self, nominal: Any = "auto") -> None:
         self.nominal = nominal
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Objects | None = None) -> Self:
         """Learn which columns are nominal, and the ranges of the others, see Measure."""
         self.columns_, columns = _columns(X)
         self.nominal_ = self._find_nominal(columns)
@@ -75,18 +78,18 @@ class Gower(Measure):
                 self.ranges_[c] = np.ptp(known) if len(known) else 0.0
         return self
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the tables and code the names, see Measure."""
         check_is_fitted(
             self,
             msg="%(name)s needs the ranges of the training data: call fit on them first, or use "
             "pairwise or MeasureKernel, which do.",
         )
-        codes = [{} for _ in self.columns_]
+        codes: list[dict[Any, int]] = [{} for _ in self.columns_]
         P = self._table(X, codes)
         return P, P if Y is None else self._table(Y, codes)
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         shared = P.has_number @ Q.has_number.T + P.has_name @ Q.has_name.T
         if (shared == 0).any():
@@ -106,7 +109,7 @@ class Gower(Measure):
 
     def _find_nominal(self, columns):
         if isinstance(self.nominal, str):
-            if self.nominal != "auto":
+            if spelt(self.nominal, "nominal", ("auto",)) != "auto":
                 raise ValueError(
                     f"nominal must be 'auto' or a list of columns; got {self.nominal!r}. "
                     f"For one column pass [{self.nominal!r}]."

@@ -1,7 +1,10 @@
 """Hausdorff distances between sets of points."""
 
+from typing import Any
+
 import numpy as np
 
+from .._typing import Objects
 from ._ragged import prepare_numbers
 from .base import Measure, object_list
 
@@ -35,16 +38,16 @@ class Hausdorff(Measure):
     (2.0, 0.6666666666666666)
     """
 
-    def __init__(self, modified=False):
+    def __init__(self, modified: bool = False) -> None:
         self.modified = modified
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the point sets, see Measure."""
         Y = None if Y is None else object_list(Y)
         what = "a set of points, an array of shape (n_points, n_dimensions)"
         return prepare_numbers(object_list(X), Y, 2, what)
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         # By size: the sets that are padded to a common size are then almost of one size.
         order = np.argsort(Q.sizes, kind="stable")

@@ -11,15 +11,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress as progress_bar
-from .._validation import check_memory
+from .._typing import File, MeasureLike, Objects
+from .._validation import check_choice, check_memory
 from ._matrix_file import MatrixFile
-from .base import block_slices, is_half, pair_block, place
+from .base import SYMMETRIZE, block_slices, is_half, pair_block, place
 from .table import as_measure
 
 
 def pairwise(
-    objects, measure, other=None, symmetrize="mean", n_jobs=None, progress=False, out=None
-):
+    objects: Objects,
+    measure: MeasureLike,
+    other: Objects | None = None,
+    symmetrize: str | None = "mean",
+    n_jobs: int | None = None,
+    progress: bool = False,
+    out: File | None = None,
+) -> np.ndarray:
     """Matrix of a measure between all objects, or between objects and others.
 
     Parameters
@@ -59,6 +66,7 @@ def pairwise(
     [[0.0, 3.0, 1.0], [3.0, 0.0, 3.0], [1.0, 3.0, 0.0]]
     """
     measure = _ready(as_measure(measure), objects if other is None else other)
+    symmetrize = check_choice(symmetrize, "symmetrize", SYMMETRIZE)
     half = is_half(measure, other, symmetrize)
     P, Q = measure.prepare(objects, other)
     blocks = block_slices(len(P), len(Q), measure.block_size, half)

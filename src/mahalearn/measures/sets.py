@@ -2,10 +2,12 @@
 
 import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._typing import Objects
 from ._ragged import label
 from .base import Measure, object_list
 
@@ -47,7 +49,7 @@ class Jaccard(Measure):
     [[0.0, 0.33], [0.33, 0.0]]
     """
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the sets and count their members, see Measure."""
         sides = [(object_list(X), False)] + ([] if Y is None else [(object_list(Y), True)])
         if any(_is_set(x) for objects, _ in sides for x in objects):
@@ -61,9 +63,9 @@ class Jaccard(Measure):
                     f"columns {matrices[1].shape[1]}; they must agree."
                 )
         P, *Q = (_Bits(M, np.asarray(M.sum(axis=1)).ravel()) for M in matrices)
-        return P, *(Q or [P])
+        return P, Q[0] if Q else P
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         common = P.rows @ Q.rows.T
         common = common.toarray() if sparse.issparse(common) else common

@@ -1,8 +1,11 @@
 """Distances of symmetric positive definite matrices, such as covariances."""
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from .._typing import Objects
 from .._validation import SYMMETRY_RTOL, check_choice
 from ..formulas.linalg import rank_tolerance
 from ._ragged import label
@@ -41,10 +44,10 @@ class SPDDistance(Measure):
 
     block_size = 64
 
-    def __init__(self, metric="log_euclidean"):
+    def __init__(self, metric: str = "log_euclidean") -> None:
         self.metric = metric
 
-    def prepare(self, X, Y=None):
+    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the matrices, see Measure: their logarithms as rows, or themselves."""
         metric = check_choice(self.metric, "metric", METRICS)
         rows = _spd_matrices(object_list(X), None, False)
@@ -55,7 +58,7 @@ class SPDDistance(Measure):
             sides = [_logarithms(M).reshape(len(M), -1) for M in sides]
         return sides[0], sides[-1]
 
-    def block(self, P, Q):
+    def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         if check_choice(self.metric, "metric", METRICS) == "log_euclidean":
             return cdist(P, Q)

@@ -2,7 +2,9 @@
 
 from functools import partial
 from inspect import signature
+from typing import Any
 
+from .._typing import Objects
 from .._validation import check_choice
 from .alignment import Alignment
 from .base import FunctionMeasure, Measure
@@ -52,7 +54,7 @@ def as_measure(measure, *, symmetric=False, dissimilarity=True):
     )
 
 
-def make_measure(name, **options):
+def make_measure(name: str, **options: Any) -> Measure:
     """A measure from its name and options, such as those of a command line.
 
     Parameters
@@ -88,7 +90,7 @@ def make_measure(name, **options):
     return measure.set_params(**options)
 
 
-def elastic_measures(X=None, normalize=False):
+def elastic_measures(X: Objects | None = None, normalize: bool = False) -> dict[str, Elastic]:
     """The measures that a search over time series compares: Euclidean, DTW and MSM.
 
     Parameters

@@ -11,7 +11,7 @@ __getattr__, __dir__, __all__ = lazy(
         "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
         "KernelQuadraticDiscriminantCV": "classifiers.kernel_quadratic",
         "MahalanobisClassifierCV": "model_selection.chooser",
-        "MahalanobisSVCCV": "model_selection.line_search",
+        "MahalanobisSVCCV": "classifiers.svm",
         "OneVsRestSVCCV": "classifiers.one_vs_rest_svm",
     },
 )

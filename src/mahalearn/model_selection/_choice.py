@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 
 from ..formulas.offsets import TIE_RTOL
-from .line_search import nearly_best
+from .scoring import nearly_best
 
 # A family ties with the best within this many standard errors of the difference.
 TIE_ERRORS = 0.5
@@ -36,7 +36,7 @@ def choose(fold_scores, test_ratio):
     return int(np.argmax(tied)), tied
 
 
-def make_splits(cv, X, y, counts, random_state):
+def make_splits(cv, X, y, counts, random_state, groups=None):
     """The (train, test) pairs that all families are compared on.
 
     A number of folds is reduced to the size of the smallest class, with a warning, and stratified
@@ -46,7 +46,7 @@ def make_splits(cv, X, y, counts, random_state):
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
         splits = _stratified(cv, y, counts, random_state)
     else:
-        splits = list(check_cv(cv, y, classifier=True).split(X, y))
+        splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     splits = [split for split in splits if len(np.unique(y[split[0]])) > 1]
     if not splits:
         raise ValueError(

@@ -1,12 +1,10 @@
 """The families that the chooser compares, and the searches of each."""
 
 import time
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
 
 from .._objects import take
 from ..classifiers._heads import head_scores
@@ -15,10 +13,10 @@ from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
+from ..classifiers.svm import MahalanobisSVCCV
 from ..formulas.calibration import fit_temperature
 from . import grids
-from .line_search import MahalanobisSVCCV, evaluate, nearly_best
-from .scoring import fold_metrics, refuse_nan, score_table
+from .scoring import evaluate, fold_metrics, nearly_best, refuse_nan
 
 # Covariances from the simplest to the richest; of equal scores the first wins.
 GAUSSIANS = (
@@ -133,9 +131,14 @@ def _path_search(search, grid, given):
         n_jobs=given.n_jobs,
     ).fit(given.X, given.y)
     fixed = {name: value for name, value in search.get_params(False).items() if name in NAMED}
+    return _found(search, fixed)
+
+
+def _found(search, fixed=None):
+    """What a search found."""
     return Found(
         clone(search.best_estimator_),
-        {**fixed, **search.best_params_},
+        {**(fixed or {}), **search.best_params_},
         fold_scores(search.cv_results_, search.best_index_),
         search.temperature_,
     )
@@ -174,23 +177,14 @@ def _svm_search(Cs, given):
         "grid",
         covariance_from="all",
         cv=given.splits,
-        scoring=None if given.scoring is None else partial(_score_machine, scoring=given.scoring),
+        scoring=given.scoring,
         n_jobs=given.n_jobs,
     ).fit(given.X, given.y)
-    return _with_temperature(clone(search.best_estimator_), search.best_params_, given)
-
-
-def _score_machine(machine, X, y, *, scoring):
-    """A scorer's value; a machine has no probabilities of its own, its margins stand for them."""
-    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    try:
-        return scorer(machine, X, y)
-    except AttributeError:
-        return score_table(scorer, machine.classes_, head_scores(machine, X), y)
+    return _found(search)
 
 
 def _with_temperature(estimator, params, given):
-    """These searches keep no held-out scores: the best one is fitted again in each fold."""
+    """This search keeps no held-out scores: the best one is fitted again in each fold."""
     classes = np.unique(given.y)
     scores = []
     for train, test in given.splits:

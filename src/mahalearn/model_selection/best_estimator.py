@@ -6,11 +6,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import ArrayLike, Objects
+
 
 class BestEstimatorMixin(ClassifierMixin):
     """Every predict method from ``best_estimator_`` and ``temperature_``."""
 
-    def predict(self, X):
+    def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each row of X by the best estimator.
 
         Parameters
@@ -26,7 +28,7 @@ class BestEstimatorMixin(ClassifierMixin):
         check_is_fitted(self)
         return self.best_estimator_.predict(self._input(X))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Objects) -> np.ndarray:
         """Scores of the classes by the best estimator.
 
         Parameters
@@ -42,7 +44,7 @@ class BestEstimatorMixin(ClassifierMixin):
         check_is_fitted(self)
         return self.best_estimator_.decision_function(self._input(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Objects) -> np.ndarray:
         """Class probabilities, calibrated on the held-out scores of the search.
 
         Parameters
@@ -57,7 +59,7 @@ class BestEstimatorMixin(ClassifierMixin):
         """
         return softmax(self._tempered(X), axis=1)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities.
 
         Parameters
@@ -72,7 +74,7 @@ class BestEstimatorMixin(ClassifierMixin):
         """
         return log_softmax(self._tempered(X), axis=1)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> float:
         """What the search maximised: accuracy, unless `scoring` says otherwise.
 
         Parameters
@@ -103,3 +105,13 @@ class BestEstimatorMixin(ClassifierMixin):
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
         return scores / self.temperature_
+
+
+class BestAttributesMixin:
+    """Whatever else the refitted estimator has, the search has too."""
+
+    def __getattr__(self, name):
+        # Called for missing attributes only.
+        if name.startswith("__") or "best_estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.best_estimator_, name)

@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,9 +18,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
-from .._validation import check_choice, check_classes, check_positive, refuse_fit_params
+from .._typing import CV, Kernel, Objects, RandomState, Scoring
+from .._validation import check_choice, check_classes, check_positive, spelt
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
 from ..kernels.named import KERNEL_NAMES
@@ -122,17 +126,17 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        families="auto",
+        families: str | Sequence[str] = "auto",
         *,
-        kernel="auto",
-        spectrum="krein",
-        scoring=None,
-        cv=5,
-        time_budget=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        kernel: Kernel = "auto",
+        spectrum: str = "krein",
+        scoring: Scoring | None = None,
+        cv: CV = 5,
+        time_budget: float | None = None,
+        random_state: RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.families = families
         self.kernel = kernel
         self.spectrum = spectrum
@@ -159,7 +163,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _takes_vectors(self):
         return self._is("auto") or takes_vectors(self._kernel)
 
-    def fit(self, X, y, **refused):
+    @refuses_weights
+    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
         """Compare the families, then fit the chosen one on all objects.
 
         Parameters
@@ -168,8 +173,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Training objects, or their square kernel matrix (``kernel="precomputed"``).
         y : array-like of shape (n_samples,)
             Class labels.
-        **refused : dict
-            Nothing else is taken; the error says why.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for the splitter `cv`.
 
         Returns
         -------
@@ -177,7 +182,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         start = time.monotonic()
-        refuse_fit_params(self, refused)
         spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
@@ -193,7 +197,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
-        splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state)
+        splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state, groups)
         self.n_splits_ = len(splits)
         given = self._comparison(checked, y, codes, splits, spectrum)
         with warnings.catch_warnings():
@@ -208,7 +212,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _families(self):
         by_name = isinstance(self.kernel, str) and self._kernel not in ("precomputed", *MEASURES)
         possible = [name for name in FAMILIES if by_name or not FAMILIES[name].needs_vectors]
-        if isinstance(self.families, str) and self.families == "auto":
+        families = spelt(self.families, "families", ("auto",))
+        if isinstance(families, str) and families == "auto":
             return possible
         wanted = [self.families] if isinstance(self.families, str) else list(self.families)
         if not wanted:
@@ -336,7 +341,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return self.best_estimator_[-1] if self._scales() else self.best_estimator_
 
     @available_if(_best_has_distances)
-    def mahalanobis(self, X):
+    def mahalanobis(self, X: Objects) -> np.ndarray:
         """Squared Mahalanobis distances to the classes, where the chosen estimator has them.
 
         Parameters

@@ -30,6 +30,13 @@ NEIGHBORS = tuple(range(1, 16))
 CS = _decades(-1, 3)
 DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
+# The values that paper B tries (section 4).
+PAPER_CS = (1, 10, 50, 100, 500, 1000, 2000, 3000, 5000, 8000, 10000, 50000, 100000)
+PAPER_DELTAS = {
+    "line": tuple(step / 10 for step in range(1, 21)),
+    "grid": (0.1, 0.5, 1.0, 1.5, 2.0),
+}
+
 
 def regs(name, spread, default):
     """Regularisation values for a kernel of this spread, the plain default among them."""

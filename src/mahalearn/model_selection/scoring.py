@@ -7,9 +7,10 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV
 
 from ..formulas.calibration import fit_temperature
-from ..formulas.offsets import settled, settling_step, winners
+from ..formulas.offsets import TIE_RTOL, settled, settling_step, winners
 
 
 def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
@@ -59,6 +60,30 @@ class FoldScores(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Calibrated probabilities."""
         return softmax(self.scores[np.asarray(X)[:, 0]] / self.temperature(), axis=1)
+
+
+def evaluate(estimator, X, y, grid, splits, *, scoring=None, n_jobs=None, verbose=0):
+    """Cross-validate every candidate of a parameter grid on given splits; the fitted GridSearchCV.
+
+    Splits are a list, so that all searches see the same folds.
+    """
+    search = GridSearchCV(
+        estimator,
+        grid,
+        cv=splits,
+        scoring=scoring,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        refit=False,
+        error_score="raise",
+    )
+    return search.fit(X, y)
+
+
+def nearly_best(scores):
+    """Which scores equal the largest but for rounding: the means of equal counts may differ."""
+    largest = np.max(scores)
+    return scores >= largest - TIE_RTOL * max(1.0, abs(largest))
 
 
 def refuse_nan(mean_scores, scoring):

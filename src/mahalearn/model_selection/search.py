@@ -7,7 +7,8 @@ distance of a measure) are resolved once, on all training objects and without th
 numbers; one matrix per number then serves all folds.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
+from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import check_choice, check_classes, check_memory, check_positive
 from ..formulas.calibration import fit_temperature
 from ..formulas.spectrum import SPECTRA
@@ -32,7 +34,7 @@ from ..kernels.protocol import (
 )
 from ..kernels.training import KernelFolds
 from . import grids
-from .best_estimator import BestEstimatorMixin
+from .best_estimator import BestAttributesMixin, BestEstimatorMixin
 from .scoring import fold_metrics, refuse_nan
 
 # Mean scores that differ by less are equal: the tie rule decides.
@@ -124,31 +126,31 @@ class Candidate(NamedTuple):
     rounding: np.ndarray
 
 
-class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
+class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     """A search over kernels, variants and a path of values, all folds from shared factorisations.
 
     A subclass says which estimator it searches for (`_plain`) and which values its path has
     (`_values`).
     """
 
-    _in_0_1 = {"standardize": False}
+    _in_0_1: dict[str, Any] = {"standardize": False}
 
     def __init__(
         self,
         *,
-        gammas=None,
-        degrees=None,
-        kernels=None,
-        kernel="rbf",
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        cv=5,
-        scoring=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.gammas = gammas
         self.degrees = degrees
         self.kernels = kernels
@@ -200,7 +202,7 @@ class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
         return self.kernels is None and is_precomputed(self.kernel)
 
     @refuses_weights
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
         """Search, then fit the best on all objects.
 
         Parameters
@@ -405,18 +407,12 @@ class KernelSearchCV(BestEstimatorMixin, BaseEstimator):
             known = setting.fitted, setting.fitted.from_pairs(objects.pairs[setting.pairs])
         self.best_estimator_ = self._plain(**self.best_params_)._fit(given, y, known)
 
-    def __getattr__(self, name):
-        # Whatever else the refitted estimator has; called for missing attributes only.
-        if name.startswith("__") or "best_estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.best_estimator_, name)
-
 
 class SearchedObjects(NamedTuple):
     """Training objects as given, their labels, class indices and splits; pair values by key."""
 
-    X: object
-    y: np.ndarray
+    X: Any
+    y: Any
     codes: np.ndarray
     splits: list
     pairs: dict

@@ -1,5 +1,7 @@
 """Prediction sets around any classifier."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -12,6 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from .._objects import check_objects
+from .._typing import CV, Objects, RandomState
 from .._validation import check_choice, check_classes, check_count
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import cross_p_values, least_other, prediction_sets
@@ -96,15 +99,15 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator,
-        method="auto",
-        nonconformity="margin",
+        estimator: Any,
+        method: str = "auto",
+        nonconformity: str = "margin",
         *,
-        class_conditional=True,
-        cv=5,
-        calibration_size=0.3,
-        random_state=0,
-    ):
+        class_conditional: bool = True,
+        cv: CV = 5,
+        calibration_size: float = 0.3,
+        random_state: RandomState | None = 0,
+    ) -> None:
         self.estimator = estimator
         self.method = method
         self.nonconformity = nonconformity
@@ -119,7 +122,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags = inner.input_tags
         return tags
 
-    def fit(self, X, y):
+    def fit(self, X: Objects, y: Objects) -> Self:
         """Fit the classifier and calibrate it.
 
         Parameters
@@ -153,7 +156,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"nonconformity='distance' needs squared Mahalanobis distances, and "
                 f"{type(_last(self.estimator)).__name__} has none. Use nonconformity='margin'."
             )
-        self._folds, self._full = None, None
+        self._folds: Any = None
+        self._full: Any = None
         if method != "split":
             self.estimator_ = clone(self.estimator).fit(X, y)
         if method == "full" or (method == "auto" and not reason and self.class_conditional):
@@ -260,7 +264,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self._check_objects(X, reset=False)
 
-    def predict(self, X):
+    def predict(self, X: Objects) -> np.ndarray:
         """The classifier's own prediction for each row of X.
 
         Parameters
@@ -278,7 +282,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             X = X[:, self._folds[0].members]
         return self.estimator_.predict(X)
 
-    def p_values(self, X):
+    def p_values(self, X: Objects) -> np.ndarray:
         """p-value of each class for each row of X; see ``guarantee_``.
 
         Parameters
@@ -307,7 +311,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             folds.append((scores, codes, new))
         return cross_p_values(folds, conditional=self.class_conditional)
 
-    def predict_set(self, X, confidence=0.95):
+    def predict_set(self, X: Objects, confidence: float = 0.95) -> np.ndarray:
         """Classes that each row of X may belong to.
 
         Parameters

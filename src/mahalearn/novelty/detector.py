@@ -1,6 +1,7 @@
 """Novelty detection by kernel Mahalanobis distances."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -15,6 +16,7 @@ from sklearn.utils.validation import (
 
 from .._base import NO_LABELS, KernelEstimator
 from .._objects import check_objects, take
+from .._typing import CV, Floats, Kernel, Objects, RandomState, Reg, Widths
 from .._validation import (
     check_choice,
     check_count,
@@ -22,6 +24,7 @@ from .._validation import (
     check_positive,
     check_real,
     check_reg,
+    spelt,
 )
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_mahalanobis import KernelMahalanobisTransformer
@@ -171,25 +174,25 @@ default="auto"
 
     def __init__(
         self,
-        variant="auto",
-        level=0.05,
+        variant: str = "auto",
+        level: float = 0.05,
         *,
-        reg="auto",
-        reg_on="relative",
-        kernel="rbf",
-        gamma="smooth",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-        shrinkage="auto",
-        search=None,
-        gammas=(0.03, 0.1, 0.3, 1),
-        regs=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
-        cv=5,
-        random_state=0,
-    ):
+        reg: Reg = "auto",
+        reg_on: str = "relative",
+        kernel: Kernel = "rbf",
+        gamma: float | str = "smooth",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        shrinkage: float | str = "auto",
+        search: str | None = None,
+        gammas: Widths | None = (0.03, 0.1, 0.3, 1),
+        regs: Floats = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
+        cv: CV = 5,
+        random_state: RandomState | None = 0,
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -212,7 +215,7 @@ default="auto"
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Objects | None = None) -> Self:
         """Fit the classes.
 
         Parameters
@@ -292,14 +295,15 @@ default="auto"
 
     def _kernel_gamma(self, X, factor=None):
         """gamma for the kernel: a number for "smooth" and for a candidate, else as given."""
-        smooth = isinstance(self.gamma, str) and self.gamma == "smooth"
+        gamma = spelt(self.gamma, "gamma", ("smooth",))
+        smooth = isinstance(gamma, str) and gamma == "smooth"
         if not is_named(self.kernel):
-            return "scale" if smooth else self.gamma
+            return "scale" if smooth else gamma
         if smooth or factor is not None:
             factor = SMOOTH if factor is None else factor
             standardize = standardizes(self.standardize, self.kernel, X)
             return factor * fit_kernel(self.kernel, X, standardize=standardize).gamma
-        return self.gamma
+        return gamma
 
     def _train(self, X, gamma):
         """The training kernel at this gamma, in class order."""
@@ -551,7 +555,7 @@ default="auto"
         none = p[:, 0] if c == 1 else cross_rank_p_values(nearest)
         return total / len(self._folds), p, none
 
-    def mahalanobis(self, X):
+    def mahalanobis(self, X: Objects) -> np.ndarray:
         """Squared distance of each row of X to each class.
 
         Full conformal: RC+ with α = (n_j + 1)σ². Cross-conformal: the mean over the folds' models.
@@ -576,7 +580,7 @@ default="auto"
             d2[rows] = self._full.sq_distances(self._training.cross(take(X, rows)), kxx[rows])
         return d2
 
-    def p_values(self, X):
+    def p_values(self, X: Objects) -> np.ndarray:
         """How typical each row of X is of each class.
 
         A new object of class j has p_j ≤ a with probability at most a (full conformal; 2a at worst
@@ -594,7 +598,7 @@ default="auto"
         """
         return self._evaluate(X)[1]
 
-    def p_none(self, X):
+    def p_none(self, X: Objects) -> np.ndarray:
         """How unusual it would be for a regular object to be as far from every class.
 
         The rank of the least distance to any class among those of the training objects, each left
@@ -614,7 +618,7 @@ default="auto"
         """
         return self._evaluate(X)[2]
 
-    def predict_set(self, X, confidence=0.95):
+    def predict_set(self, X: Objects, confidence: float = 0.95) -> np.ndarray:
         """Classes that each row of X may belong to.
 
         Parameters
@@ -633,7 +637,7 @@ default="auto"
         warn_small_classes(self.classes_, np.bincount(self._codes), confidence)
         return prediction_sets(p, check_confidence(confidence))
 
-    def select(self, X, fdr=0.1):
+    def select(self, X: Objects, fdr: float = 0.1) -> np.ndarray:
         """Rows of X that are novelties, with a bound on the share of false alarms among them.
 
         The procedure of Benjamini and Hochberg on `p_none`.
@@ -654,7 +658,7 @@ default="auto"
             raise ValueError(f"fdr must be between 0 and 1; got {fdr!r}.")
         return benjamini_hochberg(self.p_none(X), fdr)
 
-    def score_samples(self, X):
+    def score_samples(self, X: Objects) -> np.ndarray:
         """How regular each row of X is: `p_none`, equal values ordered by the least distance.
 
         Parameters
@@ -681,7 +685,7 @@ default="auto"
         nearest = np.abs(nearest[np.isfinite(nearest)])
         return (np.median(nearest) if len(nearest) else 0.0) or 1.0
 
-    def decision_function(self, X):
+    def decision_function(self, X: Objects) -> np.ndarray:
         """`score_samples` less ``offset_``: negative where `predict` gives −1.
 
         Parameters
@@ -697,7 +701,7 @@ default="auto"
         check_is_fitted(self)
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X):
+    def predict(self, X: Objects) -> np.ndarray:
         """1 for rows of X that may belong to one of the classes, −1 for novelties.
 
         Parameters
@@ -724,7 +728,7 @@ default="auto"
             p[rows] = self._full.margin_p_values(k, kxx[rows], rivals)
         return p
 
-    def training_distances(self):
+    def training_distances(self) -> np.ndarray:
         """Squared distances of the training objects, each left out: what limits are drawn from.
 
         Returns
@@ -742,7 +746,7 @@ default="auto"
                 d2[np.setdiff1d(everyone, fold.members)] = fold.scores
         return d2
 
-    def training_codes(self):
+    def training_codes(self) -> np.ndarray:
         """Class of each training object, as a position in ``classes_``.
 
         Returns

@@ -1,10 +1,11 @@
 """Whether a batch of objects differs from the training objects."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from .._typing import ArrayLike
 from .._validation import check_choice, check_memory, check_reg, known_codes
 from ..formulas.conformal import pooled_leverages, rank_sum_p_value
 from ..formulas.gram import center_gram, centering
@@ -35,7 +36,14 @@ class DriftTest(NamedTuple):
     p_pooled: float
 
 
-def drift_test(model, X_batch, y_batch=None, *, alternative="greater", batch_kernel=None):
+def drift_test(
+    model: Any,
+    X_batch: ArrayLike,
+    y_batch: ArrayLike | None = None,
+    *,
+    alternative: str = "greater",
+    batch_kernel: ArrayLike | None = None,
+) -> DriftTest:
     """Whether a batch of objects differs from the training objects.
 
     The batch joins the class, every object's leverage in class ∪ batch is computed, and a rank-sum

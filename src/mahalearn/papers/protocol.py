@@ -151,7 +151,7 @@ class Experiment:
     readings: dict = field(default_factory=dict)
     notes: tuple = ()
     extra: Callable = lambda rows: []
-    availability: Callable = None
+    availability: Callable | None = None
 
     def cells(self, *, quick=False, repetitions=None):
         """The cells of a run, the methods of a repetition next to each other."""

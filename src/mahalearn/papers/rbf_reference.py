@@ -17,14 +17,10 @@ from sklearn.svm import SVC
 
 from .._validation import check_choice
 from ..classifiers.svm import MahalanobisSVC
+from ..model_selection.grids import PAPER_CS, PAPER_DELTAS
 
-# The values that the paper tries (section 4).
+# The values that the paper tries (section 4); those of C and δ are the searches' defaults.
 PAPER_GAMMAS = (0.1, 0.5, 1, 5, 10, 15)
-PAPER_CS = (1, 10, 50, 100, 500, 1000, 2000, 3000, 5000, 8000, 10000, 50000, 100000)
-PAPER_DELTAS = {
-    "line": tuple(step / 10 for step in range(1, 21)),
-    "grid": (0.1, 0.5, 1.0, 1.5, 2.0),
-}
 # Mean errors that differ by less are equal: the means of equal counts may differ by rounding.
 TIE = 1e-10
 N_REALISATIONS = 5

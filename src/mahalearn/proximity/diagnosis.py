@@ -2,10 +2,12 @@
 
 import html
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 
+from .._typing import ArrayLike, Objects, RandomState
 from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_square
 from ..display import SpectrumDisplay
 from ..formulas.gram import (
@@ -100,7 +102,7 @@ class ProximityDiagnosis:
     warnings: tuple = ()
     advice: tuple = field(default=())
 
-    def rows(self):
+    def rows(self) -> list[tuple[str, str]]:
         """The table as text.
 
         Returns
@@ -125,7 +127,7 @@ class ProximityDiagnosis:
             ("effective dimension", f"{self.effective_dimension:.1f}"),
             ("intrinsic dimension", f"{self.intrinsic_dimension:.1f}"),
         ]
-        if self.nearest_neighbor_error is not None:
+        if self.class_mean_sq_distances is not None and self.classes is not None:
             balanced = f"{self.balanced_nearest_neighbor_error:.1%} balanced"
             rows.append(
                 ("leave-one-out 1-NN error", f"{self.nearest_neighbor_error:.1%} ({balanced})")
@@ -158,7 +160,7 @@ class ProximityDiagnosis:
             f"<ul>{items}</ul>"
         )
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> SpectrumDisplay:
         """Draw the spectrum.
 
         Parameters
@@ -174,7 +176,13 @@ class ProximityDiagnosis:
         return SpectrumDisplay(eigenvalues=self.eigenvalues, name=self.kind).plot(ax=ax)
 
 
-def diagnose(matrix, y=None, kind="dissimilarity", *, random_state=0):
+def diagnose(
+    matrix: ArrayLike,
+    y: Objects | None = None,
+    kind: str = "dissimilarity",
+    *,
+    random_state: RandomState = 0,
+) -> ProximityDiagnosis:
     """Look at a matrix of dissimilarities or similarities before choosing a method.
 
     Parameters
@@ -205,13 +213,13 @@ def diagnose(matrix, y=None, kind="dissimilarity", *, random_state=0):
     The dissimilarities are Euclidean: every kernel method applies as it is.
     """
     kind = check_choice(kind, "kind", KINDS)
-    matrix = check_array(matrix, dtype=np.float64)
+    matrix = np.asarray(check_array(matrix, dtype=np.float64))
     n = len(matrix)
     check_square(matrix, f"The {kind} matrix")
     check_memory(5 * n**2, f"The diagnosis of {n} objects")
     largest = np.abs(matrix).max()
     asymmetry = float(np.abs(matrix - matrix.T).max() / largest) if largest else 0.0
-    matrix = (matrix + matrix.T) / 2
+    matrix = np.asarray((matrix + matrix.T) / 2)
     diagonal = matrix.diagonal()
 
     warnings = list(suspicions(matrix, kind))

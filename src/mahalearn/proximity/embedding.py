@@ -1,8 +1,12 @@
 """Indefinite kernel PCA: coordinates in a pseudo-Euclidean space."""
 
+from typing import Any, Self
+
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import NO_LABELS, KernelEstimator, over_rows
+from .._typing import Kernel, Objects
 from .._validation import check_components
 from ..formulas.gram import signature
 from ..formulas.kernel_pca import fit_embedding
@@ -76,16 +80,16 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def __init__(
         self,
-        n_components=None,
+        n_components: int | float | None = None,
         *,
-        kernel="precomputed",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        spectrum="krein",
-        standardize="auto",
-    ):
+        kernel: Kernel = "precomputed",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -97,7 +101,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         )
         self.n_components = n_components
 
-    def fit(self, X, y=None):
+    def fit(self, X: Objects, y: Any = None) -> Self:
         """Fit the components.
 
         Parameters
@@ -123,11 +127,11 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self
 
     @property
-    def signature_(self):
+    def signature_(self) -> tuple[int, int]:
         """Numbers (p, q) of positive and of negative components."""
         return signature(self.eigenvalues_)
 
-    def transform(self, X):
+    def transform(self, X: Objects) -> np.ndarray:
         """Coordinates of objects.
 
         Parameters

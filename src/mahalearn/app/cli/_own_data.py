@@ -112,6 +112,7 @@ def register(app):
 
 
 # What of a command's parameters says where the data come from.
+_SOURCE: tuple[str, ...]
 _SOURCE = ("data", "target", "proximity", "labels", "objects", "measure", "kind", "symmetrize")
 _SOURCE += ("mixed", "header", "sheet", "skip", "drop", "id", "groups", "weights", "rare")
 

@@ -285,7 +285,7 @@ def chosen_params(search):
     }
 
 
-_WORKER = {}
+_WORKER: dict = {}
 
 
 def _start_worker(problem, setting, splits, plan):

@@ -184,7 +184,7 @@ def _gaussian(s):
 
 
 def _mahalanobis_machine(s):
-    from ...model_selection.line_search import MahalanobisSVCCV
+    from ...classifiers.svm import MahalanobisSVCCV
 
     return MahalanobisSVCCV(MAHALANOBIS_CS, MAHALANOBIS_DELTAS, **s.search())
 

@@ -1,0 +1,30 @@
+# For type checkers: the names of the table in __init__.py (tests/test_types.py compares them).
+
+from .dissimilarity_space import DissimilaritySpaceDiscriminant, DissimilaritySpaceDiscriminantCV
+from .gaussian import GaussianClassifier
+from .kernel_fisher import KernelFisherDiscriminant, KernelFisherDiscriminantCV
+from .kernel_mahalanobis import KernelMahalanobisTransformer
+from .kernel_neighbors import KernelKNeighborsClassifier, KernelKNeighborsClassifierCV
+from .kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
+from .kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
+from .one_vs_rest_svm import OneVsRestSVC, OneVsRestSVCCV
+from .svm import MahalanobisSVC, MahalanobisSVCCV
+
+__all__ = [
+    "DissimilaritySpaceDiscriminant",
+    "DissimilaritySpaceDiscriminantCV",
+    "GaussianClassifier",
+    "KernelFisherDiscriminant",
+    "KernelFisherDiscriminantCV",
+    "KernelKNeighborsClassifier",
+    "KernelKNeighborsClassifierCV",
+    "KernelMahalanobisTransformer",
+    "KernelPCAQuadraticDiscriminant",
+    "KernelPCAQuadraticDiscriminantCV",
+    "KernelQuadraticDiscriminant",
+    "KernelQuadraticDiscriminantCV",
+    "MahalanobisSVC",
+    "MahalanobisSVCCV",
+    "OneVsRestSVC",
+    "OneVsRestSVCCV",
+]
