@@ -363,7 +363,7 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
     >>> X, y = load_iris(return_X_y=True)
     >>> search = DissimilaritySpaceDiscriminantCV().fit(X, y)
     >>> print(f"{search.best_score_:.2f}")
-    0.98
+    0.97
     """
 
     _plain = DissimilaritySpaceDiscriminant

@@ -210,7 +210,7 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
     >>> X, y = load_iris(return_X_y=True)
     >>> search = KernelPCAQuadraticDiscriminantCV().fit(X, y)
     >>> print(f"{search.best_score_:.2f}")
-    0.99
+    0.98
     """
 
     _plain = KernelPCAQuadraticDiscriminant
