@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 
 
 def fit_temperature(scores, truth):
@@ -12,6 +12,9 @@ def fit_temperature(scores, truth):
     one 1/(n + c), as if every class had been seen once more: n objects without an error do not make
     the next one certain (Platt's targets). Objects of a class that their fold has not seen (−inf)
     say nothing about T and are left out.
+
+    Scores that are logarithms of probabilities keep T = 1 unless another one makes the true classes
+    more likely: smoothed targets would blur probabilities that are right.
     """
     seen = np.isfinite(scores[np.arange(len(truth)), truth])
     scores, truth = scores[seen], truth[seen]
@@ -26,7 +29,15 @@ def fit_temperature(scores, truth):
         log_p = log_softmax(scores / (scale * np.exp(log_t)), axis=1)
         return -np.sum(target * np.where(target > 0, log_p, 0.0))
 
-    return float(scale * np.exp(minimize_scalar(loss, bounds=(-7, 7), method="bounded").x))
+    T = float(scale * np.exp(minimize_scalar(loss, bounds=(-7, 7), method="bounded").x))
+    if np.allclose(logsumexp(scores, axis=1), 0.0, atol=1e-6):
+        return T if log_loss(scores / T, truth) < log_loss(scores, truth) else 1.0
+    return T
+
+
+def log_loss(scores, truth):
+    """Mean of −ln p of the true classes, p the softmax of scores (n, c)."""
+    return float(-log_softmax(scores, axis=1)[np.arange(len(truth)), truth].mean())
 
 
 def smoothed_targets(scores, truth):
