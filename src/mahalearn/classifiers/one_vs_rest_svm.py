@@ -22,6 +22,19 @@ class SVCPath(NamedTuple):
     rounding: np.ndarray | None
 
 
+def _fit_machines(svc, K, y):
+    """The machines of all classes; LIBSVM fails where kernel values are too large for it."""
+    try:
+        return OneVsRestClassifier(svc).fit(K, y)
+    except ValueError as error:
+        if "not finite" not in str(error):
+            raise
+        raise ValueError(
+            f"LIBSVM finds no finite solution for kernel values up to {np.abs(K).max():.1g}. "
+            "Divide the kernel by its scale, or standardise the columns."
+        ) from None
+
+
 def _rounding(model, largest):
     """What rounding may leave in decision values, for kernel values of at most `largest`."""
     sizes = [
@@ -128,7 +141,7 @@ class OneVsRestSVC(KernelClassifier):
     def _fit_path(self, training, labels, values):
         K, y = self._fit_full(training), labels.codes[training.order]
         svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
-        models = [OneVsRestClassifier(clone(svc).set_params(C=C)).fit(K, y) for C in values]
+        models = [_fit_machines(clone(svc).set_params(C=C), K, y) for C in values]
         return SVCPath(models, np.array([_rounding(model, np.abs(K).max()) for model in models]))
 
     def _path_scores(self, models, training, queries, kxx):

@@ -184,7 +184,8 @@ def resolve_gamma(gamma, X):
     if isinstance(gamma, str) and gamma == "scale":
         # As in scikit-learn's SVC; constant data have no scale, and any value serves.
         variance = X.var()
-        return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
+        # So have data whose variance is lost in floating point.
+        return float(1 / (X.shape[1] * variance)) if variance > 1e-300 else 1.0
     if isinstance(gamma, str):
         raise ValueError(f"gamma={gamma!r} is not known; choose 'scale', 'auto' or a number.")
     return check_positive(gamma, "gamma")

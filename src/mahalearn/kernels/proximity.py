@@ -15,6 +15,7 @@ from .._validation import (
     looks_like_dissimilarity,
 )
 from .measure import PROXIMITY_KINDS, proximity_to_kernel, resolve_scale
+from .protocol import check_magnitude
 
 
 class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -109,7 +110,10 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
-        return proximity_to_kernel(X / self.scale_, kind, self.gamma)
+        with np.errstate(over="ignore"):  # what overflows is refused in the next line
+            K = proximity_to_kernel(X / self.scale_, kind, self.gamma)
+        check_magnitude(K)
+        return K
 
 
 def suspicions(matrix, kind):
