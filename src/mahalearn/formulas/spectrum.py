@@ -17,8 +17,8 @@ of the training objects and leaves alone what lies outside of it. A self-similar
 span, Σ f(λ)(kU)²/λ², plus f(r), where r = k_xx − Σ (kU)²/λ is what the span leaves over: one more
 eigenvalue, as far as anyone can know. A training object's own row gives the fitted values back.
 
-"shift" cannot do that. It adds ν to the similarity of an object with itself, and a new object is
-nobody's self: its row stays as it is, and only k_xx grows by ν. A training row that is passed as a
+"shift" cannot do that. It adds ν to the similarity of an object with itself, and a new
+object equals no training object: its row stays as it is, and only k_xx grows by ν. A training row that is passed as a
 query counts as a new object.
 
 Kernels without an origin. −d², −d and their kind have self-similarities 0, so that their raw
