@@ -18,8 +18,8 @@ span, Σ f(λ)(kU)²/λ², plus f(r), where r = k_xx − Σ (kU)²/λ is what th
 eigenvalue, as far as anyone can know. A training object's own row gives the fitted values back.
 
 "shift" cannot do that. It adds ν to the similarity of an object with itself, and a new
-object equals no training object: its row stays as it is, and only k_xx grows by ν. A training row that is passed as a
-query counts as a new object.
+object equals no training object: its row stays as it is, and only k_xx grows by ν. A training row
+that is passed as a query counts as a new object.
 
 Kernels without an origin. −d², −d and their kind have self-similarities 0, so that their raw
 spectrum is mostly the direction of the all-one vector, which no distance depends on. Where the
