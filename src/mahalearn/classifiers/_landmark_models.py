@@ -214,7 +214,7 @@ def fold_scores(statistics, X, y, folds, method, values, **params):
     are those that the statistics were collected from.
     """
     plan = statistics.plan
-    out = np.empty((len(values), len(X), len(plan.classes)))
+    out = np.full((len(values), len(X), len(plan.classes)), np.nan)
     missing = np.ones(len(X), bool)
     for fold in range(plan.n_folds):
         rows = np.flatnonzero(folds == fold)
@@ -265,7 +265,7 @@ def _sample_errors(statistics, method, values, params):
     """Out-of-fold errors of the sample's rows, (n_folds, len(values)), classes in proportion."""
     n_folds, sample = statistics.plan.n_folds, statistics.sample
     weights = statistics.sample_weights()
-    errors = np.empty((n_folds, len(values)))
+    errors = np.full((n_folds, len(values)), np.nan)
     for fold in range(n_folds):
         held = sample.select(sample.folds == fold)
         if not len(held):

@@ -71,7 +71,7 @@ class LinearLandmarkModel(_LandmarkPredictor):
         """Scores of objects, (r, n, c)."""
         r, m, c = self.coefficients.shape
         A = np.moveaxis(self.coefficients, 0, 1).reshape(m, r * c).astype(self.rows.dtype)
-        out = np.empty((r, len(X), c))
+        out = np.full((r, len(X), c), np.nan)
         for rows, k in self._pieces(X):
             out[:, rows] = np.moveaxis((k @ A).reshape(len(k), r, c), 1, 0)
         return out + self.offsets[:, None]
@@ -143,7 +143,7 @@ class QuadraticLandmarkModel(_LandmarkPredictor):
     def _sq_distances(self, X, own):
         """d² with k(x, x) = own, or, where own is None, without the part that all classes share."""
         r, c = self.offsets.shape
-        out = np.empty((r, len(X), c))
+        out = np.full((r, len(X), c), np.nan)
         forms = self._compiled()
         workspace = None
         for rows, k in self._pieces(X):

@@ -132,7 +132,7 @@ def _error_offsets(d2, short, rounding, centred, slices, weights):
             w = weights[i]  # a third class's object left out scales both weights alike
             pair = pair_difference(first, second, codes[rows] == i, w[i], w[j], rounding)
             set_difference(between, i, j, pair)
-    offsets = np.empty((N, n_classes))
+    offsets = np.full((N, n_classes), np.nan)
     for i, own in enumerate(slices):
         model = kriging_class(*centred[i], own, short[i])
         n = own.stop - own.start

@@ -184,8 +184,8 @@ def fisher_discriminants(features, groups, betas):
     mean = (total.mean - features.shift) @ W
     T = _scatter(W, total) + total.n * np.outer(mean, mean)
     JA = J[:, None] * _factor(T)
-    coefficients = np.empty((len(betas), len(W), len(groups)))
-    offsets = np.empty((len(betas), len(groups)))
+    coefficients = np.full((len(betas), len(W), len(groups)), np.nan)
+    offsets = np.full((len(betas), len(groups)), np.nan)
     for j, g in enumerate(groups):
         if j == 1 and len(groups) == 2:
             coefficients[:, :, 1], offsets[:, 1] = -coefficients[:, :, 0], -offsets[:, 0]

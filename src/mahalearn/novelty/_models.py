@@ -54,7 +54,7 @@ class FullConformal(NamedTuple):
 
     def evaluate(self, k, kxx):
         """d² of queries and their p-values by distance, both (m, c)."""
-        d2, p = np.empty((2, len(k), len(self.models)))
+        d2, p = np.full((2, len(k), len(self.models)), np.nan)
         for j, (model, joined) in enumerate(self.augmented(k, kxx)):
             d2[:, j] = query_sq_distances(joined, model.alpha)
             p[:, j] = distance_p_values(joined, model.c)
@@ -65,7 +65,7 @@ class FullConformal(NamedTuple):
         joined_classes = list(self.augmented(k, kxx))
         d2 = [query_sq_distances(joined, model.alpha) for model, joined in joined_classes]
         query_rivals = least_other(np.column_stack(d2))
-        p = np.empty_like(query_rivals)
+        p = np.full_like(query_rivals, np.nan)
         for j, (model, joined) in enumerate(joined_classes):
             own = rivals[self.slices[j], j]
             p[:, j] = margin_p_values(joined, model.alpha, model.c, own, query_rivals[:, j])
@@ -78,7 +78,7 @@ class FullConformal(NamedTuple):
         is left out of the landmarks, too.
         """
         n = self.slices[-1].stop
-        d2 = np.empty((n, len(self.models)))
+        d2 = np.full((n, len(self.models)), np.nan)
         for rows in row_chunks(n, 4 * n):
             k = block(rows)
             position = np.arange(rows.start, rows.stop)
