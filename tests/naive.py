@@ -887,3 +887,29 @@ def auroc(regular, unknown):
     """Share of pairs in which the unknown object is the stranger one."""
     wins = [(u > r) + 0.5 * (u == r) for u in unknown for r in regular]
     return sum(wins) / len(wins)
+
+
+# --- stacking -------------------------------------------------------------------------------------
+
+
+def class_scaled_proba(row, temperature, scale, bias):
+    """softmax(scale·ln softmax(row/T) + bias) of one object, class by class."""
+    first = [np.exp(value / temperature) for value in row]
+    second = [np.exp(a * np.log(value / sum(first)) + b) for value, a, b in zip(first, scale, bias)]
+    return [value / sum(second) for value in second]
+
+
+def stacked_proba(members, w):
+    """Π p_k^w_k of one object, normalised; members: probabilities of each member."""
+    products = [
+        np.prod([p[j] ** w_k for p, w_k in zip(members, w)]) for j in range(len(members[0]))
+    ]
+    return [value / sum(products) for value in products]
+
+
+def stacking_loss(tables, truth, w, penalty, weights):
+    """Σ_i ω_i (−ln p_i) + penalty·K·Σ_k (w_k − 1/K)²; tables[k][i]: probabilities."""
+    K, total = len(w), 0.0
+    for i, (code, omega) in enumerate(zip(truth, weights, strict=True)):
+        total -= omega * np.log(stacked_proba([table[i] for table in tables], w)[code])
+    return total + penalty * K * sum((value - 1 / K) ** 2 for value in w)
