@@ -24,6 +24,8 @@ _HOME = {
     "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
     "KernelQuadraticDiscriminantCV": "classifiers.kernel_quadratic",
+    "KernelRidgeClassifier": "classifiers.kernel_ridge",
+    "KernelRidgeClassifierCV": "classifiers.kernel_ridge",
     "LandmarkMap": "kernels.landmarks",
     "MahalanobisClassifierCV": "model_selection.chooser",
     "MahalanobisKernel": "kernels.mahalanobis",

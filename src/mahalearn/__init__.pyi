@@ -10,6 +10,7 @@ from .classifiers.kernel_mahalanobis import KernelMahalanobisTransformer
 from .classifiers.kernel_neighbors import KernelKNeighborsClassifier, KernelKNeighborsClassifierCV
 from .classifiers.kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
 from .classifiers.kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
+from .classifiers.kernel_ridge import KernelRidgeClassifier, KernelRidgeClassifierCV
 from .classifiers.one_vs_rest_svm import OneVsRestSVC, OneVsRestSVCCV
 from .classifiers.svm import MahalanobisSVC, MahalanobisSVCCV
 from .formulas.feature_weights import descent_weights, difference_weights
@@ -43,6 +44,8 @@ __all__ = [
     "KernelPCAQuadraticDiscriminantCV",
     "KernelQuadraticDiscriminant",
     "KernelQuadraticDiscriminantCV",
+    "KernelRidgeClassifier",
+    "KernelRidgeClassifierCV",
     "LandmarkMap",
     "MahalanobisClassifierCV",
     "MahalanobisKernel",

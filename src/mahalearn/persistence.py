@@ -51,6 +51,8 @@ HOMES = {
     "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
     "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
+    "KernelRidgeClassifier": "classifiers.kernel_ridge",
+    "KernelRidgeClassifierCV": "classifiers.kernel_ridge",
     "OneVsRestSVC": "classifiers.one_vs_rest_svm",
     "OneVsRestSVCCV": "classifiers.one_vs_rest_svm",
     "MahalanobisSVC": "classifiers.svm",

@@ -30,6 +30,8 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    KernelRidgeClassifier,
+    KernelRidgeClassifierCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
@@ -296,6 +298,7 @@ def build_cases(reduced=True):
         "KernelKNeighborsClassifier": over(
             KernelKNeighborsClassifier, weights=("uniform", "distance")
         ),
+        "KernelRidgeClassifier": over(KernelRidgeClassifier, reg=(1e-3, 0.1)),
         "OneVsRestSVC": over(svm, C=(1.0, 10.0)),
         "PseudoEuclideanEmbedding": over(embedding, n_components=(None, 0.9, 2)),
         "LandmarkMap": [
@@ -363,6 +366,7 @@ SEARCHES = {
         KernelKNeighborsClassifierCV([1, 3, 5], cv=FOLDS),
         KernelKNeighborsClassifierCV([1, 4], weights="distance", cv=FOLDS),
     ],
+    "KernelRidgeClassifierCV": [KernelRidgeClassifierCV([1e-3, 0.1], cv=FOLDS)],
     "OneVsRestSVCCV": [OneVsRestSVCCV([1.0, 10.0], tol=1e-8, max_iter=100_000, cv=FOLDS)],
     "MahalanobisSVCCV": [
         MahalanobisSVCCV([1, 10], [0.5, 1.0], cv=FOLDS, tol=1e-8),

@@ -32,6 +32,7 @@ SMALL = {
     "KernelKNeighborsClassifierCV": {"n_neighbors": [1], "gammas": [0.5], "cv": 2},
     "KernelPCAQuadraticDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
     "KernelQuadraticDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
+    "KernelRidgeClassifierCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
     "MahalanobisClassifierCV": {"families": ("kernel_fisher",), "cv": 2, "random_state": 0},
     "MahalanobisSVCCV": {"Cs": [1.0], "deltas": [1.0], "cv": 2},
     "MeasureKernel": {"measure": excess, "symmetric": False},

@@ -19,6 +19,7 @@ from mahalearn import (
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
+    KernelRidgeClassifier,
     MeasureKernel,
     OneVsRestSVC,
     PrecomputedKernel,
@@ -41,6 +42,7 @@ FAMILY = [
     KernelFisherDiscriminant(),
     KernelKNeighborsClassifier(3),
     KernelPCAQuadraticDiscriminant(),
+    KernelRidgeClassifier(),
     OneVsRestSVC(),
 ]
 every_model = pytest.mark.parametrize("model", FAMILY, ids=lambda m: repr(m)[:50])
@@ -428,7 +430,7 @@ def test_scaling_kernel_and_regularisation_together_changes_nothing(model):
     power = 2 if model.get_params().get("variant") == "FK+" else power
     if isinstance(model, OneVsRestSVC):
         scaled = {"C": model.C / factor}
-    elif isinstance(model, KernelKNeighborsClassifier):
+    elif isinstance(model, (KernelKNeighborsClassifier, KernelRidgeClassifier)):
         scaled = {}
     else:
         scaled = {"reg": model.reg * factor**power}

@@ -46,6 +46,8 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    KernelRidgeClassifier,
+    KernelRidgeClassifierCV,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
@@ -334,11 +336,13 @@ SCALE_FREE = [
     KernelFisherDiscriminant(),
     KernelPCAQuadraticDiscriminant(),
     KernelKNeighborsClassifier(),
+    KernelRidgeClassifier(),
     KernelQuadraticDiscriminantCV(regs=[0.01, 0.1], cv=FOLDS),
     DissimilaritySpaceDiscriminantCV(regs=[0.01, 0.1], cv=FOLDS),
     KernelFisherDiscriminantCV([0.01, 0.1], cv=FOLDS),
     KernelPCAQuadraticDiscriminantCV([0.01, 0.1], cv=FOLDS),
     KernelKNeighborsClassifierCV([1, 3], cv=FOLDS),
+    KernelRidgeClassifierCV([0.01, 0.1], cv=FOLDS),
 ]
 
 
@@ -381,6 +385,7 @@ PLAIN = {
     KernelFisherDiscriminantCV: KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminantCV: KernelPCAQuadraticDiscriminant,
     KernelKNeighborsClassifierCV: KernelKNeighborsClassifier,
+    KernelRidgeClassifierCV: KernelRidgeClassifier,
     OneVsRestSVCCV: OneVsRestSVC,
 }
 
@@ -479,6 +484,7 @@ TIED_SEARCHES = [
     DissimilaritySpaceDiscriminantCV("quadratic", ["IC+", "FK+"], [0.1]),
     KernelFisherDiscriminantCV([1e-3, 0.1]),
     KernelPCAQuadraticDiscriminantCV([1e-3, 0.1]),
+    KernelRidgeClassifierCV([1e-3, 0.1]),
     OneVsRestSVCCV([1.0], tol=1e-8),
     KernelKNeighborsClassifierCV([1, 3, 4]),
     KernelKNeighborsClassifierCV([1, 4], weights="distance"),

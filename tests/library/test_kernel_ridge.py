@@ -5,12 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.svm import SVC
 
 import naive
-from mahalearn import OneVsRestSVC
+from mahalearn import KernelRidgeClassifier, KernelRidgeClassifierCV, OneVsRestSVC
 from mahalearn.formulas.kernel_ridge import (
     class_targets,
+    leave_one_out_lambdas,
     ridge_leave_one_out,
     ridge_path,
     ridge_spectrum,
@@ -171,3 +173,93 @@ def test_krein_svm_on_kernels_without_an_origin(seed):
     expected = naive.krein_svm(H @ K @ H, rows, signs, solve_svm(1.0))
     # libsvm keeps kernel values in single precision, and here the two matrices differ by an origin.
     assert_allclose(model.decision_function(k), expected, atol=2e-5)
+
+
+# --- the estimator and its search -----------------------------------------------------------------
+
+
+def test_the_estimator_is_the_naive_loop():
+    K, k, _ = indefinite()
+    y = np.array(["b", "a", "c"])[np.arange(len(K)) % 3]
+    Z, z = naive.flipped_features(K, k)
+    lam = 0.01 * ((Z - Z.mean(axis=0)) ** 2).sum()
+    targets = np.where(y[:, None] == ["a", "b", "c"], 1.0, -1.0)
+    expected = naive.ridge_with_intercept(Z, targets, z, lam)
+    model = KernelRidgeClassifier(0.01, kernel="precomputed").fit(K, y)
+    assert_allclose(model.decision_function(k), expected, atol=1e-8)
+    assert_allclose(k @ model.dual_coef_ + model.intercept_, expected, atol=1e-8)
+    assert_array_equal(model.predict(k), np.array(["a", "b", "c"])[expected.argmax(axis=1)])
+
+
+def test_krein_is_flip_for_dissimilarities_and_the_same_as_any_correction_if_definite():
+    K, k, _ = indefinite()
+    y = np.arange(len(K)) % 3
+    krein, flip = (
+        KernelRidgeClassifier(kernel="precomputed", spectrum=s).fit(K, y).decision_function(k)
+        for s in ("krein", "flip")
+    )
+    assert_allclose(krein, flip, atol=1e-8)
+    X, z = rng.normal(size=(30, 4)), rng.normal(size=(6, 4))
+    expected = KernelRidgeClassifier().fit(X, X[:, 0] > 0).decision_function(z)
+    for spectrum in ("ignore", "raise", "clip", "flip"):
+        model = KernelRidgeClassifier(spectrum=spectrum).fit(X, X[:, 0] > 0)
+        assert_allclose(model.decision_function(z), expected, atol=1e-7)
+
+
+def test_reg_is_relative_to_the_kernel():
+    K, k, _ = indefinite()
+    y = np.arange(len(K)) % 3
+    model = KernelRidgeClassifier(kernel="precomputed").fit(K, y)
+    scaled = KernelRidgeClassifier(kernel="precomputed").fit(1e6 * K, y)
+    assert_allclose(scaled.decision_function(1e6 * k), model.decision_function(k), atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_leave_one_out_of_a_definite_kernel_is_exact(kernel):
+    X, y = rng.normal(size=(25, 3)), np.arange(25) % 3
+    search = KernelRidgeClassifierCV([1e-6, 1e-2, 1.0], kernel=kernel, cv=LeaveOneOut()).fit(X, y)
+    table = search.cv_results_
+    for params, score in zip(table["params"], table["mean_test_score"], strict=True):
+        plain = cross_val_score(KernelRidgeClassifier(**params), X, y, cv=LeaveOneOut())
+        assert_allclose(plain.mean(), score)
+
+
+def test_leave_one_out_lambdas_are_those_of_the_other_objects():
+    X = rng.normal(size=(20, 3))
+    K = X @ X.T
+    found = leave_one_out_lambdas(K, [0.1, 2.0])
+    for i in range(len(K)):
+        rest = np.delete(np.arange(len(K)), i)
+        scale = ridge_spectrum(K[np.ix_(rest, rest)]).scale
+        assert_allclose(found[:, i], np.array([0.1, 2.0]) * len(rest) * scale)
+    Y = rng.normal(size=(20, 2))
+    held_out = ridge_leave_one_out(K, Y, found)
+    for i in range(len(K)):
+        rest = np.delete(np.arange(len(K)), i)
+        for lam, row in zip(found[:, i], held_out[:, i], strict=True):
+            model = ridge_path(K[np.ix_(rest, rest)], Y[rest], [lam])[0]
+            assert_allclose(model.scores(K[i, rest][None])[0], row, atol=1e-7)
+
+
+def test_leave_one_out_of_an_indefinite_kernel_holds_out_the_targets():
+    K, _, _ = indefinite(40)
+    y = np.random.default_rng(0).permutation(np.arange(40) % 2)
+    search = KernelRidgeClassifierCV([0.1], kernel="precomputed", cv=LeaveOneOut()).fit(K, y)
+    Z, _ = naive.flipped_features(K, K[:1])
+    right = 0
+    for i in range(len(K)):
+        rest = np.delete(np.arange(len(K)), i)
+        lam = 0.1 * ((Z[rest] - Z[rest].mean(axis=0)) ** 2).sum()
+        targets = np.where(y[rest, None] == [0, 1], 1.0, -1.0)
+        right += naive.ridge_with_intercept(Z[rest], targets, Z[i : i + 1], lam).argmax() == y[i]
+    assert_allclose(search.best_score_, right / len(K))
+
+
+def test_wrong_parameters_get_a_sentence():
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
+    with pytest.raises(ValueError, match="reg"):
+        KernelRidgeClassifier(0).fit(X, y)
+    with pytest.raises(ValueError, match="regs must be"):
+        KernelRidgeClassifierCV([-1]).fit(X, y)
+    with pytest.raises(TypeError, match="sample_weight"):
+        KernelRidgeClassifier().fit(X, y, sample_weight=np.ones(20))

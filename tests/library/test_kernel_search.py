@@ -30,6 +30,7 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    KernelRidgeClassifierCV,
     MeasureKernel,
     PrecomputedKernel,
     _validation,
@@ -198,6 +199,7 @@ def test_the_rest_of_the_family(spectrum, data, indefinite):
         common = {"cv": SPLITS, "spectrum": spectrum, **kernel}
         for search in (
             KernelFisherDiscriminantCV([0.01, 1.0], **common),
+            KernelRidgeClassifierCV([1e-6, 0.01, 1.0], **common),
             KernelPCAQuadraticDiscriminantCV([0.01, 1.0], **common),
             KernelPCAQuadraticDiscriminantCV(
                 [0.1], n_components=3, priors=[0.2, 0.3, 0.5], **common

@@ -21,6 +21,7 @@ from mahalearn import (
     KernelKNeighborsClassifierCV,
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminantCV,
+    KernelRidgeClassifierCV,
     MahalanobisClassifierCV,
     MahalanobisSVCCV,
     OneVsRestSVCCV,
@@ -41,6 +42,7 @@ KERNEL_SEARCHES = {
     "kernel Fisher": KernelFisherDiscriminantCV([1e-6, 1e-2, 2.0]),
     "kernel PCA": KernelPCAQuadraticDiscriminantCV([1e-6, 1e-2, 0.5]),
     "neighbours": KernelKNeighborsClassifierCV([1, 3, 8]),
+    "ridge": KernelRidgeClassifierCV([1e-6, 1e-2, 2.0]),
     "one-vs-rest SVM": OneVsRestSVCCV([1.0, 100.0], max_iter=10_000),
     "weighted neighbours": KernelKNeighborsClassifierCV([1, 8], weights="distance"),
 }

@@ -15,6 +15,7 @@ from mahalearn import (
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
+    KernelRidgeClassifier,
     OneVsRestSVC,
     PrecomputedKernel,
 )
@@ -30,6 +31,7 @@ CLASSIFIERS = [
     KernelFisherDiscriminant(0.1),
     KernelKNeighborsClassifier(3, weights="distance"),
     KernelPCAQuadraticDiscriminant(0.9, 0.1),
+    KernelRidgeClassifier(0.1),
     OneVsRestSVC(),
 ]
 every_classifier = pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)

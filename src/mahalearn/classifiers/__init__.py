@@ -17,6 +17,8 @@ __getattr__, __dir__, __all__ = lazy(
         "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
         "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
         "KernelQuadraticDiscriminantCV": "classifiers.kernel_quadratic",
+        "KernelRidgeClassifier": "classifiers.kernel_ridge",
+        "KernelRidgeClassifierCV": "classifiers.kernel_ridge",
         "MahalanobisSVC": "classifiers.svm",
         "MahalanobisSVCCV": "classifiers.svm",
         "OneVsRestSVC": "classifiers.one_vs_rest_svm",

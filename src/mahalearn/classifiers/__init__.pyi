@@ -7,6 +7,7 @@ from .kernel_mahalanobis import KernelMahalanobisTransformer
 from .kernel_neighbors import KernelKNeighborsClassifier, KernelKNeighborsClassifierCV
 from .kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
 from .kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
+from .kernel_ridge import KernelRidgeClassifier, KernelRidgeClassifierCV
 from .one_vs_rest_svm import OneVsRestSVC, OneVsRestSVCCV
 from .svm import MahalanobisSVC, MahalanobisSVCCV
 
@@ -23,6 +24,8 @@ __all__ = [
     "KernelPCAQuadraticDiscriminantCV",
     "KernelQuadraticDiscriminant",
     "KernelQuadraticDiscriminantCV",
+    "KernelRidgeClassifier",
+    "KernelRidgeClassifierCV",
     "MahalanobisSVC",
     "MahalanobisSVCCV",
     "OneVsRestSVC",

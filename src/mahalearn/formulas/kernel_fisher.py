@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .linalg import RANK_RTOL, cholesky, eigh, solve_lower
+from .linalg import RANK_RTOL, cholesky, eigh, linear_rounding, solve_lower
 
 
 class FisherModel(NamedTuple):
@@ -43,8 +43,7 @@ class FisherModel(NamedTuple):
 
     def rounding(self, largest):
         """What rounding may leave in f for kernel values of at most `largest`."""
-        size = np.abs(self.coefficients).sum(axis=0) * largest + np.abs(self.offsets)
-        return 64 * np.finfo(float).eps * size.max()
+        return linear_rounding(self.coefficients, self.offsets, largest)
 
 
 def fisher_model(K, slices, beta):

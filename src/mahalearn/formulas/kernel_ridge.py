@@ -18,7 +18,9 @@ b = ȳ − Aᵀ K1/n.
 Leave-one-out. In the flipped feature space of all n training objects this is a ridge regression
 with an intercept. Its held-out residuals are r_i/(1 − h_ii) with the residuals r and the leverages
 h_ii = 1/n + Σ_k U_ik² |λ_k|/(|λ_k| + λ). The *space* has seen the object that is left out (its
-kernel values, not its target); the regression has not.
+kernel values, not its target); the regression has not. For a definite kernel this is leave-one-out
+exactly. A λ that is relative to the spread, reg·Σ_k|λ_k|, is that of the other objects
+(`leave_one_out_lambdas`): Σ_{j≠i} ‖x_j − m_{−i}‖² = Σ_k |λ_k| − n/(n−1) Σ_k U_ik²|λ_k|.
 """
 
 from typing import NamedTuple
@@ -26,10 +28,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .gram import center_gram, centering
-from .linalg import eigh
+from .linalg import eigh, linear_rounding
 
 # 1 − h below this is rounding: the object determines its own fitted value.
 _LEAST_REST = 1e-10
+# The inverse of a smaller λ overflows in a product.
+_LEAST_LAMBDA = 1e-290
 
 
 class RidgeModel(NamedTuple):
@@ -41,6 +45,10 @@ class RidgeModel(NamedTuple):
     def scores(self, k):
         """f of queries with rows k (m, n), (m, c)."""
         return k @ self.coefficients + self.offsets
+
+    def rounding(self, largest):
+        """What rounding may leave in f for kernel values of at most `largest`."""
+        return linear_rounding(self.coefficients, self.offsets, largest)
 
 
 class RidgeSpectrum(NamedTuple):
@@ -89,12 +97,26 @@ def ridge_path(K, targets, lambdas):
     return models
 
 
+def leave_one_out_lambdas(K, regs):
+    """λ = reg·(n−1)·scale of the training set without each object, (len(regs), n).
+
+    K : (n, n) kernel matrix, or its RidgeSpectrum
+    regs : positive numbers
+    """
+    values, U, row_means = _spectrum(K)
+    n, total = len(row_means), np.abs(values).sum()
+    left = total - np.square(U) @ np.abs(values) * (n / (n - 1))
+    # Objects without spread have no scale, as in RidgeSpectrum.scale.
+    return np.outer(regs, np.where(left > 1e-12 * total, left, n - 1))
+
+
 def ridge_leave_one_out(K, targets, lambdas):
     """Held-out predictions of every training object, (len(lambdas), n, c).
 
     K : (n, n) kernel matrix, or its RidgeSpectrum
     targets : (n, c)
-    lambdas : positive numbers in the units of K's eigenvalues
+    lambdas : positive numbers in the units of K's eigenvalues; rows of n numbers, one for each
+        object that is left out, where they differ
     """
     values, U, _ = _spectrum(K)
     n = len(targets)
@@ -103,18 +125,16 @@ def ridge_leave_one_out(K, targets, lambdas):
     centred = targets - targets.mean(axis=0)
     projected, U2 = U.T @ centred, np.square(U)
     out = np.zeros((len(lambdas), *targets.shape))
+    outside = np.maximum(1 - 1 / n - U2.sum(axis=1), 0.0)
     for place, lam in enumerate(lambdas):
         _check_lambda(lam)
         # 1 − h directly, as the share that the penalty takes: no difference of near equals.
-        kept = lam / (np.abs(values) + lam)
-        outside = np.maximum(1 - 1 / n - U2.sum(axis=1), 0.0)
-        rest = outside + U2 @ kept
-        residuals = centred - U @ ((1 - kept)[:, None] * projected)
+        each = np.broadcast_to(lam, n)[:, None]
+        kept = each / (np.abs(values) + each)
+        rest = outside + (U2 * kept).sum(axis=1)
+        residuals = centred - (U * (1 - kept)) @ projected
         if (rest <= _LEAST_REST * (1 - 1 / n)).any():
-            raise ValueError(
-                f"lambda = {lam:g} is so small that it vanishes in rounding for this kernel; take "
-                "a larger one."
-            )
+            raise _lost(lam)
         out[place] = targets - residuals / rest[:, None]
     return out
 
@@ -124,5 +144,14 @@ def _spectrum(K):
 
 
 def _check_lambda(lam):
-    if not (np.isfinite(lam) and lam > 0):
+    if not (np.isfinite(lam) & (np.asarray(lam) > 0)).all():
         raise ValueError(f"lambda must be positive and finite; got {lam!r}.")
+    if np.min(lam) < _LEAST_LAMBDA:
+        raise _lost(lam)
+
+
+def _lost(lam):
+    return ValueError(
+        f"lambda = {np.min(lam):g} is so small that it vanishes in rounding for this kernel; take "
+        "a larger one, or kernel values in other units."
+    )

@@ -118,3 +118,9 @@ def row_sq_norms(A):
 def rounding_variance(magnitude):
     """Variance that rounding alone can leave in equal numbers of this magnitude."""
     return (8 * _EPS * magnitude) ** 2
+
+
+def linear_rounding(coefficients, offsets, largest):
+    """What rounding may leave in k @ coefficients + offsets for |k| of at most `largest`."""
+    size = np.abs(coefficients).sum(axis=0) * largest + np.abs(offsets)
+    return 64 * _EPS * size.max()

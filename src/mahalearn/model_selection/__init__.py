@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = lazy(
         "KernelKNeighborsClassifierCV": "classifiers.kernel_neighbors",
         "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
         "KernelQuadraticDiscriminantCV": "classifiers.kernel_quadratic",
+        "KernelRidgeClassifierCV": "classifiers.kernel_ridge",
         "MahalanobisClassifierCV": "model_selection.chooser",
         "MahalanobisSVCCV": "classifiers.svm",
         "OneVsRestSVCCV": "classifiers.one_vs_rest_svm",

@@ -5,6 +5,7 @@ from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
 from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
+from ..classifiers.kernel_ridge import KernelRidgeClassifierCV
 from ..classifiers.one_vs_rest_svm import OneVsRestSVCCV
 from ..classifiers.svm import MahalanobisSVCCV
 from .chooser import MahalanobisClassifierCV
@@ -15,6 +16,7 @@ __all__ = [
     "KernelKNeighborsClassifierCV",
     "KernelPCAQuadraticDiscriminantCV",
     "KernelQuadraticDiscriminantCV",
+    "KernelRidgeClassifierCV",
     "MahalanobisClassifierCV",
     "MahalanobisSVCCV",
     "OneVsRestSVCCV",

@@ -61,7 +61,8 @@ SEARCH_PARAMETERS = """gammas : sequence of float, default=None
         Whether columns are standardised, as in the plain estimator; decided once, on all training
         objects.
     cv : int, splitter or iterable, default=5
-        Cross-validation, as in scikit-learn; ``LeaveOneOut()`` has a closed form for RC+.
+        Cross-validation, as in scikit-learn; ``LeaveOneOut()`` has a closed form for RC+ and for
+        ridge regression.
     scoring : str or callable, default=None
         What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
         Probabilities are calibrated before they are scored, as those of the search are.

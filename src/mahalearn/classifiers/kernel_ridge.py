@@ -1,0 +1,244 @@
+"""Kernel ridge regression on class labels, in the Kreĭn space of an indefinite kernel."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._base import KernelClassifier, over_rows
+from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
+from .._validation import check_positive
+from ..formulas.kernel_ridge import (
+    class_targets,
+    leave_one_out_lambdas,
+    ridge_leave_one_out,
+    ridge_path,
+    ridge_spectrum,
+)
+from ..model_selection import grids
+from ..model_selection.search import KernelSearchCV, check_path, documented
+from .leave_one_out import is_leave_one_out
+
+
+class RidgePath(NamedTuple):
+    """The regressions for each value of a path, and what rounding may leave in their scores."""
+
+    models: list
+    rounding: np.ndarray | None
+
+
+class KernelRidgeClassifier(KernelClassifier):
+    """Kernel ridge regression on the classes, for positive definite and indefinite kernels.
+
+    Each class against the rest: a regression on targets +1 and −1 with an intercept that is not
+    penalised. An object goes to the class with the largest prediction. An indefinite kernel is a
+    regression in its Kreĭn space with the flipped spectrum, the inner product of the associated
+    Hilbert space; rows of new objects are flipped as those of the training objects are. Kernels
+    such as −d² have no origin, and the result does not depend on one.
+
+    Parameters
+    ----------
+    reg : float, default=1e-3
+        Regularisation, positive, relative to the spread of the kernel: the penalty is
+        λ = reg·Σ|λ_k|, λ_k being the eigenvalues of the centred kernel matrix. Their sum is n times
+        the mean squared distance of the training objects from their mean.
+    kernel : str or callable, default="rbf"
+        A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
+        :mod:`mahalearn.kernels`).
+    gamma : float, "scale" or "auto", default="scale"
+        Width of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant term of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
+        What to do about negative eigenvalues. "krein" and "ignore" flip those of the centred
+        kernel matrix, from the decomposition that the regression needs anyway; "raise" stops; the
+        others correct the kernel first, for training objects and queries alike. "flip" is "krein"
+        for kernels of dissimilarities; a similarity it flips without centring.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    dual_coef_ : ndarray of shape (n_samples, n_classes)
+        Coefficients of each class, in the order of the training objects.
+    intercept_ : ndarray of shape (n_classes,)
+        Intercepts: a prediction is ``k @ dual_coef_ + intercept_``.
+    kernel_ : object
+        The kernel as fitted.
+    n_features_in_ : int
+        Number of features seen in `fit`, where the input is a table.
+
+    Notes
+    -----
+    .. versionadded:: 0.2
+
+    References
+    ----------
+    G. Loosli, S. Canu and C. S. Ong, Learning SVM in Kreĭn spaces, IEEE Trans. PAMI 38 (2016), have
+    the same treatment of the spectrum for the SVM.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from mahalearn import KernelRidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(f"{cross_val_score(KernelRidgeClassifier(), X, y).mean():.2f}")
+    0.98
+    """
+
+    def __init__(
+        self,
+        reg: float = 1e-3,
+        *,
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+        )
+        self.reg = reg
+
+    def _check_parameters(self):
+        check_positive(self.reg, "reg")
+
+    def _fit_path(self, training, labels, values):
+        K = self._fit_full(training)
+        spectrum = ridge_spectrum(K)
+        counts = training.counts
+        targets = class_targets(np.repeat(np.arange(len(counts)), counts), len(counts))
+        lambdas = [reg * len(K) * spectrum.scale for reg in values]
+        models = ridge_path(spectrum, targets, lambdas)
+        largest = np.abs(K).max()
+        return RidgePath(models, np.array([model.rounding(largest) for model in models]))
+
+    def _fold_scores(self, folds, values):
+        K, n, counts = folds.matrix, len(folds.codes), np.bincount(folds.codes)
+        closed = K is not None and folds.spectrum != "raise" and counts.min() > 1
+        if not closed or not is_leave_one_out(folds.splits, n):
+            yield from super()._fold_scores(folds, values)
+            return
+        spectrum, targets = ridge_spectrum(K), class_targets(folds.codes, len(counts))
+        lambdas = leave_one_out_lambdas(spectrum, values)
+        scores = np.moveaxis(ridge_leave_one_out(spectrum, targets, lambdas), 0, -1)
+        models = ridge_path(spectrum, targets, lambdas.min(axis=1))
+        rounding = np.array([model.rounding(np.abs(K).max()) for model in models])
+        for f, (_, test) in enumerate(folds.splits):
+            yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
+
+    def _path_scores(self, models, training, queries, kxx):
+        return over_rows(
+            training,
+            queries,
+            lambda k: np.stack([model.scores(k) for model in models.models], axis=-1),
+        )
+
+    def _path_rounding(self, models):
+        return models.rounding
+
+    def _store(self, models):
+        self._model = models.models[0]
+        self.intercept_ = self._model.offsets
+
+    def _path(self):
+        return RidgePath([self._model], None)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of each class, in the order of the training objects."""
+        check_is_fitted(self)
+        return self._model.coefficients[self._training.order.argsort()]
+
+
+@documented
+class KernelRidgeClassifierCV(KernelSearchCV):
+    """Kernel ridge regression on the classes, kernel and regularisation by cross-validation.
+
+    One decomposition of the kernel matrix of a fold serves all values of the regularisation.
+    ``cv=LeaveOneOut()`` takes one decomposition in all. It is exact for definite kernels. The
+    Kreĭn space of an indefinite one is then that of all training objects, as the scale of a kernel
+    is: it has seen the object that is left out, but not its class.
+
+    Parameters
+    ----------
+    regs : sequence of float, default=None
+        Regularisation values, relative to the kernel's spread; powers of ten from 1e-8 to 10 if
+        None.
+    {search parameters}
+
+    {search attributes}
+
+    Notes
+    -----
+    .. versionadded:: 0.2
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelRidgeClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = KernelRidgeClassifierCV().fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.99
+    """
+
+    _plain = KernelRidgeClassifier
+
+    def __init__(
+        self,
+        regs: Floats | None = None,
+        *,
+        gammas: Widths | None = None,
+        degrees: Ints | None = None,
+        kernels: Sequence[Kernel] | None = None,
+        kernel: Kernel = "rbf",
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+        cv: CV = 5,
+        scoring: Scoring | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.regs = regs
+        super().__init__(
+            gammas=gammas,
+            degrees=degrees,
+            kernels=kernels,
+            kernel=kernel,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _values(self, variant, spread, n_train):
+        if self.regs is None:
+            return grids.regs("ridge", spread, self._plain().reg)
+        return check_path(self.regs, "regs")
