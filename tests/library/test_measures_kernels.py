@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict, cross_val_score
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
@@ -17,9 +17,21 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    KernelRidgeClassifier,
+    KernelRidgeClassifierCV,
     MeasureKernel,
+    OneVsRestSVCCV,
 )
-from mahalearn.measures import Compression, Correlation, EditDistance, Gower, Hausdorff, pairwise
+from mahalearn.measures import (
+    Compression,
+    Correlation,
+    EditDistance,
+    Elastic,
+    Gower,
+    Hausdorff,
+    elastic_measures,
+    pairwise,
+)
 
 rng = np.random.default_rng(3)
 
@@ -252,7 +264,66 @@ def test_a_measure_is_called_once_for_each_pair(symmetric):
         lambda kernels: KernelFisherDiscriminantCV(kernels=kernels, spectrum="clip", cv=3),
         lambda kernels: KernelPCAQuadraticDiscriminantCV(kernel=kernels[0], cv=3),
         lambda kernels: KernelKNeighborsClassifierCV(kernels=kernels, cv=3),
+        lambda kernels: KernelRidgeClassifierCV(kernels=kernels, cv=3),
+        lambda kernels: KernelRidgeClassifierCV(kernels=kernels, cv=LeaveOneOut()),
+        lambda kernels: OneVsRestSVCCV([1.0], kernels=kernels, spectrum="flip", cv=3),
     ):
         measure, calls = counted()
         fit(forms(measure)).fit(WORDS, CODE)
         assert len(calls) == pairs
+
+
+def series(lengths, seed=0):
+    """Series of two kinds that differ in the place of a bump."""
+    r = np.random.default_rng(seed)
+    place = np.repeat([0.3, 0.7], len(lengths) // 2)
+    return [
+        np.exp(-(((np.linspace(0, 1, n) - p - r.normal(0, 0.1)) / 0.1) ** 2)) + r.normal(0, 0.2, n)
+        for n, p in zip(lengths, place, strict=True)
+    ]
+
+
+def test_elastic_stands_for_its_measures_in_a_search(monkeypatch):
+    X, y = series([24] * 40), np.repeat(["early", "late"], 20)
+    seen = []
+    block = Elastic.between
+
+    def between(self, X, Y=None, symmetrize=None):
+        seen.append((self.method, self.window, Y is None))
+        return block(self, X, Y, symmetrize)
+
+    monkeypatch.setattr(Elastic, "between", between)
+    kinds = ("neg_squared", "neg", "rbf", "laplacian")
+    kernels = [MeasureKernel("elastic", kind=kind) for kind in kinds]
+    search = KernelRidgeClassifierCV([0.01, 0.1], kernels=kernels, cv=3).fit(X, y)
+    assert len(search.cv_results_["params"]) == 5 * 4 * 2
+    assert len(seen) == len(set(seen)) == 5 and all(square for *_, square in seen)
+    expected = [
+        repr(MeasureKernel(measure, kind=kind, scale=None))
+        for kind in kinds
+        for measure in elastic_measures(X).values()
+    ]
+    found = [repr(p["kernel"].set_params(scale=None)) for p in search.cv_results_["params"][::2]]
+    assert sorted(found) == sorted(expected)
+
+
+def test_elastic_leaves_out_what_cannot_compare_the_series():
+    X, y = series([20, 24] * 20), np.repeat(["early", "late"], 20)
+    search = KernelKNeighborsClassifierCV([1], kernel="elastic", cv=3).fit(X, y)
+    measures = [params["kernel"].measure for params in search.cv_results_["params"]]
+    assert [m.method for m in measures] == ["dtw", "dtw", "dtw", "msm"]
+    best = max(
+        (cross_val_score(clone(search.best_estimator_).set_params(kernel=m), X, y, cv=3).mean())
+        for m in measures
+    )
+    assert search.best_score_ == pytest.approx(best, abs=0.05)
+    again = KernelKNeighborsClassifierCV([1], kernel="elastic", cv=3, n_jobs=2).fit(X, y)
+    assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+
+
+def test_a_plain_estimator_needs_one_measure():
+    X, y = series([24] * 40), np.repeat(["early", "late"], 20)
+    with pytest.raises(ValueError, match="'elastic' stands for several measures"):
+        KernelRidgeClassifier(kernel="elastic").fit(X, y)
+    with pytest.raises(ValueError, match="'elastic' stands for several measures"):
+        pairwise(X, "elastic")

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from .._typing import MeasureLike, Objects
 from .._validation import check_choice, check_positive, spelt
 from ..measures.base import Measure
-from ..measures.table import as_measure
+from ..measures.table import GROUPS, as_measure, elastic_measures
 
 # What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
 PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
@@ -58,7 +58,8 @@ class MeasureKernel(BaseEstimator):
         A name such as "edit" or "hausdorff" (:data:`mahalearn.measures.MEASURES` has all of them),
         a measure of :mod:`mahalearn.measures` such as ``EditDistance(normalize="longer")``, whose
         parameters can be searched as ``kernel__measure__…``, or a function ``measure(a, b)`` that
-        returns a number; a and b are two objects, whatever their type.
+        returns a number; a and b are two objects, whatever their type. In a search "elastic" stands
+        for the measures of :func:`mahalearn.measures.elastic_measures`, and the best is chosen.
     kind : {"auto", "similarity", "neg_squared", "neg", "rbf", "laplacian"}, default="auto"
         What the measure is, and which kernel it becomes: a similarity s as it is, a dissimilarity d
         as −d², −d, exp(−gamma·d²) or exp(−gamma·d). "auto": −d² for a dissimilarity by name or
@@ -260,6 +261,23 @@ class MeasureKernel(BaseEstimator):
                 values / resolve_scale(self.scale, None, self.kind_), self.kind_, self.gamma
             )
         return proximity_to_kernel(values / self.scale_, self.kind_, self.gamma)
+
+    def alternatives(self, X: Objects) -> "list[MeasureKernel]":
+        """The kernels that a search compares: this one, or one for each measure of a group.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            Training objects.
+
+        Returns
+        -------
+        kernels : list of MeasureKernel
+            Not fitted.
+        """
+        if not (isinstance(self.measure, str) and self.measure in GROUPS):
+            return [self]
+        return [clone(self).set_params(measure=m) for m in elastic_measures(X).values()]
 
     def _measure(self):
         return as_measure(self.measure, symmetric=self.symmetric, dissimilarity=False)

@@ -29,7 +29,7 @@ from sklearn.base import clone
 
 from .._validation import check_choice
 from ..measures.base import Measure
-from ..measures.table import MEASURES
+from ..measures.table import GROUPS, MEASURES
 from .measure import MeasureKernel
 from .named import KERNEL_NAMES, fit_named_kernel
 
@@ -50,7 +50,7 @@ class FunctionKernel:
 
 def check_kernel_name(kernel):
     """A kernel's name as the tables spell it."""
-    return check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES))
+    return check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES, *GROUPS))
 
 
 def is_precomputed(kernel):
@@ -61,7 +61,7 @@ def is_precomputed(kernel):
 def takes_vectors(kernel):
     """Whether the kernel wants numeric rows; False if it takes objects as they are."""
     if isinstance(kernel, str):
-        return check_kernel_name(kernel) not in MEASURES
+        return check_kernel_name(kernel) not in (*MEASURES, *GROUPS)
     return getattr(kernel, "requires_vector_input", True)
 
 

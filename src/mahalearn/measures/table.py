@@ -35,6 +35,8 @@ MEASURES = {
     "log_euclidean": SPDDistance,
     "affine_invariant": partial(SPDDistance, "affine_invariant"),
 }
+# Names that stand for several measures, which a search compares.
+GROUPS = ("elastic",)
 
 
 def as_measure(measure, *, symmetric=False, dissimilarity=True):
@@ -46,6 +48,12 @@ def as_measure(measure, *, symmetric=False, dissimilarity=True):
         return measure
     if callable(measure) and not isinstance(measure, type):
         return FunctionMeasure(measure, symmetric=symmetric, dissimilarity=dissimilarity)
+    if isinstance(measure, str) and measure in GROUPS:
+        raise ValueError(
+            f"{measure!r} stands for several measures ({', '.join(elastic_measures())}), which a "
+            "search such as KernelRidgeClassifierCV compares; one measure is needed here, such as "
+            "'dtw' or 'msm'."
+        )
     if isinstance(measure, str):
         return MEASURES[check_choice(measure, "measure", tuple(MEASURES))]()
     raise ValueError(

@@ -50,7 +50,8 @@ SEARCH_PARAMETERS = """gammas : sequence of float, default=None
         Kernels to compare, in place of `kernel`: names, measures, kernel objects. A measure is
         computed once, however many kernels are made of it.
     kernel : str or callable, default="rbf"
-        As in the plain estimator.
+        As in the plain estimator; or "elastic" for time series: the Euclidean distance, DTW with
+        bands of 5 %, 10 % and without, and MSM are compared.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
@@ -267,16 +268,22 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         if is_precomputed(kernel):
             return [Setting({"kernel": "precomputed"})]
         own = as_kernel(kernel, kernel_params=self.kernel_params)
-        if not isinstance(own, MeasureKernel) or not own.measure_is_stateless:
+        if not isinstance(own, MeasureKernel):
             return [Setting({"kernel": kernel})]
-        # One matrix of the measure serves every kernel of it; its scale becomes a number.
-        key = own.pair_key
+        return [self._measure_setting(k, objects) for k in own.alternatives(objects.X)]
+
+    def _measure_setting(self, own, objects):
+        """One matrix of the measure serves every kernel of it; its scale becomes a number."""
+        if not own.measure_is_stateless:
+            return Setting({"kernel": own})
+        key, n = own.pair_key, len(objects.y)
         if key not in objects.pairs:
+            check_memory((5 + len(objects.pairs)) * n**2, f"The measures of {n} objects")
             objects.pairs[key] = own.pair_values(objects.X, objects.X)
         own.fit_pairs(objects.pairs[key])
         if isinstance(own.scale, str):
             own.set_params(scale=own.scale_)
-        return [Setting({"kernel": own}, key, own)]
+        return Setting({"kernel": own}, key, own)
 
     def _named_settings(self, name, X):
         gammas, degrees = self.gammas, self.degrees
