@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Small matrices on several BLAS threads are slower than on one, on a busy machine by far.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-full lint benchmark test-oldest clean
+.PHONY: demo test test-full lint docs dist benchmark test-oldest clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,13 +37,25 @@ benchmark: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.measures
 	$(BIN)/python -m benchmarks.model_selection
 
+# The site with the whole gallery, warnings as errors: docs/_build/html/index.html.
+docs: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+
+# sdist and wheel, checked, then installed into fresh environments: without extras and with each.
+dist: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[release]"
+	rm -rf build dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python .ci/check_wheel.py dist/*.whl
+
 # The lower bounds of pyproject.toml, in an environment of its own.
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" \
-		"numpy==1.26.*" "scipy==1.13.*" "scikit-learn==1.6.*" "pandas==2.2.*" "polars<2" \
-		"numba==0.60.*" "pyarrow==15.*" "skops==0.13.*"
+	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" --constraint .ci/oldest.txt
 	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
 
 clean:
-	rm -rf .venv .venv-oldest build .mypy_cache .pytest_cache .hypothesis .coverage htmlcov
+	rm -rf .venv .venv-oldest build dist docs/_build docs/generated docs/gallery
+	rm -rf .mypy_cache .pytest_cache .hypothesis .coverage htmlcov

@@ -1,0 +1,102 @@
+"""Sphinx: ``make docs`` builds the site without the network, with warnings as errors."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+from inventory import compile_inventory  # noqa: E402
+
+import mahalearn  # noqa: E402
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+project = "mahalearn"
+author = "The mahalearn developers"
+copyright = author
+version = release = mahalearn.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "numpydoc",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+]
+html_math_renderer = "mathml"
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "_templates", "_inventories", "gallery/*.ipynb", "gallery/*.py"]
+templates_path = ["_templates"]
+root_doc = "index"
+
+# Markdown
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# API
+autosummary_generate = True
+autodoc_default_options = {"show-inheritance": False}
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# Other projects, by inventories that come with the sources
+_build = HERE / "_build" / "inventories"
+_sites = {
+    "numpy": "https://numpy.org/doc/stable/",
+    "scikit-learn": "https://scikit-learn.org/stable/",
+}
+intersphinx_mapping = {
+    name: (address, compile_inventory(HERE / "_inventories" / f"{name}.txt", _build))
+    for name, address in _sites.items()
+}
+intersphinx_disabled_reftypes = ["*"]
+
+# Gallery
+warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("mahalearn",),
+    "backreferences_dir": "generated/backreferences",
+    "reference_url": {"mahalearn": None},
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "min_reported_time": 0,
+    "show_signature": False,
+    "download_all_examples": False,
+    "matplotlib_animations": False,
+    "image_scrapers": ("matplotlib",),
+    "reset_modules": ("matplotlib",),
+    "write_computation_times": False,
+}
+
+# Page
+html_theme = "pydata_sphinx_theme"
+html_title = "mahalearn"
+html_static_path = ["_static"]
+html_css_files = ["mahalearn.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "mahalearn"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+}
+html_sidebars = {"index": [], "gallery/index": []}
