@@ -40,6 +40,7 @@ benchmark: $(VENV)/.installed
 # The site with the whole gallery, warnings as errors: docs/_build/html/index.html.
 docs: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+	$(BIN)/python .ci/check_site.py docs/_build/html
 
 # sdist and wheel, checked, then installed into fresh environments: without extras and with each.
 dist: $(VENV)/.installed

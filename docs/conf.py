@@ -26,6 +26,8 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "autolink",
+    "docstrings",
     "mathml",
 ]
 html_math_renderer = "mathml"
@@ -55,7 +57,7 @@ intersphinx_mapping = {
     name: (address, compile_inventory(HERE / "_inventories" / f"{name}.txt", _build))
     for name, address in _sites.items()
 }
-intersphinx_disabled_reftypes = ["*"]
+
 
 # Gallery
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")

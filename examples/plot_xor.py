@@ -1,0 +1,9 @@
+"""
+XOR
+===
+"""
+
+import matplotlib.pyplot as plt
+
+plt.plot([1, 2])
+plt.show()

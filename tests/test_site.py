@@ -1,0 +1,60 @@
+"""The site builds without a warning (its gallery is not run here), and its links hold."""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+PACKAGES = ("", "classifiers", "datasets", "display", "kernels", "measures", "model_selection")
+PACKAGES += ("novelty", "persistence", "proximity")
+# Tables that api.md describes in a sentence.
+IN_PROSE = {"MEASURES"}
+
+
+def listed():
+    """Names of the API reference, with the modules that stand before them."""
+    module, names = "", set()
+    for line in API.splitlines():
+        if line.startswith(".. currentmodule::"):
+            module = line.split()[-1]
+        elif re.fullmatch(r"   [\w.]+", line):
+            names.add(f"{module}.{line.strip()}")
+    return names
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_reference_has_every_public_name(package):
+    module = import_module(f"mahalearn.{package}".rstrip("."))
+    short = {name.rpartition(".")[2] for name in listed()}
+    missing = set(module.__all__) - short - IN_PROSE - {"__version__"}
+    assert not missing, f"docs/api.md lacks {sorted(missing)}"
+    assert all(name in API for name in IN_PROSE)
+
+
+def test_the_reference_names_nothing_twice_and_nothing_else():
+    names = sorted(listed())
+    assert len(names) > 60
+    assert len({name.rpartition(".")[2] for name in names}) == len(names)
+    for name in names:
+        module, _, short = name.rpartition(".")
+        assert hasattr(import_module(module), short), name
+
+
+def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
+    pytest.importorskip("sphinx_gallery")
+    skipped = shutil.ignore_patterns("_build", "gallery", "generated", "__pycache__")
+    for name in ("docs", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=skipped)
+    for name in ("CHANGES.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    site = tmp_path / "site"
+    build = ["-m", "sphinx", "-q", "-W", "--keep-going", "-D", "plot_gallery=0"]
+    for words in ([*build, tmp_path / "docs", site], [ROOT / ".ci" / "check_site.py", site]):
+        found = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+        assert found.returncode == 0, found.stdout + found.stderr
