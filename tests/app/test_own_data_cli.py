@@ -18,6 +18,7 @@ from mahalearn.app.comparing.methods import METHODS, select_methods
 from mahalearn.app.comparing.model import TrainedModel
 from mahalearn.app.comparing.statistics import corrected_interval
 from mahalearn.app.reading.builtin import builtin_problem
+from mahalearn.app.reading.problem import Problem
 from mahalearn.app.report.comparison import document
 
 FAST = ("--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1)
@@ -289,6 +290,72 @@ def test_objects_by_a_measure(tmp_path, rng, measure):
     assert [row["prediction"] for row in rows_of(tmp_path / "p.csv")] == ["x", "y"]
 
 
+def ts_file(path, X, y):
+    """Series in the .ts format."""
+    rows = [f"{','.join(f'{v:.4f}' for v in x)}:{label}" for x, label in zip(X, y)]
+    head = "@problemName toy\n@timestamps false\n@classLabel true early late\n@data\n"
+    path.write_text(head + "\n".join(rows))
+    return path
+
+
+def bumps(rng, y):
+    """Series with a bump that is early or late."""
+    t = np.linspace(0, 1, 24)
+    place = np.where(y == "early", 0.3, 0.7)[:, None] + rng.normal(0, 0.05, (len(y), 1))
+    return np.exp(-(((t - place) / 0.1) ** 2)) + rng.normal(0, 0.1, (len(y), 24))
+
+
+def test_series_need_nothing_but_their_file(tmp_path, rng):
+    y = np.array(["early", "late"] * 14)
+    series = bumps(rng, y)
+    path, new = (ts_file(tmp_path / f"{i}.ts", series[s], y[s]) for i, s in enumerate(PARTS))
+    out = tmp_path / "out"
+    options = ["--methods", "ridge,lda", "--jobs", 1, "--folds", 3, "--repeats", 1]
+    said = " ".join(works("compare", "--objects", path, *options, "--out", out).output.split())
+    assert "compared by the measure elastic. --measure names another" in said
+    assert "from euclidean, dtw 5 %, dtw 10 %, dtw, msm" in said
+    works("predict", out / "model.skops", new, "--out", tmp_path / "p.csv")
+    assert [row["prediction"] for row in rows_of(tmp_path / "p.csv")] == y[24:].tolist()
+    said = works("inspect", "--objects", path).output
+    assert all(name in said for name in ("negative fraction", "dtw 10 %", "msm", "1-NN error"))
+    works("inspect", out / "model.skops")
+    options = ["--measure", "dtw", "--window", "0.1", "--normalize", "--method", "ridge"]
+    works("train", "--objects", path, *options, "--out", tmp_path / "m.skops", "--jobs", 1)
+    assert "Elastic(normalize=True, window=0.1)" in works("inspect", tmp_path / "m.skops").output
+    works("predict", tmp_path / "m.skops", new, "--out", tmp_path / "q.csv")
+    assert [row["prediction"] for row in rows_of(tmp_path / "q.csv")] == y[24:].tolist()
+
+
+PARTS = (slice(0, 24), slice(24, None))
+
+
+def test_the_measure_of_a_fold_is_chosen_on_its_training_part(rng):
+    # The first measure knows the classes of the first half, the second those of the other half.
+    y = np.array(["a", "b"] * 20)
+    same = np.equal.outer(y, y)
+    D = rng.uniform(1, 2, (40, 40, 2))
+    D = (D + D.transpose(1, 0, 2)) / 2
+    for m, half in enumerate((slice(0, 20), slice(20, 40))):
+        D[half, half, m] -= same[half, half] * 0.9
+    D[np.arange(40), np.arange(40)] = 0
+    problem = Problem(
+        "objects",
+        list(range(40)),
+        y,
+        "toy",
+        measure="two",
+        distances=D,
+        proximity="dissimilarity",
+        alternatives={"one": 1, "two": 2},
+    )
+    data = crossval.Data(problem)
+    for name in ("ridge", "lda"):
+        for m, half in enumerate((np.arange(20), np.arange(20, 40))):
+            setting = crossval.setting_for(problem, Plan(folds=3))
+            cell = crossval.run_cell(data, setting, name, 0, (half[:16], half[16:]))
+            assert cell.params["measure"] == ("one", "two")[m]
+
+
 def test_gower_for_mixed_columns(trained, tmp_path):
     options = ["--target", "species", "--mixed", "gower", "--methods", "kqd", "--jobs", 1]
     out = tmp_path / "out"
@@ -491,7 +558,7 @@ def test_corrected_interval_by_hand():
 def test_every_method_runs_on_what_it_says(tmp_path):
     problem = builtin_problem("iris")
     problem.X, problem.y = problem.X.iloc[::4].reset_index(drop=True), problem.y[::4]
-    names = [n for n in METHODS if n not in ("chooser", "gp")]
+    names = [n for n, m in METHODS.items() if n not in ("chooser", "gp") and "vectors" in m.kinds]
     methods, _ = select_methods(names, "vectors", None, len(problem))
     outcome = cross_validate(problem, methods, fit_plan(problem, Plan(folds=2, repeats=1)))
     assert not outcome.failed

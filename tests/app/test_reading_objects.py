@@ -195,7 +195,6 @@ def test_measures_from_options():
     assert edit.normalize == "longer"
     assert measure_from_options("global_alignment", gap_open=5).mode == "global"
     for name, options, message in (
-        (None, {}, "Name a --measure"),
         ("guess", {}, "no measure 'guess'"),
         (
             "hausdorff",
@@ -205,6 +204,7 @@ def test_measures_from_options():
         ("jaccard", {"normalize": True}, "does not take normalize=True; it has no options"),
         ("msm", {"method": "dtw"}, "does not take method='dtw'; its options are window, cost"),
         ("compression", {"window": 0.1}, "its options are compressor"),
+        ("elastic", {"window": 0.1}, "--window belongs to one measure such as --measure dtw"),
     ):
         with pytest.raises(DataError, match=message):
             measure_from_options(name, **options)
@@ -215,3 +215,40 @@ def test_options_reach_the_problem(tmp_path):
     problem = objects_problem(path, "dtw", window=0.5)
     assert problem.measure.window == 0.5 and problem.proximity == "dissimilarity"
     assert objects_problem(path, "dtw").measure == "dtw"
+
+
+SUITABLE = {
+    "toy.ts": (TS, "elastic"),
+    "toy.fa": (">a x\nACDE\n>b y\nACDA\n>c x\nACDE\n", "alignment"),
+    "words.txt": ("a\tape\nb\toak\n", "edit"),
+    "texts.txt": (f"a\t{'word ' * 200}\nb\t{'text ' * 200}\n", "compression"),
+    "words.jsonl": ('{"text": "ape", "y": 1}\n{"text": "oak", "y": 2}\n', "edit"),
+    "series.jsonl": ('{"x": [0.5, 1.25], "y": 1}\n{"x": [2.5, 3.75], "y": 2}\n', "elastic"),
+    "ucr.tsv": ("1\t0.5\t1.5\n2\t1.5\t2\n", "elastic"),
+}
+
+
+@pytest.mark.parametrize("name", SUITABLE)
+def test_the_file_says_what_suits_its_objects(tmp_path, name):
+    text, expected = SUITABLE[name]
+    problem = objects_problem(write(tmp_path / name, text))
+    assert (
+        problem.measure == expected
+        and f"by the measure {expected}." in problem.notes[-1 - (expected == "elastic")]
+    )
+    assert (problem.alternatives is not None) == (expected == "elastic")
+
+
+def test_elastic_stands_for_several_measures(tmp_path):
+    path = write(tmp_path / "ucr.tsv", "1\t0.5\t1.5\n2\t1.5\t2\n")
+    problem = objects_problem(path, "elastic", normalize=True)
+    assert list(problem.alternatives) == ["euclidean", "dtw 5 %", "dtw 10 %", "dtw", "msm"]
+    assert all(measure.normalize for measure in problem.alternatives.values())
+    assert problem.measure_name == "elastic"
+    assert objects_problem(path, "dtw", window=0.1).measure_name == "Elastic(window=0.1)"
+
+
+def test_sequences_of_symbols_need_a_measure(tmp_path):
+    path = write(tmp_path / "s.jsonl", '{"x": [1, 2, 1], "y": 1}\n{"x": [2, 2], "y": 2}\n')
+    with pytest.raises(DataError, match="Name a --measure: elastic, hausdorff"):
+        objects_problem(path)

@@ -20,6 +20,8 @@ SERVES = {
     "--mixed": ("a table", "the set"),
     "--labels": ("--proximity", "--objects"),
     "--measure": ("--objects",),
+    "--window": ("--objects",),
+    "--normalize": ("--objects",),
     "--kind": ("--proximity",),
     "--symmetrize": ("--proximity",),
     "--sheet": ("a table",),
@@ -32,8 +34,6 @@ SERVES = {
 # Options that do not change results, or that others stand for.
 SILENT = ("jobs", "force", "figures", "config", "resume")
 RARE = ("keep", "merge", "drop")
-# Share of an object's numbers that occur nowhere else, above which they are no symbols.
-MOST_MET_ONCE = 0.5
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -83,6 +83,7 @@ HINTS = {
     "time_budget": "--time-budget and --methods set them.",
     "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another.",
+    "measure": "--measure names another.",
     "skip": "--skip says how many lines stand above the header.",
 }
 
@@ -123,6 +124,8 @@ def read_problem(
     symmetrize,
     mixed,
     header,
+    window=None,
+    normalize=None,
     sheet=None,
     skip=None,
     drop=None,
@@ -137,15 +140,16 @@ def read_problem(
         raise DataError(f"--rare must be one of {', '.join(RARE)}; got {rare!r}.")
     reading = {"header": header, "sheet": sheet, "skip": skip}
     roles = {"drop": drop or (), "id": id, "groups": groups, "weights": weights}
+    compared = {"measure": measure, "window": window, "normalize": normalize}
     problem = _read_problem(
-        data, target, proximity, labels, objects, measure, kind, symmetrize, mixed, reading, roles,
+        data, target, proximity, labels, objects, compared, kind, symmetrize, mixed, reading, roles,
         only_look,
     )  # fmt: skip
     return problem if problem.y is None else problem.treat_rare(rare)
 
 
 def _read_problem(
-    data, target, proximity, labels, objects, measure, kind, symmetrize, mixed, reading, roles,
+    data, target, proximity, labels, objects, compared, kind, symmetrize, mixed, reading, roles,
     only_look,
 ):  # fmt: skip
     given = [
@@ -161,9 +165,9 @@ def _read_problem(
     source = {"DATA": "a table", "--proximity": "--proximity", "--objects": "--objects"}[given[0]]
     if data and _builtin(data):
         source = f"the set {data}"
-    options = {"--target": target, "--labels": labels, "--measure": measure, "--kind": kind}
+    options = {"--target": target, "--labels": labels, "--kind": kind}
     options |= {"--symmetrize": symmetrize, "--mixed": mixed}
-    options |= {f"--{name}": value for name, value in (reading | roles).items()}
+    options |= {f"--{name}": value for name, value in (compared | reading | roles).items()}
     for name, value in options.items():
         if value not in (None, "onehot", ()) and not source.startswith(SERVES[name]):
             raise DataError(
@@ -190,7 +194,7 @@ def _read_problem(
     if objects:
         from ..reading.objects import objects_problem
 
-        problem = objects_problem(objects, measure, labels)
+        problem = objects_problem(objects, labels=labels, **compared)
         _check_measure(problem)
         return problem
     problem = _table(data, target, reading, roles)
@@ -223,19 +227,21 @@ def _check_kind(problem):
 def _check_measure(problem):
     """Refuse objects that the measure cannot compare, before anything is computed."""
     from ...measures.table import as_measure
-    from ..reading.problem import symbols_met_once
+    from ..reading.problem import MOST_MET_ONCE, symbols_met_once
 
     if problem.measure == "edit" and symbols_met_once(problem.X) > MOST_MET_ONCE:
         raise DataError(
             "--measure edit counts symbols as equal or different, but these objects hold real "
             "numbers, nearly none of which occurs twice: every object would be equally far from "
-            "every other. Round the numbers to a few levels, or choose another measure."
+            "every other. Round the numbers to a few levels, or choose another measure, such as "
+            "--measure elastic."
         )
     try:
-        as_measure(problem.measure).fit(problem.X).prepare(problem.X)
+        for measure in (problem.alternatives or {"": problem.measure}).values():
+            as_measure(measure).fit(problem.X).prepare(problem.X)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"--measure {problem.measure} cannot compare these objects: {error}"
+            f"--measure {problem.measure_name} cannot compare these objects: {error}"
         ) from None
 
 

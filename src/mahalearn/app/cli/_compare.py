@@ -11,7 +11,7 @@ from rich.table import Table
 from ...persistence import model_bytes, save_model
 from ...proximity.diagnosis import equal_distances
 from ...results import locked, versions, write_files
-from ..comparing.crossval import Data, cross_validate, fit_plan
+from ..comparing.crossval import Data, cross_validate, fit_plan, with_best_measure
 from ..comparing.findings import findings, leaderboard, table_rows
 from ..comparing.methods import METHODS, QUICK, WIDE, select_methods
 from ..comparing.progress import Progress, fingerprint
@@ -58,6 +58,7 @@ def compare(
         winner = board[0]["name"]
         whole = problem if ranked is not problem and METHODS[winner].cost <= QUICK else None
         with console.status("Fitting the best one on all objects"):
+            ranked = with_best_measure(ranked, outcome.plan, winner)
             refitted = refit(ranked, outcome, winner, whole)
             about = describe(ranked, outcome, board, refitted, command)
             found = findings(ranked, outcome, refitted, board, about)
@@ -113,6 +114,7 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=()):
     check_out(out, force, inputs=inputs)
     outcome, board = run(problem, [method], plan, jobs, None)
     with console.status("Fitting on all objects"):
+        problem = with_best_measure(problem, outcome.plan, method)
         refitted = refit(problem, outcome, method)
         about = describe(problem, outcome, board, refitted, command)
     save_model(refitted.model, out, about=about, overwrite=force)
@@ -148,7 +150,11 @@ def run(problem, wanted, plan, jobs, time_budget, known=None, keep=None):
     if problem.kind == "objects" and problem.proximity == "dissimilarity":
         with console.status("Comparing all objects"):
             matrix = Data(problem).matrix  # kept for the folds
-        if matrix is not None and (equal := equal_distances(matrix)):
+        if problem.alternatives is not None:
+            for place, name in enumerate(problem.alternatives):
+                if equal := equal_distances(matrix[..., place]):
+                    problem.notes.append(f"{name}: {equal}")
+        elif matrix is not None and (equal := equal_distances(matrix)):
             problem.notes.append(equal)
     say_notes(console, problem.notes)
     with Live(console) as live:
@@ -227,7 +233,7 @@ def describe(problem, outcome, board, refitted, command):
         "classes": [str(label) for label in refitted.model.classes_],
         "label_type": problem.label_type,
         "proximity": problem.proximity,
-        "measure": problem.measure,
+        "measure": problem.measure_name,
         "objects": problem.names if problem.kind == "proximity" else None,
         "training": {
             "objects": len(problem),

@@ -25,6 +25,8 @@ def inspect_problem(problem):
 
         everyone = np.arange(len(problem))
         matrix = Data(problem).fold(everyone, everyone)[0]
+        if problem.alternatives is not None:
+            matrix = _measures(problem, matrix)
     if problem.y is None:
         console.print(
             "[yellow]•[/] Classes were not given: --labels tells how well they are separated.",
@@ -35,6 +37,24 @@ def inspect_problem(problem):
     console.print(
         str(diagnose(matrix, problem.y, problem.proximity)), markup=False, highlight=False
     )
+
+
+def _measures(problem, matrices):
+    """Print what the matrices of several measures are like; returns that of the best one."""
+    from ...proximity.diagnosis import diagnose
+
+    problem.check_classes(least=1)
+    table = Table("measure", "negative fraction", "1-NN error", "", box=None)
+    found = {}
+    for place, name in enumerate(problem.alternatives):
+        found[name] = diagnose(matrices[..., place], problem.y, "dissimilarity")
+        error = f"{found[name].nearest_neighbor_error:.1%}"
+        said = escape(" ".join(found[name].warnings))
+        table.add_row(name, f"{found[name].negative_fraction:.4f}", error, said)
+    console.print(table)
+    best = min(found, key=lambda name: found[name].nearest_neighbor_error)
+    console.print(f"{best}:", highlight=False)
+    return matrices[..., list(found).index(best)]
 
 
 def _vectors(problem):
@@ -115,6 +135,7 @@ def inspect_model(about):
         "column of classes": about.get("target") if about.get("features") else None,
         "classes": ", ".join(f"{k} ({n})" for k, n in training.get("counts", {}).items()),
         "features": ", ".join(f["name"] for f in about.get("features", [])) or None,
+        "measure": about.get("measure"),
         "cross-validated error": _interval(training.get("error")),
         "balanced error": _interval(training.get("balanced_error")),
         "parameters": ", ".join(f"{k} = {v}" for k, v in training.get("parameters", {}).items()),

@@ -40,12 +40,28 @@ _Labels = Annotated[
     Path | None, typer.Option(help="Classes: one a line, or name and class to match by name.")
 ]
 _Objects = Annotated[
-    Path | None, typer.Option(help="A text a line (or class, tab, text), or JSON lines.")
+    Path | None,
+    typer.Option(
+        help="FASTA, time series (.ts, UCR, .npy), JSON lines, or a text a line (or class, tab, "
+        "text)."
+    ),
 ]
 _Measure = Annotated[
     str | None,
     typer.Option(
-        help="Of objects: edit, compression, hausdorff, modified_hausdorff, correlation, gower."
+        help="What compares objects: elastic, dtw, msm, alignment, edit, compression, jaccard, "
+        "hausdorff, …; what suits the file by default."
+    ),
+]
+_Window = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, help="Band of an elastic measure, as a share of the length."),
+]
+_Normalize = Annotated[
+    bool | None,
+    typer.Option(
+        "--normalize",
+        help="Series get mean 0 and variance 1; edit distances are divided by the longer length.",
     ),
 ]
 _Kind = Annotated[
@@ -114,7 +130,19 @@ def register(app):
 # What of a command's parameters says where the data come from.
 _SOURCE: tuple[str, ...]
 _SOURCE = ("data", "target", "proximity", "labels", "objects", "measure", "kind", "symmetrize")
-_SOURCE += ("mixed", "header", "sheet", "skip", "drop", "id", "groups", "weights", "rare")
+_SOURCE += (
+    "window",
+    "normalize",
+    "mixed",
+    "header",
+    "sheet",
+    "skip",
+    "drop",
+    "id",
+    "groups",
+    "weights",
+    "rare",
+)
 
 
 def _problem(context, **options):
@@ -154,6 +182,8 @@ def compare(
     labels: _Labels = None,
     objects: _Objects = None,
     measure: _Measure = None,
+    window: _Window = None,
+    normalize: _Normalize = None,
     kind: _Kind = None,
     symmetrize: _Symmetrize = None,
     mixed: _Mixed = "onehot",
@@ -201,6 +231,7 @@ def compare(
     mahalearn compare flowers.csv --target species --out flowers
     mahalearn compare --proximity distances.csv --labels classes.csv --kind dissimilarity
     mahalearn compare --objects words.txt --measure edit --labels classes.txt --time-budget 120
+    mahalearn compare --objects series.ts
     """
 
     def work():
@@ -251,6 +282,8 @@ def train(
     labels: _Labels = None,
     objects: _Objects = None,
     measure: _Measure = None,
+    window: _Window = None,
+    normalize: _Normalize = None,
     kind: _Kind = None,
     symmetrize: _Symmetrize = None,
     mixed: _Mixed = "onehot",
@@ -365,6 +398,8 @@ def inspect(
     labels: _Labels = None,
     objects: _Objects = None,
     measure: _Measure = None,
+    window: _Window = None,
+    normalize: _Normalize = None,
     kind: _Kind = None,
     symmetrize: _Symmetrize = None,
     mixed: _Mixed = "onehot",

@@ -9,10 +9,11 @@ import re
 import time
 import warnings
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     StratifiedGroupKFold,
@@ -33,6 +34,8 @@ from .model import class_scores, square_matrix
 FOLDS, REPEATS, INNER_FOLDS = 5, 2, 5
 # Fewer outer folds say next to nothing of a method's error.
 FEWEST = 2
+# Scores that differ by less are equal.
+TIE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -206,12 +209,21 @@ def _self_similarities_differ(problem):
 
 
 class Data:
-    """The problem as methods see it, fold by fold; proximities of objects are computed here."""
+    """The problem as methods see it, fold by fold; proximities of objects are computed here.
+
+    Where there are several measures, matrices have a third axis for them.
+    """
 
     def __init__(self, problem):
         self.problem = problem
         self.matrix = problem.X if problem.kind == "proximity" else None
-        if problem.kind == "objects":
+        if problem.alternatives is not None:
+            if problem.distances is None:
+                measures = problem.alternatives.values()
+                matrices = [square_matrix(measure, problem.X) for measure in measures]
+                problem.distances = np.stack(matrices, axis=-1)
+            self.matrix = problem.distances
+        elif problem.kind == "objects":
             measure = as_measure(problem.measure)
             if type(measure).fit is Measure.fit:  # it learns nothing: one matrix for all folds
                 if problem.distances is None:
@@ -246,7 +258,11 @@ def run_cell(data, setting, name, fold, split, plan=None):
         # Searches try hopeless candidates too; their warnings are of no use to anyone here.
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        fit_weighted(model, X_train, y[train], None if weights is None else weights[train])
+        if data.problem.alternatives is not None:
+            best, model = fit_best_measure(model, X_train, y[train])
+            X_test = X_test[..., best]
+        else:
+            fit_weighted(model, X_train, y[train], None if weights is None else weights[train])
         fitted = time.perf_counter()
         predicted = model.predict(X_test)
         done = time.perf_counter()
@@ -255,8 +271,70 @@ def run_cell(data, setting, name, fold, split, plan=None):
         raise ValueError("it gave scores that are not finite")
     errors = error_rates(y[test], predicted, None if weights is None else weights[test])
     params = chosen_params(model[-1])
+    if data.problem.alternatives is not None:
+        params = {"measure": list(data.problem.alternatives)[best], **params}
     seconds = (fitted - start, done - fitted)
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
+
+
+def fit_best_measure(pipeline, D, y):
+    """The pipeline fitted on the matrix of the measure that suits it best, and its place.
+
+    That is the measure with the best score of the pipeline's own cross-validation, among equals the
+    first; for classifiers without one, that with the least error of a nearest neighbour.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        What to fit.
+    D : ndarray of shape (n, n, number of measures)
+        Dissimilarities.
+    y : ndarray of shape (n,)
+        Classes.
+
+    Returns
+    -------
+    place : int
+        Of the measure.
+    pipeline : Pipeline
+        Fitted.
+    """
+    places = range(D.shape[-1])
+    if not hasattr(pipeline[-1], "cv"):
+        alone = np.diag(np.full(len(D), np.inf))
+        errors = [np.mean(y[np.argmin(D[..., m] + alone, axis=1)] != y) for m in places]
+        place = int(np.argmin(errors))
+        return place, pipeline.fit(D[..., place], y)
+    best, place, fitted = -np.inf, 0, pipeline
+    for m in places:
+        found = clone(pipeline).fit(D[..., m], y)
+        if found[-1].best_score_ > best + TIE:
+            best, place, fitted = found[-1].best_score_, m, found
+    return place, fitted
+
+
+def with_best_measure(problem, plan, name):
+    """The problem with the one measure that suits a method best on all objects.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify; where it has one measure, it is returned as it is.
+    plan : Plan
+        Of the comparison.
+    name : str
+        The method.
+    """
+    if problem.alternatives is None:
+        return problem
+    D = Data(problem).matrix
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        place, _ = fit_best_measure(
+            METHODS[name].pipeline(setting_for(problem, plan)), D, problem.y
+        )
+    measure = list(problem.alternatives.values())[place]
+    return replace(problem, measure=measure, alternatives=None, distances=D[..., place].copy())
 
 
 def fit_weighted(pipeline, X, y, weights=None):

@@ -162,7 +162,7 @@ def findings(problem, outcome, refitted, board, about, seconds=SECONDS):
             "d": problem.X.shape[1] if problem.kind == "vectors" else None,
             "target": problem.target,
             "proximity": problem.proximity,
-            "measure": problem.measure,
+            "measure": problem.measure_name,
             "counts": [(str(k), n) for k, n in problem.counts.items()],
         },
         "notes": [str(note) for note in (*problem.notes, *outcome.notes)],

@@ -165,6 +165,12 @@ def _fisher(s):
     return KernelFisherDiscriminantCV(**s.kernel(), **s.search())
 
 
+def _ridge(s):
+    from ...classifiers.kernel_ridge import KernelRidgeClassifierCV
+
+    return KernelRidgeClassifierCV(**s.kernel(), **s.search())
+
+
 def _pca(s):
     from ...classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 
@@ -264,6 +270,7 @@ METHODS = {
         Method("fd", "Fisher in dissimilarity space", True, _space("fisher"), cost=4),
         Method("qd", "Quadratic in dissimilarity space", True, _space("quadratic"), cost=4),
         Method("kfd", "Kernel Fisher discriminant", True, _fisher, cost=3),
+        Method("ridge", "Kernel ridge", True, _ridge, ("proximity",), cost=3),
         Method("kpca-qda", "Kernel PCA + QDA", True, _pca, cost=3),
         Method("kernel-knn", "Kernel nearest neighbours", True, _kernel_neighbours, cost=3),
         Method("gaussian", "Gaussian, Ledoit–Wolf", True, _gaussian, _VECTORS, cost=1),

@@ -16,7 +16,9 @@ FILE_NAME = "progress.jsonl"
 
 def fingerprint(problem, plan):
     """What tells a problem, its folds and the versions that compute from all others."""
-    digest = sha256(json.dumps([vars(plan), versions(), problem.kind, problem.measure]).encode())
+    facts = [vars(plan), versions(), problem.kind, problem.measure_name]
+    facts += [repr(measure) for measure in (problem.alternatives or {}).values()]
+    digest = sha256(json.dumps(facts).encode())
     if problem.kind == "vectors":
         digest.update(problem.X.to_csv().encode())
     elif problem.kind == "proximity":

@@ -10,7 +10,15 @@ import numpy as np
 
 from .cells import number
 from .matrices import read_labels
-from .problem import DataError, Problem, as_labels, listed
+from .problem import (
+    MOST_MET_ONCE,
+    DataError,
+    Note,
+    Problem,
+    as_labels,
+    listed,
+    symbols_met_once,
+)
 from .source import load
 from .tables import load_npz
 from .text import lines_of
@@ -20,6 +28,8 @@ LABEL_KEYS = ("label", "class", "target", "y")
 JSON, ARRAYS = (".jsonl", ".ndjson", ".json"), (".npy", ".npz")
 FASTA = (".fa", ".fasta", ".faa", ".fna", ".fas")
 _HEADER_LABEL = re.compile(rf"(?:^|[\s|;])(?:{'|'.join(LABEL_KEYS[:3])})=([^\s|;]+)", re.IGNORECASE)
+# Letters on average from which texts are documents.
+LONG_TEXT = 500
 _MISSING = frozenset(["nan", "?", "na", ""])
 
 
@@ -37,12 +47,15 @@ class Collection:
         Names of the objects.
     notes : list of str
         What was decided while reading.
+    suits : str or None
+        The measure that suits such objects, where that is clear.
     """
 
     objects: list
     labels: list | None = None
     names: list | None = None
     notes: list = field(default_factory=list)
+    suits: str | None = None
 
 
 def read_objects(path):
@@ -93,9 +106,14 @@ def read_collection(path):
         return _ts(path, lines)
     if all(line.count("\t") == 1 for line in lines):
         labels, objects = zip(*(line.split("\t") for line in lines))
-        return Collection(list(objects), list(labels))
+        return Collection(list(objects), list(labels), suits=_text_measure(objects))
     series = _ucr(path, lines, sure=suffix in (".csv", ".tsv"))
-    return Collection(lines) if series is None else series
+    return Collection(lines, suits=_text_measure(lines)) if series is None else series
+
+
+def _text_measure(texts):
+    """Words and codes are compared letter by letter, documents by what they have in common."""
+    return "edit" if np.mean([len(text) for text in texts]) <= LONG_TEXT else "compression"
 
 
 # --- JSON lines -----------------------------------------------------------------------------------
@@ -125,7 +143,14 @@ def _json_lines(path, lines):
         objects.append(entry)
     if labels and (len(labels) < len(objects) or any(label is None for label in labels)):
         raise DataError(f"Some lines of {str(path)!r} have a label and some have none.")
-    return Collection(objects, labels or None)
+    return Collection(objects, labels or None, suits=_json_measure(objects))
+
+
+def _json_measure(objects):
+    if all(isinstance(entry, str) for entry in objects):
+        return _text_measure(objects)
+    numbers = all(isinstance(entry, np.ndarray) and entry.ndim == 1 for entry in objects)
+    return "elastic" if numbers and symbols_met_once(objects) > MOST_MET_ONCE else None
 
 
 # --- FASTA ----------------------------------------------------------------------------------------
@@ -155,7 +180,7 @@ def _fasta(path, lines):
     names = [(header.split() or [""])[0] for header in headers]
     labels, how = _header_labels(headers)
     notes = [f"Classes were read from the headers of the sequences: {how}."] if labels else []
-    return Collection(sequences, labels, names, notes)
+    return Collection(sequences, labels, names, notes, "alignment")
 
 
 def _header_labels(headers):
@@ -216,7 +241,7 @@ def _ts(path, lines):
                     f"{listed(sorted(allowed))}."
                 )
         objects.append(_series([f.split(",") for f in fields], where))
-    return Collection(objects, labels or None)
+    return Collection(objects, labels or None, suits="elastic")
 
 
 def _ucr(path, lines, sure):
@@ -247,7 +272,7 @@ def _ucr(path, lines, sure):
     else:
         labels = firsts
     notes = ["Each line was read as a label and the values of a time series."]
-    return Collection(objects, labels, None, notes)
+    return Collection(objects, labels, None, notes, "elastic")
 
 
 def _series(channels, where):
@@ -308,60 +333,79 @@ def _arrays(path):
                 f"{len(objects)} series is needed."
             )
         labels = labels.tolist()
-    return Collection(objects, labels)
+    return Collection(objects, labels, suits="elastic")
 
 
 # --- the problem ----------------------------------------------------------------------------------
 
 
-def measure_from_options(name, **options):
+def measure_from_options(name, objects=(), **options):
     """A measure from its name and the options of the command line, those that are not None.
 
     ``normalize=True`` for the edit distance means division by the longer length.
 
     Returns
     -------
-    measure : str or Measure
-        The name if there are no options, else the measure with them.
+    measure : str, Measure or dict of str to Measure
+        The name if there are no options, else the measure with them; for "elastic" the measures
+        that the name stands for.
     """
-    from ...measures.table import MEASURES, make_measure
+    from ...measures.table import GROUPS, MEASURES, elastic_measures, make_measure
 
-    if name is None:
-        raise DataError(f"How are objects compared? Name a --measure: {', '.join(MEASURES)}.")
-    if name not in MEASURES:
-        raise DataError(f"There is no measure {name!r}; choose from {', '.join(MEASURES)}.")
+    if name not in (*MEASURES, *GROUPS):
+        names = ", ".join((*GROUPS, *MEASURES))
+        raise DataError(f"There is no measure {name!r}; choose from {names}.")
     options = {key: value for key, value in options.items() if value is not None}
-    if name == "edit" and options.get("normalize") is True:
-        options["normalize"] = "longer"
-    if not options:
-        return name
     try:
-        return make_measure(name, **options)
-    except ValueError as error:
+        if name in GROUPS:
+            if other := set(options) - {"normalize"}:
+                raise DataError(
+                    f"--{other.pop()} belongs to one measure such as --measure dtw; --measure "
+                    f"{name} compares several bands already."
+                )
+            return elastic_measures(objects, **options)
+        if name == "edit" and options.get("normalize") is True:
+            options["normalize"] = "longer"
+        return make_measure(name, **options) if options else name
+    except (TypeError, ValueError) as error:
         raise DataError(str(error)) from None
 
 
-def objects_problem(path, measure, labels=None, name=None, **options):
+def objects_problem(path, measure=None, labels=None, name=None, **options):
     """The problem of objects and the measure that compares them.
 
+    measure : name; None: the one that suits the file
     options : parameters of the measure (window, normalize …); None: not given
     """
-    measure = measure_from_options(measure, **options)
     collection = read_collection(path)
     objects, notes = collection.objects, collection.notes
+    suits = collection.suits
+    if measure is None and suits is None:
+        from ...measures.table import GROUPS, MEASURES
+
+        names = ", ".join((*GROUPS, *MEASURES))
+        raise DataError(f"How are these objects compared? Name a --measure: {names}.")
     if labels is not None:
         y, notes = read_labels(labels, len(objects), collection.names)
     elif collection.labels is not None:
         y = as_labels(collection.labels, "labels")
     else:
         raise DataError("The objects have no classes: name a file with --labels.")
+    compared = measure_from_options(measure or suits, objects, **options)
+    alternatives = compared if isinstance(compared, dict) else None
+    if measure is None:
+        notes = [*notes, Note(f"Objects are compared by the measure {suits}.", "measure")]
+    if alternatives is not None:
+        several = listed(alternatives, len(alternatives))
+        notes = [*notes, f"Each method chooses the measure in each fold, from {several}."]
     return Problem(
         "objects",
         objects,
         y,
         name or Path(path).stem,
         names=collection.names,
-        measure=measure,
+        measure=compared if alternatives is None else measure or suits,
         proximity="dissimilarity",
         notes=notes,
+        alternatives=alternatives,
     )

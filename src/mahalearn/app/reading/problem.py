@@ -13,6 +13,8 @@ SMALLEST_CLASS = 3
 # More different numbers than these, and than this share of the rows, are no classes. Fractions are
 # suspected sooner than whole numbers (False, True).
 MANY_NUMBERS, QUANTITY = 20, (1 / 10, 1 / 3)
+# Share of an object's numbers that occur nowhere else, above which they are no symbols.
+MOST_MET_ONCE = 0.5
 
 
 class DataError(ValueError):
@@ -66,14 +68,17 @@ class Problem:
         Name of the column of classes.
     proximity : {"dissimilarity", "similarity"} or None
         What the matrix, or the measure, is.
-    measure : str or None
-        Of objects.
+    measure : str, Measure or None
+        What compares objects.
+    alternatives : dict of str to Measure, or None
+        Measures among which each method chooses, in place of one.
     notes : list of str
         What was decided while reading.
     columns : list of str or None
         Names of a table's columns where `X` holds its rows as objects (Gower's distance).
     distances : ndarray or None
-        Proximities of all pairs of objects, once they were computed.
+        Proximities of all pairs of objects, once they were computed; (n, n, number of alternatives)
+        where there are several measures.
     groups : ndarray or None
         What objects belong together (a patient, a batch): they are never in both parts of a fold.
     weights : ndarray or None
@@ -87,12 +92,18 @@ class Problem:
     names: list | None = None
     target: str = "class"
     proximity: str | None = None
-    measure: str | None = None
+    measure: object = None
     notes: list = field(default_factory=list)
     columns: list | None = None
     distances: np.ndarray | None = None
     groups: np.ndarray | None = None
     weights: np.ndarray | None = None
+    alternatives: dict | None = None
+
+    @property
+    def measure_name(self):
+        """The measure as people write it."""
+        return self.measure if isinstance(self.measure, str | None) else repr(self.measure)
 
     def __len__(self):
         return len(self.X)
