@@ -462,15 +462,9 @@ def evil(results):
     found["notes"] = EVIL
     found["winner"]["title"] = found["leaderboard"][0]["title"] = EVIL[4]
     found["about"]["command"] = found["about"]["config"] = EVIL[4]
-    found["novelty"] = {
-        "sentences": [EVIL[0]],
-        "p_values": [0.01, 0.5, 0.7],
-        "rows": [{"name": EVIL[1], "nearest": EVIL[4], "p_value": 0.01}],
-    }
-    found["drift"] = {
-        "sentences": [EVIL[4]],
-        "rows": [{"name": EVIL[0], "statistic": 3.0, "p_value": 0.5}],
-    }
+    found["novelty"]["rows"] = [
+        {"name": EVIL[1], "class": EVIL[0], "nearest": EVIL[4], "p_value": 0.01}
+    ]
     return found
 
 

@@ -70,7 +70,10 @@ def test_a_model_of_0_1_0_predicts_as_it_did(tmp_path, name, queries):
     assert len(found) == len(expected)
     for row, was in zip(found, expected):
         for key, value in was.items():
-            if key.startswith(("p ", "d2 ")):
+            if key == "typicality":  # of which there is one for each class now
+                typical = [float(v) for name, v in row.items() if name.startswith("typical ")]
+                assert max(typical) == float(row["p none"]) == float(value)
+            elif key.startswith(("p ", "d2 ")):
                 assert float(row[key]) == pytest.approx(float(value), rel=1e-4, abs=1e-6)
             else:
                 assert row[key] == value

@@ -176,7 +176,8 @@ def test_predictions_in_every_format(model, tmp_path, suffix):
         found["outlier"].isin([0, 1]).all() and (found.filter(like="p ").sum(axis=1) > 0.99).all()
     )
     said = " ".join(done.output.split())
-    assert "Scored on 6 objects: accuracy" in said and "d2: squared distances" in said
+    assert "Scored on 6 objects: accuracy" in said
+    assert "d2, typical, p none: by squared distances" in said
 
 
 def test_predictions_are_printed(model, tmp_path):

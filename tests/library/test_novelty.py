@@ -28,7 +28,13 @@ from mahalearn import (
     save_model,
 )
 from mahalearn.display import CoomansDisplay, TypicalityDisplay, conformal_limit
-from mahalearn.formulas.conformal import landmark_class, margin_p_values, query_sq_distances
+from mahalearn.formulas.conformal import (
+    cross_rank_sum_p_value,
+    landmark_class,
+    margin_p_values,
+    query_sq_distances,
+    rank_sum_p_value,
+)
 
 GAMMA = 0.3
 
@@ -790,3 +796,31 @@ def test_ignored_signs_without_a_definite_matrix_are_cross_conformal(rng):
     options = {"variant": "RC+", "kernel": "precomputed", "spectrum": "ignore"}
     assert MahalanobisNovelty(reg=1e-3, **options).fit(K).method_ == "cross"
     assert MahalanobisNovelty(reg=1e3, **options).fit(K).method_ == "full"
+
+
+def test_drift_over_folds_is_a_valid_p_value(rng):
+    """Twice the mean of the folds' exact p-values: against enumeration, and by simulation."""
+    folds = [(rng.normal(size=4), rng.normal(size=3)) for _ in range(3)]
+    expected = min(1, 2 * np.mean([naive.rank_sum_by_enumeration(*fold) for fold in folds]))
+    assert cross_rank_sum_p_value(folds) == pytest.approx(expected)
+    assert cross_rank_sum_p_value(folds[:1]) == rank_sum_p_value(*folds[0])
+    found = []
+    for _ in range(400):
+        X, batch = rng.normal(size=(30, 2)), rng.normal(size=(8, 2))
+        pairs = []
+        for part in np.array_split(np.arange(30), 3):
+            mean = np.delete(X, part, axis=0).mean(axis=0)
+            pairs.append([((Z - mean) ** 2).sum(axis=1) for Z in (X[part], batch)])
+        found.append(cross_rank_sum_p_value(pairs))
+    for level in (0.05, 0.2):
+        assert np.mean(np.array(found) <= level) <= stats.binom.ppf(0.999, 400, level) / 400
+    assert cross_rank_sum_p_value([(a, b + 100) for a, b in pairs]) < 0.01
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 9), (9, 300), (1500, 2), (170, 3)])
+def test_the_exact_rank_sum_neither_over_nor_underflows(n, m, rng):
+    reference, batch = rng.normal(size=n), rng.normal(size=m)
+    for alternative in ("greater", "less"):
+        found = rank_sum_p_value(reference, batch, alternative)
+        expected = stats.mannwhitneyu(batch, reference, alternative=alternative, method="exact")
+        assert found == pytest.approx(expected.pvalue, rel=1e-9)

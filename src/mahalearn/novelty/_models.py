@@ -11,6 +11,8 @@ from .._objects import take
 from .._validation import check_real, check_reg
 from ..formulas.conformal import (
     conformal_class,
+    cross_p_values,
+    cross_rank_p_values,
     distance_p_values,
     landmark_class,
     landmark_map,
@@ -146,6 +148,28 @@ class CrossFold(NamedTuple):
     members: np.ndarray
     scores: np.ndarray
     codes: np.ndarray
+
+
+class FoldValues(NamedTuple):
+    """What cross-conformal folds say of m queries.
+
+    d2 (m, c): mean squared distances over the folds' models; p_values (m, c); p_none (m,);
+    nearest: for each fold the least distances to any class, of its own objects and of the queries.
+    """
+
+    d2: np.ndarray
+    p_values: np.ndarray
+    p_none: np.ndarray
+    nearest: list
+
+
+def evaluate_folds(folds, distances):
+    """Cross-conformal values from each fold's `distances` (m, c) of the queries."""
+    classwise = [(fold.scores, fold.codes, new) for fold, new in zip(folds, distances, strict=True)]
+    nearest = [(scores.min(axis=1), new.min(axis=1)) for scores, _, new in classwise]
+    p = cross_p_values(classwise)
+    none = p[:, 0] if p.shape[1] == 1 else cross_rank_p_values(nearest)
+    return FoldValues(sum(distances) / len(folds), p, none, nearest)
 
 
 def objects_of(X, rows, pairwise, columns=None):

@@ -30,8 +30,6 @@ from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_mahalanobis import KernelMahalanobisTransformer
 from ..formulas.conformal import (
     benjamini_hochberg,
-    cross_p_values,
-    cross_rank_p_values,
     least_other,
     prediction_sets,
     rank_p_values,
@@ -47,6 +45,7 @@ from ._models import (
     check_confidence,
     class_folds,
     draw_by_class,
+    evaluate_folds,
     fit_full,
     objects_of,
     separation,
@@ -543,17 +542,12 @@ default="auto"
     def _evaluate_cross(self, X):
         pairwise = is_precomputed(self.kernel)
         c = len(self.classes_)
-        classwise, nearest, total = [], [], 0.0
-        for model, members, scores, codes in self._folds:
+        distances = []
+        for model, members, _, _ in self._folds:
             query = X[:, members] if pairwise else X
             known = np.unique(self._codes[members])
-            new = spread_columns(model.mahalanobis(query), known, c)
-            classwise.append((scores, codes, new))
-            nearest.append((scores.min(axis=1), new.min(axis=1)))
-            total = total + new
-        p = cross_p_values(classwise)
-        none = p[:, 0] if c == 1 else cross_rank_p_values(nearest)
-        return total / len(self._folds), p, none
+            distances.append(spread_columns(model.mahalanobis(query), known, c))
+        return evaluate_folds(self._folds, distances)[:3]
 
     def mahalanobis(self, X: Objects) -> np.ndarray:
         """Squared distance of each row of X to each class.

@@ -252,9 +252,8 @@ def describe(problem, outcome, board, refitted, command):
 
 def show(board, by):
     """Print the leaderboard."""
-    table = Table(
-        "", "classifier", "error", "balanced", "behind", "95 % interval", "fit s", box=None
-    )
+    columns = ("", "classifier", "error", "balanced", "difference from the best", "95 % interval")
+    table = Table(*columns, "fit s", box=None)
     for i, row in enumerate(board, 1):
         d, low, high = (100 * v for v in row["difference"])
         style = "bold" if i == 1 else "" if row["tied"] else "dim"
@@ -270,6 +269,6 @@ def show(board, by):
         )
     console.print(table)
     console.print(
-        f"[dim]behind: paired difference of the {by} error from the first, in points; dim rows are "
-        "worse beyond chance[/]"
+        f"[dim]difference from the best: of the {by} error, paired, in percentage points; dim rows "
+        "are significantly worse[/]"
     )

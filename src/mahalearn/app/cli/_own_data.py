@@ -345,23 +345,39 @@ def predict(
         Path | None,
         typer.Option(help="Classes of the new objects, to score the predictions."),
     ] = None,
-    outlier_level: Annotated[
+    confidence: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Share of regular objects that may be flagged."),
-    ] = 0.05,
+        typer.Option(min=0, max=1, help="Probability that a set holds the true class."),
+    ] = 0.95,
+    outlier_level: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Share of regular objects that may be flagged; 0.05 by default."
+        ),
+    ] = None,
+    fdr: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Flag outliers of this file so that at most this share of them is expected to be "
+            "regular; instead of --outlier-level.",
+        ),
+    ] = None,
     header: _Header = None,
     sheet: _Sheet = None,
     skip: _Skip = None,
     id: _Id = None,
     force: _Force = False,
 ):
-    """Predict labels, probabilities, squared distances to the classes, and outliers.
+    """Predict labels and probabilities, and say how typical each object is of each class.
 
     Where DATA has the column of the classes (or --labels names a file), the predictions are scored.
 
-    An object is an outlier if it is farther from every class than all but a share OUTLIER_LEVEL of
-    that class's training objects were, each measured by a model that had not seen it (of a class
-    with fewer than 1/OUTLIER_LEVEL objects: farther than all of them).
+    Columns: p CLASS (probability), d2 CLASS (squared distance, and whose), typical CLASS (p-value:
+    an object of the class has a value of at most 0.05 with a probability of about 0.05), set (the
+    classes with more than 1 - CONFIDENCE), p none (p-value of belonging to none of the classes),
+    outlier (1 where p none is at most OUTLIER_LEVEL, or by --fdr).
 
     \b
     mahalearn predict flowers.skops new.csv --out predictions.csv
@@ -369,15 +385,24 @@ def predict(
     """
 
     def work():
+        from ..reading.problem import DataError
         from . import _predict
         from ._common import check_finite
 
         check_finite("--outlier-level", outlier_level)
+        for name, value in (("--confidence", confidence), ("--fdr", fdr)):
+            check_finite(name, value)
+            if value in (0, 1):
+                raise DataError(f"{name} must be between 0 and 1; got {value:g}.")
+        if fdr is not None and outlier_level is not None:
+            raise DataError("--fdr and --outlier-level both say who is an outlier; give one.")
         _predict.predict(
             model,
             data,
             out,
-            level=outlier_level,
+            level=0.05 if outlier_level is None else outlier_level,
+            confidence=confidence,
+            fdr=fdr,
             force=force,
             keep=keep,
             labels=labels,

@@ -1,4 +1,4 @@
-"""What `predict` does: labels, probabilities, distances and outliers of new objects."""
+"""What `predict` does: labels, probabilities, distances, p-values and outliers."""
 
 import sys
 import warnings
@@ -9,6 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ...formulas.conformal import (
+    benjamini_hochberg,
+    cross_rank_sum_p_value,
+    prediction_sets,
+)
+from ...novelty._models import warn_small_classes
 from ...persistence import load_model, model_about
 from ...results import write_bytes
 from ..comparing.features import NAME, check_about, match_columns
@@ -19,6 +25,8 @@ from ..reading.source import is_stream
 from ..words import counted
 from ._common import check_out, rows_of, say_notes, table_bytes
 
+# p-value up to which a file is said to differ from the training objects.
+DRIFT = 0.05
 FORMATS = (".csv", ".tsv", ".parquet", ".xlsx")
 
 
@@ -32,7 +40,10 @@ class New(NamedTuple):
     truth: list | None = None  # classes, None where they are missing
 
 
-def predict(path, data, out, *, level, force, keep=False, labels=None, **reading):
+def predict(
+    path, data, out, *, level, confidence=0.95, fdr=None, force=False, keep=False, labels=None,
+    **reading,
+):  # fmt: skip
     """Predict, score where the classes are known, and write a line for each object."""
     printed = is_stream(out)
     # What is said goes elsewhere than the table.
@@ -60,9 +71,10 @@ def predict(path, data, out, *, level, force, keep=False, labels=None, **reading
         raise DataError("--keep is for tables; these objects have no columns.")
     say_notes(console, [*notes, *new.notes])
     try:
-        rows, proba = predictions(model, new, about, level)
+        rows, proba, found = predictions(model, new, about, level, confidence, fdr)
     except ValueError as error:
         raise DataError(f"The model cannot take these objects: {error}") from None
+    say_notes(console, small_classes(model, about, confidence))
     if keep:
         rows = list(_with_columns(rows, new.columns))
     if printed:
@@ -80,9 +92,10 @@ def predict(path, data, out, *, level, force, keep=False, labels=None, **reading
     )
     if about.get("distances") in METHODS:
         console.print(
-            f"[dim]d2: squared distances to the classes, of the "
+            f"[dim]d2, typical, p none: by squared distances of the "
             f"{escape(METHODS[about['distances']].title)}[/]"
         )
+    console.print(drift_line(found.nearest), highlight=False, soft_wrap=True)
     if new.truth is not None:
         predicted = [str(row["prediction"]) for row in rows]
         show_scores(console, score(new.truth, predicted, proba, about["classes"]))
@@ -206,20 +219,61 @@ def _new_rows(data, about):
     return M, rows, []
 
 
-def predictions(model, new, about, level):
-    """Rows of the table of predictions, and the probabilities (m, c)."""
+def predictions(model, new, about, level, confidence=0.95, fdr=None):
+    """Rows of the table of predictions, the probabilities (m, c), and what the folds say."""
     labels, proba = model.predict(new.X), model.predict_proba(new.X)
-    d2 = model.mahalanobis(new.X)
-    usual, outliers = model.typicality(d2).max(axis=1), model.outliers(d2, level)
+    d2, found = model.mahalanobis(new.X), model.typicality(new.X)
+    if fdr is None:
+        outliers = model.outliers(found, level)
+    else:
+        outliers = benjamini_hochberg(found.p_none, fdr)
+    sets = prediction_sets(found.p_values, confidence)
     classes, rows = about["classes"], []
+    none = "p none" if "none" not in classes else "p none of the classes"
+    # Columns of an older file keep their names.
+    whose = f" ({about['distances']})" if model.folds and about.get("distances") else ""
     for i, label in enumerate(labels):
         row = {"object": new.names[i] if new.names else i + 1}
         row |= {"prediction": label.item() if hasattr(label, "item") else label}
         row |= {f"p {name}": _rounded(p) for name, p in zip(classes, proba[i])}
-        row |= {f"d2 {name}": _rounded(d) for name, d in zip(classes, d2[i])}
-        row |= {"typicality": _rounded(usual[i], 4), "outlier": int(outliers[i])}
+        row |= {f"d2 {name}{whose}": _rounded(d) for name, d in zip(classes, d2[i])}
+        row |= {f"typical {name}": _rounded(p, 4) for name, p in zip(classes, found.p_values[i])}
+        row |= {"set": " | ".join(name for name, held in zip(classes, sets[i]) if held)}
+        row |= {none: _rounded(found.p_none[i], 4), "outlier": int(outliers[i])}
         rows.append(row)
-    return rows, np.asarray(proba)
+    return rows, np.asarray(proba), found
+
+
+def small_classes(model, about, confidence):
+    """A note on classes with too few objects for the confidence, in every set therefore."""
+    if model.folds:
+        codes = np.concatenate([fold.codes for fold in model.folds])
+        counts = np.bincount(codes, minlength=len(about["classes"]))
+    else:
+        counts = np.array([len(own) for own in model.held_out])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        warn_small_classes(np.array(about["classes"]), counts, confidence)
+    return [str(w.message) for w in caught]
+
+
+def drift_line(nearest):
+    """Whether the objects of a file lie farther from the classes than training objects did."""
+    if not nearest:
+        return (
+            "Drift: not tested; the model file is of mahalearn 0.1. Its p-values are approximate; "
+            "train the model again for valid ones."
+        )
+    p = cross_rank_sum_p_value(nearest)
+    if p <= DRIFT:
+        return (
+            "Drift: these objects lie farther from the classes than training objects did "
+            f"(rank-sum test, p = {p:.2g}). The data may have changed, or hold objects of no class."
+        )
+    return (
+        "Drift: no sign of it; these objects are as near to the classes as training objects were "
+        f"(rank-sum test, p = {p:.2g})."
+    )
 
 
 def _rounded(value, digits=6):

@@ -2,8 +2,7 @@
 
 :func:`findings` returns one dict of texts, numbers, lists and dicts. The report needs nothing else,
 so that a saved copy (comparison.json) can be rendered again without data and models. Parts that a
-problem does not have are None. `novelty` and `drift` are not made here; where they are present the
-report shows them (:func:`mahalearn.app.report.comparison.document` says what they hold).
+problem does not have are None.
 """
 
 from collections import Counter
@@ -13,7 +12,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ..._objects import take
-from ...display import pair_rule
+from ...display import conformal_limit, pair_rule
 from ...formulas.gram import center_gram, centering, negative_fraction, signature
 from ...formulas.linalg import eigh
 from .crossval import Data
@@ -22,6 +21,7 @@ from .held_out import calibration, curves, per_class
 from .methods import METHODS
 from .refit import flattened
 from .statistics import corrected_interval, error_interval
+from .typical import CONFIDENCE, drift, novelty
 
 # Version of the plain values; files of mahalearn 0.1 have none.
 FORMAT = 2
@@ -183,6 +183,8 @@ def findings(problem, outcome, refitted, board, about, seconds=SECONDS):
         "distances": _own_other(refitted.d2, codes, classes),
         "pairs": _pairs(problem, refitted, codes, labels, confusion),
         "distance_title": METHODS[refitted.distance_method].title,
+        "novelty": novelty(problem, refitted, codes, classes),
+        "drift": drift(problem, refitted.d2, codes, classes),
         "spectrum": _spectrum(problem, refitted),
         **explain(problem, outcome, refitted, winner, numbers, seconds),
     }
@@ -360,9 +362,16 @@ def _pair(problem, d2, codes, labels, pair, most, rule):
         "left_out": int((~inside).sum()),
         "extent": [float(low[0]), float(high[0]), float(low[1]), float(high[1])],
         "log": log,
+        "limits": [_limit(d2[codes == k, k]) for k in pair],
         "grid": axes,
         "regions": regions,
     }
+
+
+def _limit(own):
+    """The distance that CONFIDENCE of a class's new objects are within, None if it is too small."""
+    limit = float(_roots(np.array(conformal_limit(own, 1 - CONFIDENCE))))
+    return limit if np.isfinite(limit) else None
 
 
 def _log_odds(problem, refitted):

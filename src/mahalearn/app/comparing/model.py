@@ -6,7 +6,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._objects import check_objects
+from ...formulas.conformal import rank_p_values
 from ...measures.table import as_measure
+from ...novelty._models import FoldValues, evaluate_folds
 
 # Probabilities below are as good as this one: a forest's zeros have no logarithm.
 SMALLEST = 1e-12
@@ -88,13 +90,21 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
     temperature : float
         What the classifier's scores, or the logarithms of its own probabilities, are divided by
         before they become probabilities; 1 leaves its own probabilities as they are.
+    folds : list of CrossFold or None
+        The models that had not seen their fold's objects, and their distances of these: what ranks
+        new objects. ``members`` are the columns of proximities that a model takes, None where it
+        takes the objects as they are. None in files of mahalearn 0.1.
     """
 
-    def __init__(self, classifier, distances=None, held_out=None, temperature=1.0):
+    def __init__(self, classifier, distances=None, held_out=None, temperature=1.0, folds=None):
         self.classifier = classifier
         self.distances = distances
         self.held_out = held_out
         self.temperature = temperature
+        self.folds = folds
+
+    def __setstate__(self, state):
+        super().__setstate__({"folds": None, **state})
 
     def __sklearn_is_fitted__(self):
         return True
@@ -118,25 +128,56 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         """Squared distances to the classes."""
         return class_distances(self.distances, X)
 
-    def typicality(self, d2):
-        """How usual distances are for each class: a conformal p-value.
+    def typicality(self, X):
+        """How typical objects are of the classes.
 
-        (1 + number of the class's held-out training distances ≥ d²)/(1 + number of them). Of
-        objects that are drawn like a class's training objects, about a share p has a value ≤ p; not
-        exactly, since held-out distances are of models with fewer objects: often somewhat fewer,
-        but more for IC distances to small classes, which have fewer directions in each fold.
+        Parameters
+        ----------
+        X : table, matrix or objects
+            As `predict` takes them.
+
+        Returns
+        -------
+        found : FoldValues
+            With p_values (m, c), p_none (m,), and nearest, from which drift is judged. Ranks are
+            cross-conformal: an object and those of a fold are compared inside one model, which had
+            seen neither. Of one fold alone they are exact (split conformal). Files of mahalearn 0.1
+            have no folds: their p-values compare distances of different models, p_none is the
+            largest of them, and nearest is empty.
         """
-        out = np.empty(d2.shape)
-        for j, own in enumerate(self.held_out):
-            beyond = len(own) - np.searchsorted(own, d2[:, j], side="left")
-            out[:, j] = (1 + beyond) / (1 + len(own))
-        return out
+        if not self.folds:
+            d2 = self.mahalanobis(X)
+            p = np.column_stack(
+                [rank_p_values(own, d2[:, j]) for j, own in enumerate(self.held_out)]
+            )
+            return FoldValues(d2, p, p.max(axis=1), [])
+        rows = X
+        first = self.distances.steps[0][1] if hasattr(self.distances, "steps") else None
+        if isinstance(first, MeasureRows) and self.folds[0].members is not None:
+            rows = first.transform(X)  # once for all folds
+        distances = [
+            class_distances(fold.model, X if fold.members is None else rows[:, fold.members])
+            for fold in self.folds
+        ]
+        return evaluate_folds(self.folds, distances)
 
-    def outliers(self, d2, level=0.05):
-        """Whether objects are too far from every class.
+    def outliers(self, found, level=0.05):
+        """Whether objects belong to none of the classes.
 
-        Too far is a typicality of at most `level`; in a class of n objects, where none is below
-        1/(n + 1), farther than all of them.
+        Parameters
+        ----------
+        found : FoldValues
+            Of `typicality`.
+        level : float, default=0.05
+            p_none of at most this; 1/(n + 1) where n training objects allow no smaller value. With
+            a file of mahalearn 0.1, so for each class.
+
+        Returns
+        -------
+        outliers : ndarray of shape (m,), dtype bool
         """
-        reachable = np.array([1 / (1 + len(own)) for own in self.held_out])
-        return (self.typicality(d2) <= np.maximum(level, reachable) + 1e-12).all(axis=1)
+        if self.folds:
+            least = 1 / (1 + sum(len(fold.codes) for fold in self.folds))
+            return found.p_none <= max(level, least) + 1e-12
+        least = np.array([1 / (1 + len(own)) for own in self.held_out])
+        return (found.p_values <= np.maximum(level, least) + 1e-12).all(axis=1)

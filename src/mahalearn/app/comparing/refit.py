@@ -1,5 +1,6 @@
 """The winner, fitted on all objects, with distances to the classes and how far objects were."""
 
+import pickle
 import warnings
 from contextlib import suppress
 from dataclasses import replace
@@ -10,15 +11,19 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from ..._objects import take
 from ...classifiers.distances import reg_for_part
 from ...classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
 from ...formulas.calibration import fit_temperature
+from ...novelty._models import CrossFold
 from .crossval import Data, chosen_params, fit_weighted, outer_splits, setting_for
 from .methods import DISTANCE_METHOD, METHODS
 from .model import MeasureRows, TrainedModel, class_distances
 
 # With more objects, distances of a method without any of its own are those of Gaussians.
 MOST_FOR_KERNEL, QUICK_DISTANCES = 2000, "gaussian"
+# Models of folds that a file holds, together; of larger ones there are fewer, which is as valid.
+MOST_BYTES = 32 * 2**20
 
 
 class Refitted(NamedTuple):
@@ -30,6 +35,7 @@ class Refitted(NamedTuple):
         np.ndarray | None
     )  # (n, c) squared distances of each object, by a model that had not seen it
     params: dict
+    parts: list  # the objects of each fold of these models
 
 
 def refit(problem, outcome, name, whole=None):
@@ -58,18 +64,19 @@ def refit(problem, outcome, name, whole=None):
     if hasattr(classifier[-1], "mahalanobis"):
         # A chosen model may need what rows of a matrix do not hold: self-similarities.
         with suppress(ValueError):
-            d2 = held_out_distances(problem, measured, outcome.plan)
+            d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
     if d2 is None:
         large = problem.kind == "vectors" and len(problem) > MOST_FOR_KERNEL
         distance_method = QUICK_DISTANCES if large else DISTANCE_METHOD
         measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
-        d2 = held_out_distances(problem, measured, outcome.plan)
+        d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
     if whole is not None:
         classifier, _ = _fit(whole, fixed(classifier))
     classes = classifier.classes_
     held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(classes)]
-    model = TrainedModel(classifier, measured, held_out, _temperature(problem, outcome, name))
-    return Refitted(model, distance_method, d2, params)
+    temperature = _temperature(problem, outcome, name)
+    model = TrainedModel(classifier, measured, held_out, temperature, folds)
+    return Refitted(model, distance_method, d2, params, parts)
 
 
 def fixed(pipeline):
@@ -89,19 +96,32 @@ def flattened(estimator):
     return [estimator]
 
 
-def held_out_distances(problem, pipeline, plan):
+def held_out_folds(problem, pipeline, plan):
     """Squared distances of each object to the classes, by models that had not seen it.
 
     They stand beside distances of new objects to the pipeline, which was fitted on all objects: the
     models of the folds regularise so much less as their classes have fewer objects.
+
+    Returns
+    -------
+    d2 : ndarray of shape (n, c)
+        Squared distances.
+    folds : list of CrossFold
+        The models, as many as `MOST_BYTES` allow; one at least.
+    parts : list of ndarray
+        Objects of each fold, of all folds.
     """
     pipeline = fixed(pipeline)
-    if pipeline.steps[0][0] == "measure":
+    measure = pipeline.steps[0][1] if pipeline.steps[0][0] == "measure" else None
+    if measure is not None:
         pipeline = Pipeline(pipeline.steps[1:])
     data = Data(problem)
-    d2 = np.empty((len(problem), len(np.unique(problem.y))))
-    d2.fill(np.nan)
-    for train, test in _held_out_folds(problem, plan):
+    # A measure that learns from the objects learns in each fold anew.
+    own_measure = measure is not None and data.matrix is None
+    codes = np.unique(problem.y, return_inverse=True)[1]
+    d2 = np.full((len(problem), codes.max() + 1), np.nan)
+    folds, parts, size = [], [], 0
+    for train, test in _held_out_splits(problem, plan):
         X_train, X_test = data.fold(train, test)
         model = clone(pipeline)
         if isinstance(model[-1], KernelMahalanobisEstimator):
@@ -111,10 +131,19 @@ def held_out_distances(problem, pipeline, plan):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there was to say was said of the whole
             d2[test] = class_distances(model.fit(X_train, problem.y[train]), X_test)
-    return d2
+        parts.append(test)
+        size = size or len(pickle.dumps(model))
+        if folds and (len(folds) + 1) * size > MOST_BYTES:
+            continue
+        members = None if problem.kind == "vectors" or own_measure else train
+        if own_measure:
+            fitted = MeasureRows(measure.measure).fit(take(problem.X, train))
+            model = Pipeline([("measure", fitted), *model.steps])
+        folds.append(CrossFold(model, members, d2[test], codes[test]))
+    return d2, folds, parts
 
 
-def _held_out_folds(problem, plan):
+def _held_out_splits(problem, plan):
     """Folds in which each object is tested once; those of one group together."""
     if problem.groups is not None:
         splits = outer_splits(problem, replace(plan, repeats=1))

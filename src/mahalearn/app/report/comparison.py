@@ -25,13 +25,7 @@ def document(found):
     Parameters
     ----------
     found : dict
-        Plain values, see :mod:`mahalearn.app.comparing.findings`. Two parts may be added to them:
-
-        - novelty: {"sentences": list of str, "p_values": {"edges", "counts", "expected"} or
-          list of float, "rows": [{"name", "nearest", "p_value"}, …]}, all optional: p-values of
-          objects, small where an object is like none of the classes.
-        - drift: {"sentences": list of str, "rows": [{"name", "statistic", "p_value"}, …]}, all
-          optional: columns whose distribution has changed.
+        Plain values, see :mod:`mahalearn.app.comparing.findings`.
 
     Returns
     -------
@@ -635,6 +629,9 @@ def _pair(i, pair, who):
     if left:
         are = "is" if left == 1 else "are"
         words += f"{counted(left, 'object')} {are} too far away to be drawn. "
+    if any(limit is not None for limit in pair.get("limits", ())):
+        words += "Dashed lines: 95 % of the new objects of a class are expected within (Coomans "
+        words += "plot with conformal limits). "
     words += "Logarithmic axes." if pair.get("log") else ""
     return {
         "kind": "space",
@@ -755,80 +752,145 @@ def _learning(found):
 
 
 def _novelty(found):
-    novelty, drift = found.get("novelty") or {}, found.get("drift") or {}
-    if not novelty and not drift:
-        return None
-    blocks = [_text(text) for text in novelty.get("sentences", ())]
-    p_values = novelty.get("p_values")
-    if p_values:
-        if not isinstance(p_values, dict):
-            tally = [0] * 20
-            for p in p_values:
-                tally[min(19, max(0, int(20 * p)))] += 1
-            p_values = {
-                "edges": [i / 20 for i in range(21)],
-                "counts": tally,
-                "expected": len(p_values) / 20,
-            }
-        blocks.append(
+    novelty, drift = found.get("novelty"), found.get("drift")
+    blocks = []
+    if novelty:
+        blocks += _typicality(found, novelty)
+    if drift:
+        blocks += _drift(drift)
+    return _section("novelty", "Novelty and drift", *blocks, short="Novelty") if blocks else None
+
+
+def _typicality(found, novelty):
+    who, confidence = found["distance_title"], novelty["confidence"]
+    level = 1 - confidence
+    yield _text(
+        f"For each new object, predict gives a p-value for each class by the distances of {who}: "
+        f"how typical the object is of the class. Classes with a p-value above {percent(level, 0)} "
+        "form the prediction set. The table shows these sets for the objects of this comparison, "
+        "each compared with the objects of other folds. A set holds the true class with a "
+        f"probability of about {percent(confidence, 0)}, whatever the distribution of the class; "
+        "an empty set means that the object is like none of the classes. The last column is the "
+        "share of the objects of other classes whose set holds the class."
+    )
+    rows = []
+    for row in novelty["coverage"]:
+        low, high = row["expected"]
+        held = _share(row["covered"])
+        held["detail"] = f"expected {number(100 * low, 0)} to {number(100 * high, 0)}"
+        if not low <= row["covered"] <= high:
+            held["state"] = "differ"
+        rows.append(
             {
-                "kind": "figures",
-                "items": [
-                    {
-                        "kind": "counts",
-                        "id": "p-values",
-                        "title": "p-values of the objects",
-                        "xlabel": "p-value",
-                        "ylabel": "objects",
-                        **p_values,
-                        "words": "Small p-values: objects that are like none of the classes. The "
-                        "dashed line is what objects like the training objects would give.",
-                    }
+                "label": row["name"],
+                "cells": [
+                    {"text": str(row["objects"]), "value": row["objects"]},
+                    held,
+                    {"text": f"{row['size']:.2f}", "value": row["size"]},
+                    _share(row["empty"]),
+                    _share(row["accepted"]),
                 ],
             }
         )
-    if novelty.get("rows"):
-        blocks.append(
+    yield {
+        "kind": "table",
+        "caption": f"Coverage of {percent(confidence, 0)} prediction sets by class",
+        "corner": "class",
+        "sortable": True,
+        "columns": [
+            "objects",
+            "sets that hold the class",
+            "mean size of the sets",
+            "empty sets",
+            "accepted from other classes",
+        ],
+        "rows": rows,
+    }
+    series = [{**one, "text": percent(one["rejected"], 0)} for one in novelty["curves"]]
+    shown = len(series) - 1
+    few = f" The {shown} classes that accept most." if shown < len(found["classes"]) else ""
+    yield {
+        "kind": "figures",
+        "items": [
             {
-                "kind": "table",
-                "caption": "Most unusual objects",
-                "corner": "object",
-                "sortable": True,
-                "columns": [{"text": "nearest class", "state": "words"}, "p-value"],
-                "rows": [
+                "kind": "rates",
+                "id": "typicality",
+                "title": f"Typicality (rejected at {percent(level, 0)})",
+                "area": "rejected",
+                "xlabel": "p-value",
+                "ylabel": "share of objects with at most this p-value",
+                "series": series,
+                "diagonal": True,
+                "words": "p-values of the objects for their own class follow the diagonal. The "
+                "other curves are p-values for a class of the objects of all other classes: the "
+                f"earlier they rise, the more of them are recognised as not of this class.{few}",
+            }
+        ],
+    }
+    if novelty["rows"]:
+        yield {
+            "kind": "table",
+            "caption": "Most unusual objects",
+            "corner": "object",
+            "sortable": True,
+            "columns": [
+                {"text": "class", "state": "words"},
+                {"text": "nearest class", "state": "words"},
+                "p-value",
+            ],
+            "rows": [
+                {
+                    "label": row["name"],
+                    "cells": [
+                        {"text": row["class"], "state": "words"},
+                        {"text": row["nearest"], "state": "words"},
+                        {"text": f"{row['p_value']:.3g}", "value": row["p_value"]},
+                    ],
+                }
+                for row in novelty["rows"]
+            ],
+        }
+        yield _text(
+            "The p-value asks whether an object belongs to any class at all, by its distance to "
+            f"the nearest one. About {percent(level, 0)} of regular objects have "
+            f"{level:.2g} or less."
+        )
+
+
+def _drift(drift):
+    least = min(row["p_value"] for row in drift["rows"])
+    sign = least * len(drift["rows"]) <= 0.05
+    yield _text(
+        "Order of the rows: in each class the distances of the second half of the rows to their "
+        "class are compared with those of the first half (rank-sum test). "
+        + (
+            "At least one class has changed in the course of the file."
+            if sign
+            else "There is no sign of a change in the course of the file."
+        )
+    )
+    yield {
+        "kind": "table",
+        "caption": "Drift in the order of the rows",
+        "corner": "class",
+        "sortable": True,
+        "columns": ["objects", "median d², first half", "median d², second half", "p-value"],
+        "rows": [
+            {
+                "label": row["name"],
+                "cells": [
+                    {"text": str(row["objects"]), "value": row["objects"]},
+                    *({"text": f"{v:.3g}", "value": v} for v in row["medians"]),
                     {
-                        "label": row["name"],
-                        "cells": [
-                            {"text": str(row.get("nearest", "")), "state": "words"},
-                            {"text": f"{row['p_value']:.3g}", "value": row["p_value"]},
-                        ],
-                    }
-                    for row in novelty["rows"]
+                        "text": f"{row['p_value']:.3g}",
+                        "value": row["p_value"],
+                        "state": "differ" if row["p_value"] * len(drift["rows"]) <= 0.05 else "",
+                    },
                 ],
             }
-        )
-    blocks += [_text(text) for text in drift.get("sentences", ())]
-    if drift.get("rows"):
-        blocks.append(
-            {
-                "kind": "table",
-                "caption": "Drift of single columns",
-                "corner": "column",
-                "sortable": True,
-                "columns": ["statistic", "p-value"],
-                "rows": [
-                    {
-                        "label": row["name"],
-                        "cells": [
-                            {"text": f"{row['statistic']:.3g}", "value": row["statistic"]},
-                            {"text": f"{row['p_value']:.3g}", "value": row["p_value"]},
-                        ],
-                    }
-                    for row in drift["rows"]
-                ],
-            }
-        )
-    return _section("novelty", "Drift and novelty", *blocks)
+            for row in drift["rows"]
+        ],
+    }
 
 
 def _spectrum(found):

@@ -245,7 +245,8 @@ def histograms(block):
 def space(block):
     """Objects by their distances to two classes, on the regions of the decision.
 
-    points (x, y, 0 or 1, name), classes, extent, log, grid (two axes) and regions, or None.
+    points (x, y, 0 or 1, name), classes, extent, log, grid (two axes) and regions, or None; limits:
+    a distance for each class, or None.
     """
     a, b = (clean(name) for name in block["classes"])
     names = {"xlabel": f"distance to {a}", "ylabel": f"distance to {b}"}
@@ -277,6 +278,9 @@ def space(block):
         handles.append(line)
         rows += [[p[3] if len(p) > 3 else "", block["classes"][k], p[0], p[1]] for p in mine]
     x0, x1, y0, y1 = block["extent"]
+    for limit, line, colour in zip(block.get("limits", ()), (ax.axvline, ax.axhline), SERIES):
+        if limit is not None:
+            line(limit, color=colour, linewidth=1.2, linestyle="--")
     ax.set_xlim(x0, x1)
     ax.set_ylim(y0, y1)
     if block.get("log"):
