@@ -171,7 +171,7 @@ PARTS = [
     '<text x="520" y="528" class="label">and, whatever you have:</text>',
 ]
 STYLE = """
-text { font: 13px "Segoe UI", "Helvetica Neue", Arial, sans-serif; text-anchor: middle; fill: #1d2733; }
+text { font: 13px "Helvetica Neue", Arial, sans-serif; text-anchor: middle; fill: #1d2733; }
 .head { font-weight: 600; }
 .code { font: 12.5px "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1d4f85; }
 .label { fill: #5a6470; font-style: italic; }

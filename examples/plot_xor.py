@@ -1,9 +1,0 @@
-"""
-XOR
-===
-"""
-
-import matplotlib.pyplot as plt
-
-plt.plot([1, 2])
-plt.show()
