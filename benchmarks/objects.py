@@ -1,54 +1,81 @@
-"""Objects: time series classification, and the speed of the measures.
+"""Objects: time series and dissimilarity matrices, and the speed of the measures.
 
-    python -m benchmarks.objects speed      ratios to dtaidistance, rapidfuzz and parasail
-    python -m benchmarks.objects series     errors on the UCR/UEA sets, standard splits
-    python -m benchmarks.objects series --resamples 5 --sets GunPoint,Coffee
-    python -m benchmarks.objects spectra    an SVM with the kernel as is, clipped and flipped
+    python -m benchmarks.objects timeseries   errors on UCR/UEA sets beside 1-NN-DTW
+    python -m benchmarks.objects matrices     errors on dissimilarity matrices: voting and choosing
+    python -m benchmarks.objects spectra      an SVM with the kernel as is, clipped and flipped
+    python -m benchmarks.objects speed        ratios to dtaidistance, rapidfuzz and parasail
 
 The sets are read from the folder ``timeseries`` below MAHALEARN_DATA: ``NAME.npz`` with X_train,
-X_test (n, channels, length), padded by NaN, y_train, y_test. A method is a function of a `Split`
-that returns the predicted classes of its test part; `from_estimator` makes one of any classifier.
-Everything is chosen on the training part alone.
+X_test (n, channels, length), padded by NaN, y_train, y_test; matrices by the loaders of paper C.
+Everything is chosen on the training part alone. Distances are computed once and kept in a folder
+(--cache); rows of results are appended to a file there, so that a run can be continued. `prepare`
+fills the cache without measuring anything.
 
+MiniRocket is run by `aeon`, if --aeon names the Python of an environment that has it.
 dtaidistance and parasail are rivals here; only parasail is an extra of the package.
 """
 
 import argparse
+import csv
 import os
+import subprocess
+import tempfile
 import time
-from dataclasses import dataclass
+import warnings
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import binomtest
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold
 
-from mahalearn import KernelFisherDiscriminant, KernelQuadraticDiscriminant, OneVsRestSVC
-from mahalearn.measures import Alignment, Elastic, elastic_measures, pairwise
+from mahalearn import (
+    KernelFisherDiscriminantCV,
+    KernelKNeighborsClassifierCV,
+    KernelQuadraticDiscriminantCV,
+    KernelRidgeClassifierCV,
+    MeasureKernel,
+    OneVsRestSVC,
+    OneVsRestSVCCV,
+)
+from mahalearn.datasets import load as load_set
+from mahalearn.measures import Alignment, Elastic, Measure, elastic_measures, pairwise
 
 from .timing import compare, print_machine, print_ratios
 
 SETS = (
-    "ACSF1",
-    "ArrowHead",
-    "BasicMotions",
-    "Beef",
-    "CBF",
     "Coffee",
-    "ECG200",
+    "Beef",
+    "BasicMotions",
+    "PickupGestureWiimoteZ",
     "GunPoint",
+    "ECG200",
+    "Trace",
+    "ArrowHead",
     "ItalyPowerDemand",
     "JapaneseVowels",
+    "CBF",
     "OSULeaf",
-    "PickupGestureWiimoteZ",
-    "Trace",
+    "ACSF1",
 )
-MEASURES = elastic_measures()
-BANDS = [w / 100 for w in (*range(21), *range(30, 101, 10))]
+MATRICES = {  # objects of each class, None: all
+    "catcortex": None,
+    "protein": None,
+    "kimia": None,
+    "heart-gower": None,
+    "news-cor": 150,
+    "pendigits-angles": 40,
+    "pendigits-distances": 40,
+    "chromosomes": 20,
+    "polydish57": 150,
+    "polydism57": 150,
+}
+BANDS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 100)  # per cent
+GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)
+CACHE = Path(tempfile.gettempdir()) / "mahalearn-objects"
 
 
-# --- data ---------------------------------------------------------------------------------------
+# --- time series ----------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)
@@ -62,62 +89,11 @@ def load(name):
     return [x[:, ~np.isnan(x).all(axis=0)] for x in X], y, n_train
 
 
-@dataclass
-class Split:
-    """A training and a test part of one set; distances are computed once per set and measure."""
-
-    name: str
-    train: np.ndarray
-    test: np.ndarray
-    cache: Path | None = None
-
-    def _take(self, rows):
-        X, _, _ = load(self.name)
-        return [X[i] for i in rows]
-
-    @property
-    def X_train(self):
-        """Series to learn from, a list of (channels, length) arrays."""
-        return self._take(self.train)
-
-    @property
-    def X_test(self):
-        """Series to classify."""
-        return self._take(self.test)
-
-    @property
-    def y_train(self):
-        """Their classes."""
-        return load(self.name)[1][self.train]
-
-    def distances(self, measure):
-        """(training × training, test × training) distances of one of MEASURES, by its name."""
-        D = _all_pairs(self.name, measure, self.cache)
-        return D[np.ix_(self.train, self.train)], D[np.ix_(self.test, self.train)]
-
-    @property
-    def measures(self):
-        """The names of MEASURES that can compare these series."""
-        X, _, _ = load(self.name)
-        equal = len({x.shape[1] for x in X}) == 1
-        return [m for m in MEASURES if equal or m != "euclidean"]
-
-
-@lru_cache(maxsize=8)
-def _all_pairs(name, measure, cache):
-    X, _, _ = load(name)
-    if cache is None:
-        return pairwise(X, MEASURES[measure])
-    cache.mkdir(parents=True, exist_ok=True)
-    file = cache / f"{name} {measure.replace(' %', '')}.npy"
-    return np.asarray(pairwise(X, MEASURES[measure], out=file))
-
-
-def splits(name, resamples=0, cache=None):
+def splits(name, resamples=0):
     """The standard split, then stratified resamples with as many training objects per class."""
     _, y, n_train = load(name)
     index = np.arange(len(y))
-    yield Split(name, index[:n_train], index[n_train:], cache)
+    yield index[:n_train], index[n_train:]
     for seed in range(1, resamples + 1):
         rng = np.random.default_rng(seed)
         train = []
@@ -125,263 +101,268 @@ def splits(name, resamples=0, cache=None):
             members = rng.permutation(np.flatnonzero(y == label))
             train.extend(members[: int((y[:n_train] == label).sum())])
         train = np.sort(train)
-        yield Split(name, train, np.setdiff1d(index, train), cache)
+        yield train, np.setdiff1d(index, train)
 
 
-# --- methods: functions of a split ----------------------------------------------------------------
+def measures_of(name):
+    """The measures that a search compares on a set."""
+    return elastic_measures(load(name)[0])
 
 
-def from_estimator(factory):
-    """A method from a function that returns a classifier of series."""
-
-    def method(split):
-        return factory().fit(split.X_train, split.y_train).predict(split.X_test)
-
-    return method
+def distances(name, key, measure, cache):
+    """The matrix of all pairs of a set."""
+    cache.mkdir(parents=True, exist_ok=True)
+    file = cache / f"{name} {key.replace(' %', '')}.npy"
+    return np.asarray(pairwise(load(name)[0], measure, out=file))
 
 
-def _nearest(D, y):
-    return y[D.argmin(axis=1)]
+def band(name, percent, cache):
+    """The matrix of DTW with a band, those of `elastic_measures` shared."""
+    key = {5: "dtw 5 %", 10: "dtw 10 %", 100: "dtw"}.get(percent, f"dtw {percent} %")
+    window = None if percent == 100 else percent / 100
+    return distances(name, key, Elastic("dtw", window=window), cache)
 
 
-def _loo_nearest_error(D, y):
-    D = D.copy()
-    np.fill_diagonal(D, np.inf)
-    return (_nearest(D, y) != y).mean()
+def prepare(names, cache):
+    """Fill the cache, the cheap matrices first."""
+    for name in names:
+        start = time.process_time()
+        for key, measure in measures_of(name).items():
+            distances(name, key, measure, cache)
+        for percent in BANDS:
+            band(name, percent, cache)
+        print(f"{name:<24}{time.process_time() - start:8.1f} s", flush=True)
 
 
-def nearest_euclidean(split):
-    """1-NN with the Euclidean distance; DTW with full band for unequal lengths."""
-    name = "euclidean" if "euclidean" in split.measures else "dtw"
-    return _nearest(split.distances(name)[1], split.y_train)
+# --- the members: searches over measures and forms ------------------------------------------------
 
 
-def nearest_dtw(split):
-    """1-NN-DTW, the band with least leave-one-out error (the narrowest of equals) from BANDS."""
-    X, y = split.X_train, split.y_train
-    errors = [_loo_nearest_error(Elastic("dtw", window=w).between(X), y) for w in BANDS]
-    best = Elastic("dtw", window=BANDS[int(np.argmin(errors))])
-    return _nearest(best.between(split.X_test, X), y)
+class Lookup(Measure):
+    """Distances of row numbers that were computed before: ``Lookup.known[name]``."""
+
+    known: dict = {}
+
+    def __init__(self, name):
+        self.name = name
+
+    def block(self, P, Q):
+        """Values between row numbers."""
+        return self.known[self.name][np.ix_(P, Q)]
 
 
-class Candidate:
-    """A kernel of distances and an estimator on it; d is relative to the training root mean."""
-
-    def __init__(self, measure, form, make):
-        self.measure, self.form, self.make = measure, form, make
-
-    def kernels(self, D, d):
-        """Kernel matrix and rows from training distances D and rows d."""
-        scale = np.sqrt((D**2).sum() / max(1, len(D) * (len(D) - 1))) or 1.0
-        return self.form(D / scale), self.form(d / scale)
-
-    def predict(self, D, y, d):
-        """Classes of the rows d."""
-        K, k = self.kernels(D, d)
-        return self.make().fit(K, y).predict(k)
+def kernels(*kinds):
+    """Kernels of every known measure in these forms; "rbf" with five widths."""
+    return [
+        MeasureKernel(Lookup(name), kind=kind, gamma=gamma)
+        for name in Lookup.known
+        for kind in kinds
+        for gamma in (GAMMAS if kind == "rbf" else (1.0,))
+    ]
 
 
-def _neg_squared(d):
-    return -(d**2)
+def members(cv):
+    """The learners, each with its measure, form and parameters by cross-validation."""
+    return {
+        "KQD": KernelQuadraticDiscriminantCV(
+            ("RC+", "FK+"), kernels=kernels("neg", "neg_squared"), cv=cv
+        ),
+        "KFD": KernelFisherDiscriminantCV(kernels=kernels("neg_squared"), cv=cv),
+        "ridge": KernelRidgeClassifierCV(kernels=kernels("neg", "neg_squared"), cv=cv),
+        "SVM": OneVsRestSVCCV(
+            (1.0, 10.0, 100.0), kernels=kernels("rbf", "neg_squared"), spectrum="flip", cv=cv
+        ),
+        "1-NN": KernelKNeighborsClassifierCV([1], kernels=kernels("neg"), cv=cv),
+    }
 
 
-def _neg(d):
-    return -d
-
-
-def _gaussian(gamma):
-    return lambda d: np.exp(-gamma * d**2)
-
-
-class _Nearest:
-    """1-NN on the kernel −d."""
-
-    def fit(self, K, y):
-        self.y = y
-        return self
-
-    def predict(self, k):
-        return self.y[k.argmax(axis=1)]
-
-
-def svc_gaussian(measure):
-    """SVM, flipped spectrum, exp(−γ d²/mean d²)."""
-    for gamma in (0.1, 0.3, 1.0, 3.0, 10.0):
-        for C in (1.0, 10.0, 100.0):
-            yield Candidate(
-                measure,
-                _gaussian(gamma),
-                lambda C=C: OneVsRestSVC(C=C, kernel="precomputed", spectrum="flip"),
-            )
-
-
-def svc_neg_squared(measure):
-    """SVM, flipped spectrum, −d²."""
-    for C in (0.1, 1.0, 10.0, 100.0):
-        yield Candidate(
-            measure,
-            _neg_squared,
-            lambda C=C: OneVsRestSVC(C=C, kernel="precomputed", spectrum="flip", max_iter=100_000),
-        )
-
-
-def kernel_fisher(measure):
-    """Kernel Fisher discriminant, −d²."""
-    for reg in (1e-3, 1e-2, 1e-1, 1.0, 10.0):
-        yield Candidate(
-            measure,
-            _neg_squared,
-            lambda reg=reg: KernelFisherDiscriminant(reg=reg, kernel="precomputed"),
-        )
-
-
-def kernel_quadratic(measure):
-    """Kernel quadratic discriminant, RC+ and FK+, −d and −d²."""
-    for form in (_neg, _neg_squared):
-        for variant in ("RC+", "FK+"):
-            for reg in (1e-3, 1e-2, 1e-1, 1.0):
-                yield Candidate(
-                    measure,
-                    form,
-                    lambda variant=variant, reg=reg: KernelQuadraticDiscriminant(
-                        variant=variant, reg=reg, reg_on="relative", kernel="precomputed"
-                    ),
-                )
-
-
-def nearest(measure):
-    """1-NN."""
-    yield Candidate(measure, _neg, _Nearest)
-
-
-LEARNERS = {
-    "SVC exp(-γd²)": svc_gaussian,
-    "KFD": kernel_fisher,
-    "KQD": kernel_quadratic,
-    "1-NN": nearest,
-    "SVC -d²": svc_neg_squared,
-}
-
-
-def chosen(split, learner):
-    """Predictions of one learner, measure and parameters by cross-validation; and its error."""
-    y = split.y_train
-    folds = list(
-        StratifiedKFold(
-            min(10, max(2, np.bincount(np.unique(y, return_inverse=True)[1]).min())),
-            shuffle=True,
-            random_state=0,
-        ).split(y, y)
+def folds(y):
+    """Five stratified folds, or as many as the smallest class allows, twice."""
+    smallest = np.unique(y, return_counts=True)[1].min()
+    return RepeatedStratifiedKFold(
+        n_splits=int(min(5, max(2, smallest))), n_repeats=2, random_state=0
     )
-    best, best_error = None, np.inf
-    for measure in split.measures:
-        D, _ = split.distances(measure)
-        for candidate in LEARNERS[learner](measure):
-            error = np.mean(
+
+
+def vote(train, y, test):
+    """Predictions of every member, of their vote, and of the choice by cross-validation."""
+    found, proba, scores = {}, [], {}
+    splits = list(folds(y).split(y, y))
+    for name, search in members(splits).items():
+        search.fit(train, y)
+        proba.append(search.predict_proba(test))
+        found[name], scores[name] = search.predict(test), search.best_score_
+    classes = np.unique(y)
+    return {
+        "vote": classes[np.mean(proba, axis=0).argmax(axis=1)],
+        "choice": found[max(scores, key=scores.get)],
+        **found,
+    }
+
+
+def nearest_dtw(name, train, test, y, cache):
+    """1-NN-DTW, the band with least leave-one-out error (the narrowest of equals)."""
+    errors = []
+    for percent in BANDS:
+        D = band(name, percent, cache)[np.ix_(train, train)].copy()
+        np.fill_diagonal(D, np.inf)
+        errors.append(np.mean(y[train][D.argmin(axis=1)] != y[train]))
+    D = band(name, BANDS[int(np.argmin(errors))], cache)[np.ix_(test, train)]
+    return y[train][D.argmin(axis=1)]
+
+
+AEON = """
+import sys, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+from aeon.classification.convolution_based import MiniRocketClassifier
+X = np.load(sys.argv[1], allow_pickle=True)
+with np.load(sys.argv[2]) as parts:
+    train, test, y = parts["train"], parts["test"], parts["y"]
+model = MiniRocketClassifier(random_state=0)
+np.save(sys.argv[3], model.fit(X[train], y[train]).predict(X[test]))
+"""
+
+
+def mini_rocket(aeon, name, train, test, y):
+    """MiniRocket's predictions from another environment; series padded by their last value."""
+    X, longest = load(name)[0], max(x.shape[1] for x in load(name)[0])
+    X = np.stack([np.pad(x, ((0, 0), (0, longest - x.shape[1])), mode="edge") for x in X])
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder) / f) for f in ("x.npy", "parts.npz", "out.npy")]
+        np.save(files[0], X)
+        np.savez(files[1], train=train, test=test, y=y)
+        subprocess.run([aeon, "-c", AEON, *files], check=True, env={"OMP_NUM_THREADS": "1"})
+        return np.load(files[2])
+
+
+# --- rows on disk ---------------------------------------------------------------------------------
+
+
+class Rows:
+    """Errors by (set, split, method), appended to a CSV file as they come."""
+
+    def __init__(self, file):
+        self.file, self.errors = file, {}
+        if file.exists():
+            with open(file, newline="", encoding="utf-8") as stream:
+                for name, split, method, error in csv.reader(stream):
+                    self.errors[name, int(split), method] = float(error)
+
+    def add(self, name, split, found, truth):
+        """Keep the errors of predictions {method: labels}."""
+        with open(self.file, "a", newline="", encoding="utf-8") as stream:
+            for method, predicted in found.items():
+                error = float(np.mean(predicted != truth))
+                self.errors[name, split, method] = error
+                csv.writer(stream).writerow([name, split, method, error])
+        shown = "  ".join(f"{m} {100 * self.errors[name, split, m]:.2f}" for m in found)
+        print(f"{name:<24}{split}  {shown}", flush=True)
+
+    def table(self, names):
+        """{method: {set: mean error over the splits}} of what is there for all splits."""
+        methods = dict.fromkeys(method for _, _, method in self.errors)
+        out = {}
+        for method in methods:
+            for name in names:
+                runs = [e for (n, _, m), e in self.errors.items() if (n, m) == (name, method)]
+                if runs:
+                    out.setdefault(method, {})[name] = float(np.mean(runs))
+        return out
+
+
+def summary(table, reference):
+    """Print mean errors over the sets that both have, and the gaps to the reference."""
+    base = table[reference]
+    for method, means in table.items():
+        both = [name for name in base if name in means]
+        gaps = np.array([means[name] - base[name] for name in both])
+        wins, losses = int((gaps < -1e-9).sum()), int((gaps > 1e-9).sum())
+        p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+        mine, theirs = (np.mean([t[name] for name in both]) for t in (means, base))
+        print(
+            f"{method:<16}{100 * mine:6.2f} % on {len(both)} sets, {mine / theirs:5.2f} × "
+            f"{reference}, wins/ties/losses {wins}/{len(gaps) - wins - losses}/{losses} "
+            f"(p = {p:.3f}), worst {100 * gaps.max():+.1f} points"
+        )
+
+
+def print_table(table):
+    """Print the errors in % set by set."""
+    names = list(next(iter(table.values())))
+    print(f"\n{'':<24}" + "".join(f"{method:>11}" for method in table))
+    for name in names:
+        cells = [100 * rows[name] if name in rows else np.nan for rows in table.values()]
+        print(f"{name:<24}" + "".join(f"{cell:>11.2f}" for cell in cells))
+
+
+def timeseries(names, resamples, cache, aeon):
+    """Print the errors of 1-NN-DTW, the members, their vote and MiniRocket."""
+    rows = Rows(cache / "timeseries.csv")
+    for name in names:
+        y = load(name)[1]
+        for number, (train, test) in enumerate(splits(name, resamples)):
+            if (name, number, "1-NN-DTW") not in rows.errors:
+                found = {"1-NN-DTW": nearest_dtw(name, train, test, y, cache)}
+                rows.add(name, number, found, y[test])
+            if (name, number, "vote") not in rows.errors:
+                Lookup.known = {
+                    key: distances(name, key, measure, cache)
+                    for key, measure in measures_of(name).items()
+                }
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    rows.add(name, number, vote(train, y[train], test), y[test])
+            if aeon and (name, number, "MiniRocket") not in rows.errors:
+                found = {"MiniRocket": mini_rocket(aeon, name, train, test, y)}
+                rows.add(name, number, found, y[test])
+    table = rows.table(names)
+    print_table(table)
+    print(f"\n{len(names)} sets, standard split and {resamples} resamples, means over the splits")
+    summary(table, "1-NN-DTW")
+
+
+def matrices(names, n_splits, cache):
+    """Print the errors of the members, their vote and the choice on dissimilarity matrices."""
+    rows = Rows(cache / "matrices.csv")
+    for name in names:
+        data = load_set(name, n_per_class=MATRICES[name], random_state=0)
+        D, y = (data.matrix + data.matrix.T) / 2, data.target
+        Lookup.known = {name: D}
+        for number in range(n_splits):
+            if (name, number, "vote") in rows.errors:
+                continue
+            rng = np.random.default_rng(number)
+            train = np.concatenate(
                 [
-                    np.mean(candidate.predict(D[np.ix_(a, a)], y[a], D[np.ix_(b, a)]) != y[b])
-                    for a, b in folds
+                    rng.permutation(np.flatnonzero(y == c))[: int(np.ceil((y == c).sum() / 2))]
+                    for c in np.unique(y)
                 ]
             )
-            if error < best_error:
-                best, best_error = candidate, error
-    D, d = split.distances(best.measure)
-    return best.predict(D, y, d), best_error
-
-
-def vote(predictions, errors):
-    """Majority of the learners; ties go to the class whose best voter has the least CV error."""
-    predictions = np.array(predictions)
-    out = []
-    for column in predictions.T:
-        labels = np.unique(column)
-        votes = [(np.sum(column == label), -np.min(errors[column == label])) for label in labels]
-        out.append(labels[max(range(len(labels)), key=votes.__getitem__)])
-    return np.array(out)
-
-
-def prototype(split, report=None):
-    """The vote of the five learners; report: {learner: test predictions} is filled."""
-    results = {learner: chosen(split, learner) for learner in LEARNERS}
-    if report is not None:
-        report.update({learner: result[0] for learner, result in results.items()})
-    errors = np.array([error for _, error in results.values()])
-    return vote([p for p, _ in results.values()], errors)
-
-
-METHODS = {
-    "1-NN Euclidean": nearest_euclidean,
-    "1-NN-DTW": nearest_dtw,
-    "vote": prototype,
-}
-
-
-def evaluate(methods, names=SETS, resamples=0, cache=None, progress=print):
-    """Test errors, {method: {set: [errors of the splits]}}, and seconds in the same form."""
-    errors = {method: {} for method in methods}
-    for name in names:
-        for split in splits(name, resamples, cache):
-            truth = load(name)[1][split.test]
-            for label, method in methods.items():
-                start = time.perf_counter()
-                error = float(np.mean(method(split) != truth))
-                errors[label].setdefault(name, []).append(error)
-                progress(
-                    f"{name:<24}{label:<24}{100 * error:6.2f} %"
-                    f"{time.perf_counter() - start:8.1f} s",
-                    flush=True,
-                )
-    return errors
-
-
-def summary(errors, reference="1-NN-DTW", progress=print):
-    """Mean errors, their ratio to the reference, wins, ties and losses, the worst loss."""
-    base = {name: np.mean(values) for name, values in errors[reference].items()}
-    for method, rows in errors.items():
-        means = {name: np.mean(values) for name, values in rows.items()}
-        gaps = np.array([means[name] - base[name] for name in base])
-        wins, losses = int((gaps < 0).sum()), int((gaps > 0).sum())
-        p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-        total, reference_mean = np.mean(list(means.values())), np.mean(list(base.values()))
-        progress(
-            f"{method:<24}{100 * total:6.2f} %  ratio {total / reference_mean:5.2f}  "
-            f"wins/ties/losses {wins}/{len(gaps) - wins - losses}/{losses} (p = {p:.3f})  "
-            f"worst {100 * gaps.max():+.1f} points"
-        )
-
-
-def series(names, resamples, cache):
-    """Print the errors of the methods and of the vote's members."""
-    members = {}
-
-    def voting(split):
-        report = {}
-        result = prototype(split, report)
-        members[split.name, split.train.tobytes()] = report
-        return result
-
-    methods = {**METHODS, "vote": voting}
-    for learner in LEARNERS:
-        methods[learner] = lambda split, learner=learner: members[
-            split.name, split.train.tobytes()
-        ][learner]
-    errors = evaluate(methods, names, resamples, cache)
-    print(f"\n{len(names)} sets, standard split and {resamples} resamples")
-    summary(errors)
+            train, test = np.sort(train), np.setdiff1d(np.arange(len(y)), train)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rows.add(name, number, vote(train, y[train], test), y[test])
+    table = rows.table(names)
+    print_table(table)
+    print(f"\n{len(names)} matrices, {n_splits} stratified halves, means over the splits")
+    summary(table, "choice")
 
 
 def spectra(names, cache):
-    """Print an SVM's errors with exp(−d²/mean d²), C = 10, nothing chosen: as is, clipped, flipped.
+    """Print an SVM's errors with exp(−d²/(mean d)²), C = 10, nothing chosen: as is, clip, flip.
 
     "raw rows" is a common mistake: a flipped training matrix, and rows of new objects as they are.
     """
     kinds = ("as is", "clip", "flip", "flip, raw rows")
     table = {measure: [] for measure in ("dtw", "dtw 10 %", "msm")}
     for name in names:
-        split = next(splits(name, 0, cache))
-        y, truth = split.y_train, load(name)[1][split.test]
+        train, test = next(splits(name))
+        y = load(name)[1]
         for measure, rows in table.items():
-            K, k = Candidate(measure, _gaussian(1.0), None).kernels(*split.distances(measure))
+            D = distances(name, measure, measures_of(name)[measure], cache)
+            Lookup.known = {measure: D}
+            kernel = MeasureKernel(Lookup(measure), kind="rbf").fit(train)
+            K, k = kernel(train, train), kernel(test, train)
             values, U = np.linalg.eigh(K)
             errors = []
             for kind in kinds:
@@ -389,10 +370,10 @@ def spectra(names, cache):
                 model = OneVsRestSVC(C=10, kernel="precomputed", spectrum=spectrum)
                 if kind == "flip, raw rows":
                     model.set_params(spectrum="krein")
-                    model.fit((U * np.abs(values)) @ U.T, y)
+                    model.fit((U * np.abs(values)) @ U.T, y[train])
                 else:
-                    model.fit(K, y)
-                errors.append(np.mean(model.predict(k) != truth))
+                    model.fit(K, y[train])
+                errors.append(np.mean(model.predict(k) != y[test]))
             negative = np.abs(values[values < 0]).sum() / np.abs(values).sum()
             rows.append([*errors, negative])
             line = "  ".join(f"{kind} {100 * e:5.2f}" for kind, e in zip(kinds, errors))
@@ -483,17 +464,28 @@ MEASURES_BY_NAME = ("euclidean", "dtw", "msm", "erp", "twe", "lcss", "edr", "fre
 def main():
     """Run what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["speed", "series", "spectra"])
-    parser.add_argument("--sets", default=",".join(SETS), help="names, separated by commas")
-    parser.add_argument("--resamples", type=int, default=0)
-    parser.add_argument("--cache", type=Path, help="folder that keeps the distance matrices")
+    what = ["timeseries", "matrices", "spectra", "speed", "prepare"]
+    parser.add_argument("what", choices=what)
+    parser.add_argument("--sets", help="names, separated by commas")
+    parser.add_argument("--splits", type=int, help="resamples of time series (5), halves (10)")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder of what is kept")
+    parser.add_argument("--aeon", help="Python of an environment with aeon, for MiniRocket")
     options = parser.parse_args()
-    if options.what == "speed":
-        speed()
-    elif options.what == "spectra":
-        spectra(options.sets.split(","), options.cache)
-    else:
-        series(options.sets.split(","), options.resamples, options.cache)
+    names = options.sets.split(",") if options.sets else None
+    options.cache.mkdir(parents=True, exist_ok=True)
+    match options.what:
+        case "speed":
+            speed()
+        case "prepare":
+            prepare(names or SETS, options.cache)
+        case "spectra":
+            spectra(names or SETS, options.cache)
+        case "matrices":
+            runs = 10 if options.splits is None else options.splits
+            matrices(names or list(MATRICES), runs, options.cache)
+        case "timeseries":
+            runs = 5 if options.splits is None else options.splits
+            timeseries(names or SETS, runs, options.cache, options.aeon)
 
 
 if __name__ == "__main__":

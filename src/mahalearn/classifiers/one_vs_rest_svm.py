@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from .._base import KernelClassifier, over_rows
 from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
 from .._validation import check_positive
+from ..formulas.linalg import linear_rounding
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
 
@@ -22,10 +22,45 @@ class SVCPath(NamedTuple):
     rounding: np.ndarray | None
 
 
+class LinearMachines(NamedTuple):
+    """Decision values Aᵀk_x + b of the machines of all classes, one for two classes.
+
+    What a search needs of them, without scikit-learn's checks of every fit.
+    """
+
+    coefficients: np.ndarray
+    intercepts: np.ndarray
+
+    def decision_function(self, k):
+        """As OneVsRestClassifier's."""
+        values = k @ self.coefficients + self.intercepts
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def rounding(self, largest):
+        """What rounding may leave in decision values, for kernel values of at most `largest`."""
+        return linear_rounding(self.coefficients, self.intercepts, largest)
+
+
+def _fit_linear(svc, K, y):
+    """The LinearMachines of the same machines as `_fit_machines`."""
+    classes = np.unique(y)
+    positives = classes if len(classes) > 2 else classes[1:]
+    A, b = np.zeros((len(K), len(positives))), np.zeros(len(positives))
+    for j, label in enumerate(positives):
+        machine = _finite(K, lambda label=label: svc.fit(K, (y == label).astype(int)))
+        A[machine.support_, j], b[j] = machine.dual_coef_[0], machine.intercept_[0]
+    return LinearMachines(A, b)
+
+
 def _fit_machines(svc, K, y):
-    """The machines of all classes; LIBSVM fails where kernel values are too large for it."""
+    """The machines of all classes."""
+    return _finite(K, lambda: OneVsRestClassifier(svc).fit(K, y))
+
+
+def _finite(K, fit):
+    """LIBSVM fails where kernel values are too large for it."""
     try:
-        return OneVsRestClassifier(svc).fit(K, y)
+        return fit()
     except ValueError as error:
         if "not finite" not in str(error):
             raise
@@ -141,8 +176,12 @@ class OneVsRestSVC(KernelClassifier):
     def _fit_path(self, training, labels, values):
         K, y = self._fit_full(training), labels.codes[training.order]
         svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
-        models = [_fit_machines(clone(svc).set_params(C=C), K, y) for C in values]
-        return SVCPath(models, np.array([_rounding(model, np.abs(K).max()) for model in models]))
+        largest = np.abs(K).max()
+        if len(values) > 1:
+            models = [_fit_linear(svc.set_params(C=C), K, y) for C in values]
+            return SVCPath(models, np.array([model.rounding(largest) for model in models]))
+        model = _fit_machines(svc.set_params(C=values[0]), K, y)
+        return SVCPath([model], np.array([_rounding(model, largest)]))
 
     def _path_scores(self, models, training, queries, kxx):
         def scores(k):
