@@ -39,7 +39,7 @@ class KernelRidgeClassifier(KernelClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-3
+    reg : float, default=1e-2
         Regularisation, positive, relative to the spread of the kernel: the penalty is
         λ = reg·Σ|λ_k|, λ_k being the eigenvalues of the centred kernel matrix. Their sum is n times
         the mean squared distance of the training objects from their mean.
@@ -99,7 +99,7 @@ class KernelRidgeClassifier(KernelClassifier):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float = 1e-2,
         *,
         kernel: Kernel = "rbf",
         gamma: float | str = "scale",
@@ -183,8 +183,8 @@ class KernelRidgeClassifierCV(KernelSearchCV):
     Parameters
     ----------
     regs : sequence of float, default=None
-        Regularisation values, relative to the kernel's spread; powers of ten from 1e-8 to 10 if
-        None.
+        Regularisation values, relative to the kernel's spread; powers of ten from 1e-8 to 1
+        if None, from 1e-4 on with 3 times each between them.
     {search parameters}
 
     {search attributes}

@@ -24,7 +24,7 @@ REGS = {
     "FK": (_decades(-6, 2), 2),
     "fisher": (_decades(-9, 2), 2),
     "kernel_pca": (_decades(-8, 0), 1),
-    "ridge": (_decades(-8, 1), 0),
+    "ridge": ((*_decades(-8, 0), 3e-4, 3e-3, 3e-2, 0.3), 0),
 }
 NEIGHBORS = tuple(range(1, 16))
 CS = _decades(-1, 3)
