@@ -349,6 +349,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return None
 
     def _scores(self, X):
-        X = self._check_query(X)
+        return self._query_scores(self._check_query(X))
+
+    def _query_scores(self, X):
+        """Scores (m, c) of queries that need no more checks."""
         kxx = self._query_self_similarities(X)
         return self._path_scores(self._path(), self._training, X, kxx)[..., 0]

@@ -64,6 +64,18 @@ _CHECKS_FORGET_PAIRWISE = {
     ),
 }
 
+_FAMILIES_WITHOUT_WEIGHTS = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "The kernel families ignore weights, which a warning says, and the folds are others where "
+        "objects are repeated."
+    )
+}
+_PAIRWISE_CHOOSER = {
+    **_CHECK_FORGETS_PAIRWISE,
+    "check_classifiers_one_label_sample_weights": "The check passes a table to a pairwise method.",
+    "check_sample_weight_equivalence_on_dense_data": "As above.",
+}
+
 ESTIMATORS = [
     (KernelQuadraticDiscriminant(), _NO_ERRORS_TO_WEIGH),
     (KernelQuadraticDiscriminant("IC-"), _NO_ERRORS_TO_WEIGH),
@@ -100,10 +112,13 @@ ESTIMATORS = [
     (MahalanobisSVC(), {}),
     (MahalanobisSVC(covariance="full", covariance_from="all"), {}),
     (MahalanobisSVCCV(Cs=[0.1, 1], deltas=[0.5, 1], cv=3), {}),
-    (MahalanobisClassifierCV(("kernel_fisher",), cv=StratifiedKFold(2)), {}),
+    (
+        MahalanobisClassifierCV(("kernel_fisher",), cv=StratifiedKFold(2)),
+        _FAMILIES_WITHOUT_WEIGHTS,
+    ),
     (
         MahalanobisClassifierCV(("kqd",), kernel="precomputed", cv=StratifiedKFold(2)),
-        _CHECK_FORGETS_PAIRWISE,
+        _PAIRWISE_CHOOSER,
     ),
     (MahalanobisNovelty(), {}),
     (MahalanobisNovelty("IC+", cv=3), {}),

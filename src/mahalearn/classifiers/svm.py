@@ -355,6 +355,7 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         best = tried.params[self.best_index_]
         self.best_params_ = differing(MahalanobisSVC(), {**self._common(), **best}, set(best))
         self.temperature_ = tried.temperature(self.best_index_)
+        self.oof_scores_ = tried.scores[self.best_index_]
         self.best_estimator_ = MahalanobisSVC(**self.best_params_).fit(given, y)
         return self
 

@@ -8,10 +8,10 @@ from scipy.special import log_softmax, logsumexp
 def fit_temperature(scores, truth, weights=None):
     """T of softmax(scores/T) with the largest likelihood of the true classes.
 
-    scores (n, c), truth (n,) class indices, weights (n,) of the objects, all alike if None. The true
-    class counts (n + 1)/(n + c) and each other one 1/(n + c), as if every class had been seen once
-    more: n objects without an error do not make the next one certain (Platt's targets). Objects of
-    a class that their fold has not seen (−inf) say nothing about T and are left out.
+    scores (n, c), truth (n,) class indices, weights (n,) of the objects, 1 if None. The true class
+    counts (n + 1)/(n + c) and each other one 1/(n + c), as if every class had been seen once more:
+    n objects without an error do not make the next one certain (Platt's targets). Objects of a
+    class that their fold has not seen (−inf) say nothing about T and are left out.
 
     Scores that are logarithms of probabilities keep T = 1 unless another one makes the true classes
     more likely: smoothed targets would blur probabilities that are right.

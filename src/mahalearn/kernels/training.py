@@ -31,6 +31,7 @@ from .protocol import (
     kernel_diagonal,
     kernel_matrix,
 )
+from .shared_rows import SharedRows
 
 # Blocks of a chunk's size alive at once while queries are compared with training objects.
 BLOCKS = 3
@@ -148,6 +149,8 @@ class TrainingKernel:
         if self.kernel is None:
             check_magnitude(X)
             return X[:, self.order[rows]]
+        if isinstance(X, SharedRows):
+            return check_kernel_values(X.cross(self.kernel, self.X, rows), new=True)
         return kernel_matrix(self.kernel, X, take(self.X, rows))
 
     def cross_blocks(self, X):
@@ -184,7 +187,7 @@ class TrainingKernel:
         if given is not None:
             return given
         if self.kernel is not None:
-            return kernel_diagonal(self.kernel, X)
+            return kernel_diagonal(self.kernel, X.objects if isinstance(X, SharedRows) else X)
         diagonal = self.X.diagonal()
         if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
             return np.full(len(X), diagonal[0])

@@ -4,25 +4,31 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 
 from .._objects import take
 from ..classifiers._heads import head_scores
 from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
+from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
+from ..classifiers.one_vs_rest_svm import OneVsRestSVCCV
 from ..classifiers.svm import MahalanobisSVCCV
 from ..formulas.calibration import fit_temperature
 from . import grids
-from .scoring import evaluate, fold_metrics, nearly_best, refuse_nan
+from .scoring import fold_metrics, nearly_best, refuse_nan
 
 # Covariances from the simplest to the richest; of equal scores the first wins.
 GAUSSIANS = (
     {"covariance": ["diag"], "pooled": [True, False]},
     {"covariance": ["full"], "pooled": [True, False], "shrinkage": [0.6, 0.3, 0.1, "auto", None]},
 )
+# The SVM's C with a further kernel, where machines are the costliest members.
+FEWER_CS = (1.0, 10.0, 100.0)
 # What tells the searches of one family apart.
 NAMED = ("discriminant", "n_components")
 # Up to this size a first search is simply tried; beyond it, it is timed on parts of the objects.
@@ -34,8 +40,10 @@ PILOT_CLASS = 10
 class Comparison(NamedTuple):
     """What every family is given: the same objects, splits and score.
 
-    X are standardised vectors, objects or the kernel matrix (then kernel is "precomputed"); spread
-    is the mean centred self-similarity of a kernel of unknown scale, None for a kernel by name.
+    X are standardised vectors, objects or the kernel matrix (then kernel is "precomputed"); kernel
+    may be a list of kernels on objects, from which each family takes its best; spread is the mean
+    centred self-similarity of a kernel of unknown scale, None for a kernel by name; weights those
+    of the objects, None where they are equal.
     """
 
     X: object
@@ -48,6 +56,8 @@ class Comparison(NamedTuple):
     n_varying: int = 1
     spread: float | None = None
     knows_queries: bool = True  # whether k(x, x) of a query is known
+    weights: np.ndarray | None = None
+    first_kernel: bool = True  # False for the further ones of several kernels by name
 
     def part(self, rows):
         """The same for a part of the objects, with its part of the splits."""
@@ -60,16 +70,21 @@ class Comparison(NamedTuple):
         # A part of the objects may leave a split nothing to learn from or to test.
         kept = [s for s in splits if len(s[1]) and len(np.unique(y[s[0]])) > 1]
         splits = kept or [(np.arange(1, len(y)), np.zeros(1, dtype=int))] * len(splits)
-        return self._replace(X=X, y=y, splits=splits)
+        weights = None if self.weights is None else self.weights[rows]
+        return self._replace(X=X, y=y, splits=splits, weights=weights)
 
 
 class Found(NamedTuple):
-    """The best of a search: an unfitted estimator, what was searched, its score in each fold."""
+    """The best of a search: an unfitted estimator, what was searched, its score in each fold.
+
+    held_out (m, c): its scores of the held-out objects of all splits, one split after the other.
+    """
 
     estimator: object
     params: dict
     fold_scores: np.ndarray
     temperature: float
+    held_out: np.ndarray | None = None
 
 
 # --- kernels: the searches with shared factorisations ---------------------------------------------
@@ -77,8 +92,11 @@ class Found(NamedTuple):
 
 def kernel_grids(given, fine=False):
     """Keyword arguments of the kernel searches; fine: one width at a time, the middle first."""
+    if isinstance(given.kernel, list):
+        return [{"kernels": given.kernel}]
     if given.kernel in ("rbf", "laplacian"):
-        gammas = np.array(grids.GAMMAS) / given.n_varying
+        # Members with a further kernel add less: every second width does.
+        gammas = np.array(grids.GAMMAS[:: 1 if given.first_kernel else 2]) / given.n_varying
         if not fine:
             return [{"kernel": given.kernel, "gammas": gammas.tolist()}]
         middle_first = sorted(gammas, key=lambda g: abs(np.log(g / gammas[len(gammas) // 2])))
@@ -103,6 +121,16 @@ def _kernel_fisher(given):
     yield KernelFisherDiscriminantCV()
 
 
+def _neighbors(given):
+    yield KernelKNeighborsClassifierCV()
+
+
+def _svm(given):
+    # C is measured in the kernel's scale.
+    scale = 1.0 if given.spread is None else given.spread
+    yield OneVsRestSVCCV([C / scale for C in (grids.CS if given.first_kernel else FEWER_CS)])
+
+
 def _kernel_pca(given):
     for kept in (0.8, 0.95):
         yield KernelPCAQuadraticDiscriminantCV(n_components=kept)
@@ -125,7 +153,7 @@ def _path_search(search, grid, given):
     search.set_params(
         **grid,
         cv=given.splits,
-        spectrum=given.spectrum,
+        spectrum="flip" if isinstance(search, FLIPPED) and given.spread else given.spectrum,
         standardize=False,
         scoring=given.scoring,
         n_jobs=given.n_jobs,
@@ -141,26 +169,48 @@ def _found(search, fixed=None):
         {**(fixed or {}), **search.best_params_},
         fold_scores(search.cv_results_, search.best_index_),
         search.temperature_,
+        search.oof_scores_,
     )
+
+
+# Searches that need a positive semidefinite matrix, where the user leaves the spectrum as it is.
+FLIPPED = (OneVsRestSVCCV,)
 
 
 # --- vectors: the searches that refit -------------------------------------------------------------
 
 
 def _gaussian(given):
-    search = evaluate(
-        GaussianClassifier(),
-        given.X,
-        given.y,
-        list(GAUSSIANS),
-        given.splits,
-        scoring=given.scoring,
-        n_jobs=given.n_jobs,
+    candidates = list(ParameterGrid(list(GAUSSIANS)))
+    if given.weights is not None:  # Ledoit and Wolf's formula has no weights
+        candidates = [params for params in candidates if params.get("shrinkage") != "auto"]
+    folds = Parallel(n_jobs=given.n_jobs)(
+        delayed(_held_out_gaussian)(GaussianClassifier(**params), given, *split)
+        for params in candidates
+        for split in given.splits
     )
-    mean_scores = search.cv_results_["mean_test_score"]
-    refuse_nan(mean_scores, given.scoring)
-    params = search.cv_results_["params"][int(np.argmax(nearly_best(mean_scores)))]
-    return _with_temperature(GaussianClassifier(**params), params, given)
+    n = len(given.splits)
+    tables = [np.vstack(folds[i * n : (i + 1) * n]) for i in range(len(candidates))]
+    classes = np.unique(given.y)
+    truth = np.concatenate([given.y[test] for _, test in given.splits])
+    starts = np.cumsum([0] + [len(test) for _, test in given.splits])
+    scores = [fold_metrics(table, truth, starts, classes, given.scoring) for table in tables]
+    means = np.mean(scores, axis=1)
+    refuse_nan(means, given.scoring)
+    best = int(np.argmax(nearly_best(means)))
+    params, held_out = candidates[best], tables[best]
+    temperature = fit_temperature(held_out, np.searchsorted(classes, truth))
+    return Found(GaussianClassifier(**params), params, scores[best], temperature, held_out)
+
+
+def _held_out_gaussian(model, given, train, test):
+    """Scores (m, c) of the test part, −inf for classes that the training part does not have."""
+    weights = {} if given.weights is None else {"sample_weight": given.weights[train]}
+    model.fit(given.X[train], given.y[train], **weights)
+    classes = np.unique(given.y)
+    table = np.full((len(test), len(classes)), -np.inf)
+    table[:, np.isin(classes, model.classes_)] = head_scores(model, given.X[test])
+    return table
 
 
 def _mahalanobis_svm(given, fine):
@@ -183,25 +233,6 @@ def _svm_search(Cs, given):
     return _found(search)
 
 
-def _with_temperature(estimator, params, given):
-    """This search keeps no held-out scores: the best one is fitted again in each fold."""
-    classes = np.unique(given.y)
-    scores = []
-    for train, test in given.splits:
-        model = clone(estimator).fit(given.X[train], given.y[train])
-        table = np.full((len(test), len(classes)), -np.inf)
-        table[:, np.isin(classes, model.classes_)] = head_scores(model, given.X[test])
-        scores.append(table)
-    starts = np.cumsum([0] + [len(table) for table in scores])
-    scores, truth = np.vstack(scores), np.concatenate([given.y[test] for _, test in given.splits])
-    return Found(
-        estimator,
-        params,
-        fold_metrics(scores, truth, starts, classes, given.scoring),
-        fit_temperature(scores, np.searchsorted(classes, truth)),
-    )
-
-
 def fold_scores(results, index):
     """Scores of one candidate in each fold, from cv_results_."""
     n_splits = sum(key.startswith("split") for key in results)
@@ -212,31 +243,42 @@ def fold_scores(results, index):
 
 
 class Family(NamedTuple):
-    """builder(given, fine) lists searches: functions of a Comparison that return a Found."""
+    """builder(given, fine) lists searches: functions of a Comparison that return a Found.
+
+    inputs: what "auto" compares the family on: "vectors" (with the first kernel by name), "kernels"
+    (with each further one), "objects" (a kernel on objects, or a matrix).
+    """
 
     builder: object
     needs_vectors: bool
     growth: int  # power of the number of objects that the time grows with
+    inputs: tuple = ("vectors", "objects")
 
 
 # In the order of preference among equals, by what a fitted model keeps: means and covariances; the
 # support vectors; all objects with a weight for each class; a matrix of every class; that and a
 # second classifier; an embedding and its classifier.
 FAMILIES = {
-    "gaussian": Family(lambda given, fine: [_gaussian], True, 1),
-    "mahalanobis_svm": Family(_mahalanobis_svm, True, 2),
-    "kernel_fisher": Family(_on_kernels(_kernel_fisher), False, 3),
-    "kqd": Family(_on_kernels(_kqd), False, 3),
+    "gaussian": Family(lambda given, fine: [_gaussian], True, 1, ("vectors",)),
+    "mahalanobis_svm": Family(_mahalanobis_svm, True, 2, ("vectors",)),
+    "svm": Family(_on_kernels(_svm), False, 2, ("kernels", "objects")),
+    "kernel_fisher": Family(
+        _on_kernels(_kernel_fisher), False, 3, ("vectors", "kernels", "objects")
+    ),
+    "kqd": Family(_on_kernels(_kqd), False, 3, ("vectors", "kernels", "objects")),
     "dissimilarity_space": Family(_on_kernels(_dissimilarity_space), False, 3),
     "kernel_pca": Family(_on_kernels(_kernel_pca), False, 3),
+    "neighbors": Family(_on_kernels(_neighbors), False, 2, ("objects",)),
 }
 # In the order of what the search costs, for a budget of time.
 BY_COST = (
     "gaussian",
+    "neighbors",
     "kernel_fisher",
     "kernel_pca",
     "kqd",
     "dissimilarity_space",
+    "svm",
     "mahalanobis_svm",
 )
 

@@ -1,11 +1,12 @@
-"""A classifier that compares the families of the library on the data, and takes the best."""
+"""A classifier that searches the families of the library and combines them, or takes the best."""
 
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
@@ -18,25 +19,53 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
-from .._typing import CV, Kernel, Objects, RandomState, Scoring
-from .._validation import check_choice, check_classes, check_positive, spelt
+from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_count,
+    check_positive,
+    check_sample_weight,
+    spelt,
+)
+from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
-from ..kernels.measure import MeasureKernel
+from ..formulas.stacking import held_out_log_loss, stack, vote
 from ..kernels.named import KERNEL_NAMES
-from ..kernels.protocol import fit_kernel_and_gram, is_stateless, takes_vectors
-from ..kernels.training import TrainingKernel
-from ..measures.base import Measure
+from ..kernels.protocol import takes_vectors
 from ..measures.table import MEASURES
 from ._choice import choose, make_splits
-from ._families import BY_COST, FAMILIES, Comparison, OutOfTime, search_family
+from ._ensemble import (
+    combine_members,
+    held_out_rows,
+    mean_proba,
+    member_scores,
+    object_weights,
+)
+from ._explanation import (
+    feature_contributions,
+    fit_explanation,
+    kernel_member,
+    nearest_objects,
+    typicality,
+)
+from ._families import BY_COST, FAMILIES, OutOfTime, search_family
+from ._sources import MatrixSource, ObjectSource, VectorSource
 from .best_estimator import BestEstimatorMixin
+from .scoring import fold_metrics
+
+COMBINE = ("stack", "vote", "best")
 
 
-def _best_has_distances(chooser):
-    if "best_estimator_" in vars(chooser):
+def _has_distances(chooser):
+    if "members_" in vars(chooser):
+        if len(chooser.members_) > 1:
+            raise AttributeError(
+                "An ensemble has no single distance to a class: use explain, the members_, or "
+                "combine='best'."
+            )
         last = chooser._last_step()
         if not hasattr(last, "mahalanobis"):
             raise AttributeError(
@@ -47,31 +76,65 @@ def _best_has_distances(chooser):
 
 
 class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
-    """The classifier of the library that suits the data best, chosen by cross-validation.
+    """The classifiers of the library, combined (or the best of them chosen) by cross-validation.
 
-    All families are searched on the same splits through their exact searches. Of those whose scores
-    are statistically equal the simplest is taken: a family ties with the best one if the mean of
-    its paired fold differences from it is within half a standard error (corrected for the overlap
-    of the training parts), and among those that tie the order is the one of `families` below.
-    Vectors are standardised first (a constant column becomes 0 and changes nothing), because
-    kernels by name depend on the units.
+    All families are searched on the same splits through their exact searches. From each family the
+    candidate with the smallest log loss on held-out objects is taken and its probabilities are
+    calibrated on the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w
+    minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). Vectors are
+    standardised first (a constant column becomes 0 and changes nothing), because kernels by name
+    depend on the units.
+
+    With ``combine="best"`` one model is kept: of the families whose scores are statistically equal
+    the simplest. A family ties with the best one if the mean of its paired fold differences from it
+    is within half a standard error (corrected for the overlap of the training parts), and among
+    those that tie the order is the one of `families` below.
 
     Parameters
     ----------
     families : "auto" or sequence of str, default="auto"
-        What to compare, of "gaussian" (covariances and shrinkage), "mahalanobis_svm",
-        "kernel_fisher", "kqd" (kernel quadratic discriminants RC+ and FK+), "dissimilarity_space"
-        (Fisher's and the quadratic discriminant) and "kernel_pca"; "auto": all that the input
-        allows. "gaussian" and "mahalanobis_svm" need vectors and a kernel by name.
+        What to combine or compare, of "gaussian" (covariances and shrinkage), "mahalanobis_svm",
+        "svm" (one class against the rest), "kernel_fisher", "kqd" (kernel quadratic discriminants
+        RC+ and FK+), "dissimilarity_space" (Fisher's and the quadratic discriminant), "kernel_pca"
+        and "neighbors". "gaussian" and "mahalanobis_svm" need vectors and a kernel by name. "auto":
+        what suits the input; see docs/chooser.md.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
         "auto" is the RBF kernel, its width searched. "precomputed": X is the square kernel matrix
         (:class:`mahalearn.ProximityKernel` makes it from dissimilarities). Any other kernel of the
         library, such as ``MeasureKernel("edit")`` for strings, sees the objects as they are.
+    kernels : sequence of kernels, default=None
+        Several kernels in place of `kernel`. Of kernels by name each family has a member for each;
+        of kernels on objects each family takes its best. None with ``kernel="auto"``: "rbf" and
+        "laplacian", of which ``combine="best"`` uses the first.
+
+        .. versionadded:: 0.2
+    combine : {"stack", "vote", "best"}, default="stack"
+        "stack": the weighted ensemble above. "vote": the mean of the calibrated probabilities of
+        all members. "best": one model.
+
+        .. versionadded:: 0.2
+    stack_penalty : float, default=1.0
+        λ of the penalty λK‖w − 1/K‖² on the weights of K members, in objects: the larger, the more
+        equal the weights.
+
+        .. versionadded:: 0.2
+    max_members : int, default=None
+        Largest number of members of an ensemble; None for no limit.
+
+        .. versionadded:: 0.2
     spectrum : str, default="krein"
-        What to do about negative eigenvalues, as in the plain estimators.
+        What to do about negative eigenvalues, as in the plain estimators. The SVM on objects and
+        matrices flips them where this is "krein".
     scoring : str or callable, default=None
-        What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
-        Probabilities are calibrated before they are scored.
+        What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
+        accuracy if None; "balanced_accuracy" or any other scikit-learn scorer. Probabilities are
+        calibrated before they are scored. An ensemble minimises the log loss, with
+        "balanced_accuracy" that of balanced classes (`class_weight`).
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the calibration and in the weights of an ensemble: its
+        probabilities are then those of classes of these sizes.
+
+        .. versionadded:: 0.2
     cv : int, splitter or iterable, default=5
         Number of stratified folds, reduced to the size of the smallest class where that is less,
         and done twice up to 300 objects; or splits as in scikit-learn.
@@ -91,22 +154,36 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     leaderboard_ : list of dict
-        A row for each family, best mean score first: "family", "params", "mean_score",
-        "std_score" and "fold_scores" (of the folds, the same for all), "seconds", "tied" (equal to
-        the best but for chance), "chosen", and "note", which says where a family failed (its score
-        is NaN), was left out or not searched to the end.
+        A row for each family and kernel, best mean score first: "member" (its name), "family",
+        "kernel" (None for those without a kernel by name), "params", "mean_score", "std_score" and
+        "fold_scores" (of the folds, the same for all), "log_loss" on held-out objects after
+        calibration, "weight" in the ensemble, "loss_without" (by how much the ensemble's log loss
+        grows without it), "seconds", "tied" (equal to the best but for chance), "chosen", and
+        "note", which says where a family failed (its score is NaN), was left out or not searched
+        to the end.
+    members_ : dict of str to estimator
+        The fitted members; for vectors pipelines that standardise first.
+    weights_ : dict of str to float
+        Their weights.
+    calibrations_ : dict of str to Calibration, or None
+        What makes their scores probabilities: a temperature, a scale and a bias for each class.
+        None with ``combine="best"``, which has ``temperature_``.
+    oof_proba_ : ndarray of shape (n_samples, n_classes)
+        Probabilities of each training object by models, calibration and weights that have not seen
+        it; NaN for objects that no split holds out.
     best_family_ : str
-        The chosen family.
+        The chosen family; of an ensemble the member with the largest weight.
     best_estimator_ : estimator
         The chosen estimator fitted on all objects; for vectors a pipeline that standardises first.
     best_params_ : dict
         What the search chose for it.
     best_score_ : float
-        Its mean score over the folds. Chosen among many, it is somewhat optimistic.
+        Mean score over the folds of what predicts: of the ensemble (weights and calibration from
+        the other folds), or of the chosen family. Chosen among many, it is somewhat optimistic.
     candidates_ : dict of str to estimator
         The best of each family, not fitted.
     temperature_ : float
-        What scores are divided by before they become probabilities, from the held-out scores.
+        What the scores of ``best_estimator_`` are divided by before they become probabilities.
     n_splits_ : int
         Number of train/test splits.
     n_features_in_ : int
@@ -117,20 +194,37 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     >>> from sklearn.datasets import load_iris
     >>> from mahalearn import MahalanobisClassifierCV
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = MahalanobisClassifierCV(("gaussian", "kernel_fisher"), random_state=0).fit(X, y)
-    >>> model.best_family_
-    'gaussian'
+    >>> families = ("gaussian", "kernel_fisher")
+    >>> model = MahalanobisClassifierCV(families, random_state=0).fit(X, y)
+    >>> sorted(model.members_)
+    ['gaussian', 'kernel_fisher', 'kernel_fisher/laplacian']
     >>> print(f"{model.best_score_:.2f}")
-    0.98
+    0.97
+    >>> MahalanobisClassifierCV(families, combine="best", random_state=0).fit(X, y).best_family_
+    'gaussian'
     """
+
+    # What version 0.1 did where it had no parameter: models that it saved come back as they were.
+    _in_0_1: dict[str, Any] = {
+        "combine": "best",
+        "kernels": None,
+        "stack_penalty": 1.0,
+        "max_members": None,
+        "class_weight": None,
+    }
 
     def __init__(
         self,
         families: str | Sequence[str] = "auto",
         *,
         kernel: Kernel = "auto",
+        kernels: Sequence[Kernel] | None = None,
+        combine: str = "stack",
+        stack_penalty: float = 1.0,
+        max_members: int | None = None,
         spectrum: str = "krein",
         scoring: Scoring | None = None,
+        class_weight: ClassWeight | None = None,
         cv: CV = 5,
         time_budget: float | None = None,
         random_state: RandomState | None = None,
@@ -139,13 +233,27 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     ) -> None:
         self.families = families
         self.kernel = kernel
+        self.kernels = kernels
+        self.combine = combine
+        self.stack_penalty = stack_penalty
+        self.max_members = max_members
         self.spectrum = spectrum
         self.scoring = scoring
+        self.class_weight = class_weight
         self.cv = cv
         self.time_budget = time_budget
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def __setstate__(self, state):
+        if "combine" not in state:
+            state = {**self._in_0_1, **state}
+            if "best_estimator_" in state:
+                family = state["best_family_"]
+                state["members_"] = {family: state["best_estimator_"]}
+                state["weights_"] = {family: 1.0}
+        super().__setstate__(state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -157,15 +265,44 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """The kernel, its name in lower case."""
         return self.kernel.lower() if isinstance(self.kernel, str) else self.kernel
 
+    @property
+    def _how(self):
+        """The way of combining, its name in lower case."""
+        return str(self.combine).lower()
+
     def _is(self, name):
-        return isinstance(self.kernel, str) and self._kernel == name
+        return self.kernels is None and isinstance(self.kernel, str) and self._kernel == name
+
+    def _kernels(self):
+        """The kernels to compare, as users name them."""
+        if self.kernels is not None:
+            if isinstance(self.kernels, str) or len(self.kernels) == 0:
+                raise ValueError(f"kernels must be a list of kernels; got {self.kernels!r}.")
+            if any(isinstance(k, str) and k in ("auto", "precomputed") for k in self.kernels):
+                raise ValueError(
+                    "kernels cannot hold 'auto' or 'precomputed'; use names such as 'rbf', or "
+                    "PrecomputedKernel(K) objects on row numbers."
+                )
+            return list(self.kernels)
+        if self._is("auto"):
+            return ["rbf", "laplacian"][: 1 if self._how == "best" else 2]
+        return [self._kernel]
+
+    def _by_name(self):
+        """Whether all kernels are those of scikit-learn, by name."""
+        return all(isinstance(k, str) and k in KERNEL_NAMES for k in self._kernels())
 
     def _takes_vectors(self):
-        return self._is("auto") or takes_vectors(self._kernel)
+        return all(takes_vectors(kernel) for kernel in self._kernels())
 
-    @refuses_weights
-    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
-        """Compare the families, then fit the chosen one on all objects.
+    def fit(
+        self,
+        X: Objects,
+        y: Objects,
+        sample_weight: ArrayLike | None = None,
+        groups: Objects | None = None,
+    ) -> Self:
+        """Search the families, then fit the members (or the chosen one) on all objects.
 
         Parameters
         ----------
@@ -173,6 +310,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Training objects, or their square kernel matrix (``kernel="precomputed"``).
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the objects, for an ensemble: in its calibration, in its weights and in the
+            family "gaussian". The other families ignore them, which a warning says.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
 
@@ -182,12 +322,18 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         start = time.monotonic()
+        combine = check_choice(self.combine, "combine", COMBINE)
         spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
+        check_positive(self.stack_penalty, "stack_penalty")
+        if self.max_members is not None:
+            check_count(self.max_members, "max_members")
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
-        names = self._families()
-        if isinstance(self.kernel, str):
-            check_choice(self.kernel, "kernel", ("auto", "precomputed", *KERNEL_NAMES, *MEASURES))
+        for kernel in (self.kernel, *(self.kernels or ())):
+            if isinstance(kernel, str):
+                known = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES)
+                check_choice(kernel, "kernel", known)
+        pool = self._pool()
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
         if self._takes_vectors():
@@ -197,24 +343,68 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
+        weights, weighted = self._weights(X, y, sample_weight, pool)
         splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state, groups)
         self.n_splits_ = len(splits)
-        given = self._comparison(checked, y, codes, splits, spectrum)
+        scoring = self.scoring if combine == "best" else "neg_log_loss"
+        common = {"spectrum": spectrum, "scoring": scoring, "n_jobs": self.n_jobs}
+        source = self._source(checked, y, codes)
+        given = source.comparison(splits=splits, weights=weighted, **common)
+        rows = held_out_rows(splits, codes, weights)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
-            found = self._search(names, given, deadline)
-            self._choose(found, splits)
-            # The input as it came: names of columns stay with the estimator.
-            self.best_estimator_ = clone(self.candidates_[self.best_family_]).fit(self._input(X), y)
+            found = self._search(pool, given, deadline, rows)
+            settle = self._choose if combine == "best" else self._combine
+            weights = settle(found, rows, splits)
+            self._describe(found, source, weights)
+            estimators = {name: found[name].estimator for name in weights}
+            self._explanation = fit_explanation(estimators, weights, given)
+            estimators = {name: clone(model) for name, model in estimators.items()}
+            fitted = source.fit(estimators, y, weighted)
+        if self._scales():
+            # The input as it came: names of columns stay with the estimators.
+            scaler = StandardScaler().fit(self._input(X))
+            fitted = {name: make_pipeline(scaler, model) for name, model in fitted.items()}
+        self.members_, self.best_estimator_ = fitted, fitted[self.best_family_]
         return self
 
-    def _families(self):
-        by_name = isinstance(self.kernel, str) and self._kernel not in ("precomputed", *MEASURES)
-        possible = [name for name in FAMILIES if by_name or not FAMILIES[name].needs_vectors]
+    def _weights(self, X, y, sample_weight, pool):
+        """Weights of the objects with mean 1, and those that families get, None for none."""
+        class_weight, one = self.class_weight, self._how == "best"
+        if one and (sample_weight is not None or class_weight is not None):
+            raise ValueError(
+                "Weights act in the calibration and in the weights of an ensemble: sample_weight "
+                "and class_weight need combine='stack' or 'vote'."
+            )
+        if class_weight is None and self.scoring == "balanced_accuracy":
+            class_weight = "balanced"
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(y))
+            ignoring = sorted({family for family, _ in pool} - {"gaussian"})
+            if ignoring and np.ptp(sample_weight) > 0:
+                warnings.warn(
+                    f"The families {', '.join(ignoring)} ignore sample_weight; the calibration and "
+                    "the weights of the ensemble do not.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        weights = np.ones(len(y)) if one else object_weights(y, sample_weight, class_weight)
+        return weights, sample_weight
+
+    def _pool(self):
+        """(family, kernel by name) of every member, kernel None where it has none."""
+        kernels = self._kernels() if self._by_name() else [None]
+        kinds = ("vectors", *["kernels"] * (len(kernels) - 1)) if kernels[0] else ("objects",)
+        possible = [name for name, f in FAMILIES.items() if kernels[0] or not f.needs_vectors]
         families = spelt(self.families, "families", ("auto",))
         if isinstance(families, str) and families == "auto":
-            return possible
+            return [
+                (name, None if FAMILIES[name].needs_vectors else kernel)
+                for kernel, kind in zip(kernels, kinds, strict=True)
+                for name in possible
+                if kind in FAMILIES[name].inputs
+            ]
         wanted = [self.families] if isinstance(self.families, str) else list(self.families)
         if not wanted:
             raise ValueError(f"families is empty; choose from {', '.join(FAMILIES)}.")
@@ -224,51 +414,44 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 f"The families {unfit} need vectors and a kernel by name; got "
                 f"kernel={self.kernel!r}. Choose from {possible}."
             )
-        return [name for name in possible if name in wanted]
+        return [
+            (name, None if FAMILIES[name].needs_vectors else kernel)
+            for i, kernel in enumerate(kernels)
+            for name in possible
+            if name in wanted and not (i and FAMILIES[name].needs_vectors)
+        ]
 
     def _scales(self):
         """Vectors are standardised for kernels by name; another kernel sees what it was given."""
-        return (
-            isinstance(self.kernel, str) and self._takes_vectors() and not self._is("precomputed")
-        )
+        return self._by_name()
 
-    def _comparison(self, X, y, codes, splits, spectrum):
-        """What the searches get, the kernel matrix computed once where it serves every fold."""
-        common = (spectrum, self.scoring, self.n_jobs)
-        if self._scales():
-            kernel = "rbf" if self._is("auto") else self._kernel
-            Z = StandardScaler().fit_transform(X)
-            varying = max(1, int((Z != 0).any(axis=0).sum()))
-            return Comparison(Z, y, splits, kernel, *common, n_varying=varying)
-        kernel = self._kernel
+    def _source(self, X, y, codes):
+        """The objects under their kernels, what is common to all members computed once."""
+        if self._by_name():
+            return VectorSource(X, y)
         if self._is("precomputed"):
-            training = TrainingKernel(X, codes, None)
-            knows_queries = training.self_similarities(X[:1]) is not None
-        else:
-            if isinstance(kernel, (Measure, str)):
-                kernel = MeasureKernel(kernel)
-            kernel_, gram = fit_kernel_and_gram(kernel, X, y)
-            training = TrainingKernel(X, codes, kernel_, gram)
-            knows_queries = True
-        place = np.argsort(training.order)
-        K = training.gram()[np.ix_(place, place)]
-        # Centred by all objects: |trace HKH|/n, 1 for a constant kernel.
-        spread = abs(np.trace(K) - K.mean() * len(K)) / len(K) or 1.0
-        if self._is("precomputed") or is_stateless(kernel):
-            X, kernel = K, "precomputed"
-        return Comparison(X, y, splits, kernel, *common, spread=spread, knows_queries=knows_queries)
+            return MatrixSource(X, y, codes)
+        return ObjectSource(X, y, codes, self._kernels())
 
-    def _search(self, names, given, deadline):
-        """The best of each family: {name: Found}; fills leaderboard_."""
+    def _search(self, pool, given, deadline, rows):
+        """The best of each family and kernel: {member: Found}; fills leaderboard_."""
         found, errors, self.leaderboard_ = {}, {}, []
-        with progress(self.verbose, len(names), "families") as advance:
-            for name in sorted(names, key=BY_COST.index):
+        first = next((kernel for _, kernel in pool if kernel), None)
+        names = {item: item[0] if item[1] in (None, first) else "/".join(item) for item in pool}
+        with progress(self.verbose, len(pool), "families") as advance:
+            for family, kernel in sorted(pool, key=lambda item: BY_COST.index(item[0])):
+                member = names[family, kernel]
                 row = {
-                    "family": name,
+                    "member": member,
+                    "family": family,
+                    "kernel": kernel,
                     "params": None,
                     "mean_score": np.nan,
                     "std_score": np.nan,
                     "fold_scores": None,
+                    "log_loss": np.nan,
+                    "weight": 0.0,
+                    "loss_without": np.nan,
                     "seconds": 0.0,
                     "tied": False,
                     "chosen": False,
@@ -276,20 +459,26 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 }
                 start = time.monotonic()
                 try:
-                    best, done, all_ = search_family(name, given, deadline if found else None)
-                    if not np.isfinite(best.fold_scores).all():
+                    own = given
+                    if kernel is not None:
+                        own = given._replace(kernel=kernel, first_kernel=kernel == first)
+                    best, done, all_ = search_family(family, own, deadline if found else None)
+                    scores = self._fold_scores(best, rows)
+                    if not np.isfinite(scores).all():
                         raise ValueError("the score is not defined on every fold")
-                    found[name] = best
+                    found[member] = best
                     row["params"] = best.params
-                    row["mean_score"] = float(best.fold_scores.mean())
-                    row["std_score"] = float(best.fold_scores.std())
-                    row["fold_scores"] = best.fold_scores
+                    row["mean_score"] = float(scores.mean())
+                    row["std_score"] = float(scores.std())
+                    row["fold_scores"] = scores
+                    log_p = log_softmax(best.held_out / best.temperature, axis=1)
+                    row["log_loss"] = held_out_log_loss(log_p, rows.truth, rows.weights)
                     if done < all_:
                         row["note"] = f"time budget: {done} of {all_} searches"
                 except OutOfTime as reason:
                     row["note"] = f"left out by the time budget: {reason}"
                 except Exception as error:  # whatever a family cannot do, another may
-                    errors[name] = error
+                    errors[member] = error
                     row["note"] = f"failed: {error}"
                 row["seconds"] = time.monotonic() - start
                 self.leaderboard_.append(row)
@@ -301,46 +490,221 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 + "; ".join(f"{name}: {error}" for name, error in errors.items())
             ) from first
         if notes := [
-            f"{row['family']} ({row['note']})" for row in self.leaderboard_ if row["note"]
+            f"{row['member']} ({row['note']})" for row in self.leaderboard_ if row["note"]
         ]:
             warnings.warn(
                 f"Not every family was compared in full: {'; '.join(notes)}.",
                 UserWarning,
                 stacklevel=3,
             )
-        return {name: found[name] for name in names if name in found}
+        return {names[item]: found[names[item]] for item in pool if names[item] in found}
 
-    def _choose(self, found, splits):
+    def _fold_scores(self, best, rows):
+        """Scores of a candidate in the folds, by `scoring`."""
+        if self._how == "best":
+            return best.fold_scores
+        return self._metrics(best.held_out, rows)
+
+    def _metrics(self, scores, rows):
+        truth = self.classes_[rows.truth]
+        return fold_metrics(scores, truth, rows.starts, self.classes_, self.scoring)
+
+    def _choose(self, found, rows, splits):
+        """The family of combine="best"; its weight is 1."""
         test_ratio = float(np.mean([len(test) / len(train) for train, test in splits]))
         index, tied = choose([best.fold_scores for best in found.values()], test_ratio)
         names = list(found)
-        self.best_family_ = names[index]
-        best = found[self.best_family_]
-        self.best_params_ = best.params
+        name, self.calibrations_ = names[index], None
+        best = found[name]
         self.best_score_ = float(best.fold_scores.mean())
-        self.temperature_ = best.temperature
-        self.candidates_ = {name: self._as_given(found[name].estimator) for name in names}
+        log_p = log_softmax(best.held_out / best.temperature, axis=1)
+        self.oof_proba_ = mean_proba(log_p, rows)
         equal = {name for name, ties in zip(names, tied, strict=True) if ties}
         for row in self.leaderboard_:
-            row["tied"] = row["family"] in equal
-            row["chosen"] = row["family"] == self.best_family_
+            row["tied"] = row["member"] in equal
+        return {name: 1.0}
+
+    def _combine(self, found, rows, splits):
+        """Calibrate and weigh the members of an ensemble; their weights."""
+        combined = combine_members(
+            {name: best.held_out for name, best in found.items()},
+            rows,
+            self._how,
+            self.stack_penalty,
+            self.max_members,
+        )
+        weights = {name: w for name, w in combined.weights.items() if w > 0} or combined.weights
+        self.calibrations_ = {name: combined.calibrated[name].calibration for name in weights}
+        self.best_score_ = float(self._metrics(combined.log_proba, rows).mean())
+        self.oof_proba_ = mean_proba(combined.log_proba, rows)
+        for row in self.leaderboard_:
+            if row["member"] in combined.losses:
+                row["log_loss"] = combined.losses[row["member"]]
+                row["loss_without"] = combined.lost[row["member"]]
+        return weights
+
+    def _describe(self, found, source, weights):
+        """What is told about the members and the best of them."""
+        self.weights_ = weights
+        self.best_family_ = max(weights, key=lambda name: weights[name])
+        best = found[self.best_family_]
+        self.best_params_, self.temperature_ = best.params, best.temperature
+        self.candidates_ = {
+            name: self._as_given(source.estimator(clone(item.estimator)))
+            for name, item in found.items()
+        }
+        for row in self.leaderboard_:
+            row["weight"] = weights.get(row["member"], 0.0)
+            row["chosen"] = row["member"] in weights
         self.leaderboard_.sort(key=lambda row: -np.nan_to_num(row["mean_score"], nan=-np.inf))
 
     def _as_given(self, estimator):
         """The estimator for the user's input instead of what the searches were given."""
-        if self._scales():
-            return make_pipeline(StandardScaler(), estimator)
-        return estimator.set_params(kernel=self.kernel)
+        return make_pipeline(StandardScaler(), estimator) if self._scales() else estimator
 
     def _input(self, X):
         """Single precision as its values in double precision: standardising would round again."""
         single = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.dtype.itemsize < 8
         return X.astype(np.float64) if single else X
 
+    # Of models that version 0.1 saved, and of combine="best".
+    calibrations_: dict[str, Any] | None = None
+
+    def _log_proba(self, X):
+        """Log-probabilities of the ensemble."""
+        scores = member_scores(self._last_steps(), self._queries(X))
+        log_p = np.array([self.calibrations_[name].log_proba(s) for name, s in scores.items()])
+        if self._how == "vote":
+            return vote(log_p)
+        return stack(log_p, np.array([self.weights_[name] for name in scores]))
+
+    def _last_steps(self):
+        """The members behind the scaler."""
+        scales = self._scales()
+        return {name: member[-1] if scales else member for name, member in self.members_.items()}
+
+    def _queries(self, X):
+        """Checked objects as the members behind the scaler take them."""
+        check_is_fitted(self)
+        X = self._input(X)
+        if not self._scales():
+            return self.best_estimator_._check_query(X)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        scaler = self.best_estimator_[0]
+        return (X - scaler.mean_) / scaler.scale_
+
+    def predict(self, X: Objects) -> np.ndarray:
+        """Predict the class of each object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or sequence of objects
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
+        check_is_fitted(self)
+        if self.calibrations_ is None:
+            return super().predict(X)
+        return self.classes_[winners(self._log_proba(X))]
+
+    def decision_function(self, X: Objects) -> np.ndarray:
+        """Scores of the classes: of an ensemble the logarithms of its probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or sequence of objects
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the second's score minus the first's.
+        """
+        check_is_fitted(self)
+        if self.calibrations_ is None:
+            return super().decision_function(X)
+        scores = self._log_proba(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _tempered(self, X):
+        check_is_fitted(self)
+        return super()._tempered(X) if self.calibrations_ is None else self._log_proba(X)
+
     def _last_step(self):
         return self.best_estimator_[-1] if self._scales() else self.best_estimator_
 
-    @available_if(_best_has_distances)
+    def explain(self, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]:
+        """Why the objects are classified as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or sequence of objects
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        n_neighbors : int, default=5
+            Number of nearest training objects to tell.
+
+        Returns
+        -------
+        explanations : list of dict
+            For each object: "label"; "proba", {class: probability}; "members", {member: the class
+            that it would predict}; "distances", {class: squared Mahalanobis distance}, and
+            "typicality", {class: share of its training objects that are at least as far from it},
+            by the member "distance_member" (the one of the largest weight that has distances;
+            training objects by models that have not seen them); "neighbors", the positions and
+            squared kernel distances of the nearest training objects; for vectors "contributions",
+            {feature: what it adds to the squared distance of the second best class minus that of
+            the best}: positive values speak for the predicted class. What no member can tell is
+            None.
+        """
+        check_count(n_neighbors, "n_neighbors")
+        Z, members = self._queries(X), self._last_steps()
+        log_p = self.predict_log_proba(X)
+        scores = member_scores(members, Z)
+        votes = {name: self.classes_[winners(table)] for name, table in scores.items()}
+        order = np.argsort(-log_p, axis=1, kind="stable")
+        told, near = self._explanation, kernel_member(members, self.weights_)
+        d2 = shares = neighbors = None
+        if told is not None:
+            d2 = members[told.member].mahalanobis(Z)
+            shares = typicality(told.own, d2)
+        if near is not None:
+            neighbors = nearest_objects(near, Z, n_neighbors)
+        out = []
+        for i in range(len(log_p)):
+            row = {
+                "label": self.classes_[order[i, 0]],
+                "proba": dict(zip(self.classes_, np.exp(log_p[i]), strict=True)),
+                "members": {name: labels[i] for name, labels in votes.items()},
+                "distance_member": None,
+                "distances": None,
+                "typicality": None,
+                "neighbors": None,
+                "contributions": None,
+            }
+            if told is not None:
+                row["distance_member"] = told.member
+                row["distances"] = dict(zip(self.classes_, d2[i], strict=True))
+                row["typicality"] = dict(zip(self.classes_, shares[i], strict=True))
+            if neighbors is not None:
+                row["neighbors"] = list(
+                    zip(neighbors[0][i].tolist(), neighbors[1][i].tolist(), strict=True)
+                )
+            if told is not None and told.means is not None:
+                best, second = (
+                    feature_contributions(members[told.member].mahalanobis, Z[i], told.means[j], j)
+                    for j in order[i, :2]
+                )
+                names = getattr(self, "feature_names_in_", None)
+                names = [f"x{f}" for f in range(Z.shape[1])] if names is None else names
+                row["contributions"] = dict(zip(names, second - best, strict=True))
+            out.append(row)
+        return out
+
+    @available_if(_has_distances)
     def mahalanobis(self, X: Objects) -> np.ndarray:
         """Squared Mahalanobis distances to the classes, where the chosen estimator has them.
 

@@ -4,7 +4,7 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV
@@ -27,7 +27,12 @@ def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
     if scoring == "balanced_accuracy":
         return np.array([_balanced(truth[fold], predicted[fold]) for fold in folds])
     scores = settled(scores, settling_step(scores, rounding))
-    temperature = cache(lambda: fit_temperature(scores, np.searchsorted(classes, truth)))
+    codes = np.searchsorted(classes, truth)
+    temperature = cache(lambda: fit_temperature(scores, codes))
+    if scoring == "neg_log_loss":
+        own = log_softmax(scores / temperature(), axis=1)[np.arange(len(codes)), codes]
+        own = np.maximum(own, np.log(np.finfo(float).eps))  # as scikit-learn's
+        return np.add.reduceat(own, starts[:-1]) / np.diff(starts)
     return np.array(
         [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
     )

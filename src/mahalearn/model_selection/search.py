@@ -22,6 +22,7 @@ from .._progress import progress
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import check_choice, check_classes, check_memory, check_positive
 from ..formulas.calibration import fit_temperature
+from ..formulas.offsets import settled, settling_step
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
 from ..kernels.named import POLYNOMIAL, WITH_GAMMA, fit_named_kernel, resolve_gamma, standardizes
@@ -91,6 +92,11 @@ SEARCH_ATTRIBUTES = """Attributes
         Number of folds.
     temperature_ : float
         What scores are divided by before they become probabilities, from the held-out scores.
+    oof_scores_ : ndarray of shape (n_held_out, n_classes)
+        Held-out scores of the best candidate, the test parts of the splits one after the other;
+        −inf for a class that a training part does not have.
+
+        .. versionadded:: 0.2
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table."""
 
@@ -406,7 +412,9 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         searched = set(best[2].params)
         self.best_params_ = differing(self._plain(), common, searched)
         codes = np.searchsorted(self.classes_, truth)
-        self.temperature_ = fit_temperature(best[2].scores, codes)
+        scores = best[2].scores
+        self.temperature_ = fit_temperature(scores, codes)
+        self.oof_scores_ = settled(scores, settling_step(scores, best[2].rounding))
         return best[2].setting
 
     def _refit(self, given, y, objects, setting):

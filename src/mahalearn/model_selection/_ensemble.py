@@ -1,0 +1,208 @@
+"""Combining the families: held-out rows, weights, and the fitted members of an ensemble."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+
+from .._base import KernelClassifier
+from .._objects import take
+from ..classifiers._heads import head_scores
+from ..classifiers.gaussian import GaussianClassifier
+from ..formulas.stacking import (
+    Calibrated,
+    calibrate,
+    held_out_log_loss,
+    stack,
+    stacking_weights,
+    vote,
+)
+from ..kernels.named import fit_named_kernel
+from ..kernels.protocol import is_named
+from ..kernels.shared_rows import SharedRows
+from ..kernels.training import BLOCKS, row_chunks
+
+# Parts for cross-fitting where there is a single split.
+PARTS = 5
+
+
+class HeldOut(NamedTuple):
+    """The held-out rows of all splits, one split after the other.
+
+    objects (m,): position of each row's object; truth (m,): its class index; starts: where splits
+    begin; parts (m,): all rows of an object are in one part; weights (m,): those of the objects,
+    divided by how often each is held out; n_objects: also those that no split holds out.
+    """
+
+    objects: np.ndarray
+    truth: np.ndarray
+    starts: np.ndarray
+    parts: np.ndarray
+    weights: np.ndarray
+    n_objects: int
+
+    def without(self, part):
+        """Which rows are not in a part."""
+        return self.parts != part
+
+
+def held_out_rows(splits, codes, weights):
+    """The HeldOut of splits; the part of an object is the first split that holds it out."""
+    objects = np.concatenate([test for _, test in splits])
+    starts = np.cumsum([0] + [len(test) for _, test in splits])
+    first = np.full(len(codes), -1)
+    for f, (a, b) in reversed(list(enumerate(pairwise(starts)))):
+        first[objects[a:b]] = f
+    if len(np.unique(first[objects])) == 1:
+        first[np.sort(objects)] = np.arange(len(objects)) % min(PARTS, max(2, len(objects)))
+    times = np.bincount(objects, minlength=len(codes))[objects]
+    weights = weights[objects] / times
+    return HeldOut(objects, codes[objects], starts, first[objects], weights, len(codes))
+
+
+def object_weights(y, sample_weight, class_weight):
+    """Weights of the objects (n,) with mean 1."""
+    weights = compute_sample_weight(class_weight, y)
+    weights = weights if sample_weight is None else weights * sample_weight
+    return weights / weights.mean()
+
+
+class Combined(NamedTuple):
+    """An ensemble on held-out rows.
+
+    weights {member: weight}, 0 for those left out; calibrated {member: Calibrated}; losses {member:
+    log loss}; lost {member: how much larger the ensemble's log loss is without it}; log_proba
+    (m, c): of the ensemble, its weights found on the other parts.
+    """
+
+    weights: dict
+    calibrated: dict[str, Calibrated]
+    losses: dict
+    lost: dict
+    log_proba: np.ndarray
+
+
+def combine_members(scores, rows, combine, penalty, max_members=None):
+    """Calibrate the members and combine them; scores {member: (m, c)}, combine "stack" or "vote".
+
+    max_members: of more members those with the largest weights are kept (of a vote those with the
+    smallest log losses) and combined again.
+    """
+    calibrated = {
+        name: calibrate(table, rows.truth, rows.weights, rows.parts)
+        for name, table in scores.items()
+    }
+    log_p = np.array([found.log_proba for found in calibrated.values()])
+    losses = np.array([held_out_log_loss(p, rows.truth, rows.weights) for p in log_p])
+    names, K = np.array(list(scores)), len(log_p)
+    every = np.arange(K)
+
+    def weigh(members, chosen=slice(None)):
+        if combine == "vote":
+            return np.full(len(members), 1 / len(members))
+        truth, weights = rows.truth[chosen], rows.weights[chosen]
+        return stacking_weights(log_p[members][:, chosen], truth, penalty, weights)
+
+    kept, w = every, weigh(every)
+    if max_members is not None and (w > 0).sum() > max_members:
+        worth = -losses if combine == "vote" else w
+        kept = np.sort(np.argsort(-worth, kind="stable")[:max_members])
+        w = weigh(kept)
+    kept, w = kept[w > 0] if (w > 0).any() else kept, w[w > 0] if (w > 0).any() else w
+
+    def mixed(members, w, chosen=slice(None)):
+        table = log_p[members][:, chosen]
+        return vote(table) if combine == "vote" else stack(table, w)
+
+    def loss(members, w):
+        return held_out_log_loss(mixed(members, w), rows.truth, rows.weights)
+
+    whole = loss(kept, w)
+    lost = np.zeros(K)
+    for k in kept if len(kept) > 1 else ():
+        others = kept[kept != k]
+        lost[k] = loss(others, weigh(others)) - whole
+    # Honest probabilities of the ensemble: a part's labels play no part in its weights.
+    out = np.full(log_p.shape[1:], np.nan)
+    for part in np.unique(rows.parts):
+        other = rows.without(part)
+        out[~other] = mixed(kept, weigh(kept, other), ~other)
+    weights = np.zeros(K)
+    weights[kept] = w
+    table = dict(zip(names.tolist(), weights.tolist(), strict=True))
+    return Combined(
+        table,
+        calibrated,
+        dict(zip(table, losses.tolist(), strict=True)),
+        dict(zip(table, lost.tolist(), strict=True)),
+        out,
+    )
+
+
+def mean_proba(log_proba, rows):
+    """Probabilities (n, c) of the objects, means over the splits that hold them out, else NaN."""
+    n = rows.n_objects
+    total = np.zeros((n, log_proba.shape[1]))
+    np.add.at(total, rows.objects, np.exp(log_proba))
+    times = np.bincount(rows.objects, minlength=n)
+    with np.errstate(invalid="ignore"):
+        return np.where(times[:, None] > 0, total / times[:, None], np.nan)
+
+
+# --- fitted members -------------------------------------------------------------------------------
+
+
+def fit_members(estimators, X, y, known, weights=None):
+    """The estimators fitted on all objects; kernels and training objects are shared.
+
+    known(estimator): the fitted kernel and Gram matrix of an estimator on objects, else None.
+    weights: of the objects, for Gaussian members.
+    """
+    kernels, shared, fitted = {}, None, {}
+    for name, estimator in estimators.items():
+        if not isinstance(estimator, KernelClassifier):
+            weighted = weights is not None and isinstance(estimator, GaussianClassifier)
+            fitted[name] = estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
+            continue
+        of_objects = known(estimator)
+        if of_objects is None and is_named(estimator.kernel):
+            key = estimator.kernel, estimator.gamma, estimator.degree
+            if key not in kernels:
+                kernels[key] = fit_named_kernel(
+                    estimator.kernel, X, gamma=estimator.gamma, degree=estimator.degree
+                )
+            of_objects = kernels[key], None
+        fitted[name] = estimator._fit(X, y, of_objects)
+        training = estimator._training.original
+        if shared is None:
+            shared = training.X
+        training.X = shared  # in the order of the classes, as every member has them
+    return fitted
+
+
+def member_scores(members, X):
+    """{member: scores (m, c)} of queries, with memory bounded by working_memory."""
+    kernels = [m for m in members.values() if isinstance(m, KernelClassifier)]
+    width = max([len(m._training) for m in kernels], default=1)
+    # Squared and city-block distances, one kernel, and what a model works with.
+    chunks = row_chunks(len(X), (3 + BLOCKS) * width)
+    parts = [_chunk_scores(members, take(X, rows)) for rows in chunks]
+    return {name: np.concatenate([part[name] for part in parts]) for name in members}
+
+
+def _chunk_scores(members, X):
+    rows, scores = SharedRows(X), {}
+    for name in sorted(members, key=lambda name: _kernel_order(members[name])):
+        member = members[name]
+        if isinstance(member, KernelClassifier):
+            own = X if isinstance(member.kernel_, str) else rows  # "precomputed"
+            scores[name] = member._query_scores(own)
+        else:
+            scores[name] = head_scores(member, X)
+    return scores
+
+
+def _kernel_order(member):
+    """Members with one kernel stand together."""
+    return id(member._training.original.kernel) if isinstance(member, KernelClassifier) else 0

@@ -1,0 +1,439 @@
+"""Ensembles of families: out-of-fold scores, weights, shared work, explanations, files."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_classification
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+import naive
+from mahalearn import (
+    GaussianClassifier,
+    MahalanobisClassifierCV,
+    MeasureKernel,
+    ProximityKernel,
+    load_model,
+    save_model,
+)
+from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stacking_weights
+from mahalearn.kernels.named import NamedKernel
+from mahalearn.model_selection import _families, grids
+from mahalearn.model_selection._ensemble import held_out_rows
+from mahalearn.model_selection._families import FAMILIES
+
+SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
+CHEAP = ("gaussian", "kernel_fisher")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_grids():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grids, "GAMMAS", (0.3, 1.0, 3.0))
+        patch.setattr(grids, "CS", (1.0, 10.0))
+        patch.setattr(_families, "FEWER_CS", (1.0,))
+        patch.setattr(grids, "DELTAS", (0.5, 1.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_blobs(75, 4, centers=3, cluster_std=5.0, random_state=0)
+    return X * [1, 100, 0.01, 1], np.array(["c", "a", "b"])[y]
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return MahalanobisClassifierCV(cv=SPLITS).fit(*data)
+
+
+def held_out_tables(model, X, y):
+    """Scores of each member by refitting in every split, test parts one after the other."""
+    Z = StandardScaler().fit_transform(X)
+    tables = {}
+    for name, pipeline in model.candidates_.items():
+        parts = []
+        for train, test in SPLITS.split(X, y):
+            scores = clone(pipeline[-1]).fit(Z[train], y[train]).decision_function(Z[test])
+            parts.append(scores)
+        tables[name] = np.concatenate(parts)
+    return tables
+
+
+def test_members_of_both_kernels_and_a_leaderboard(fitted):
+    rows = {row["member"]: row for row in fitted.leaderboard_}
+    first = {name for name, f in FAMILIES.items() if "vectors" in f.inputs}
+    second = {f"{name}/laplacian" for name, f in FAMILIES.items() if "kernels" in f.inputs}
+    assert set(rows) == first | second
+    assert not any(row["note"] for row in rows.values())
+    for name, row in rows.items():
+        assert row["chosen"] == (name in fitted.members_)
+        assert row["weight"] == fitted.weights_.get(name, 0.0)
+        assert np.isfinite([row["mean_score"], row["log_loss"], row["loss_without"]]).all()
+    assert set(fitted.weights_) == set(fitted.members_) == set(fitted.calibrations_)
+    assert fitted.best_family_ == max(fitted.weights_, key=fitted.weights_.get)
+
+
+def test_weights_and_probabilities_are_those_of_refitting(fitted, data):
+    """The whole way again, from refitted members to stacked probabilities."""
+    X, y = data
+    tables = held_out_tables(fitted, X, y)
+    splits = list(SPLITS.split(X, y))
+    objects = np.concatenate([test for _, test in splits])
+    truth = np.searchsorted(fitted.classes_, y[objects])
+    parts = np.concatenate([np.full(len(test), f) for f, (_, test) in enumerate(splits)])
+    log_p = {
+        name: calibrate(table, truth, np.ones(len(truth)), parts).log_proba
+        for name, table in tables.items()
+    }
+    stacked = np.array(list(log_p.values()))
+    w = stacking_weights(stacked, truth, fitted.stack_penalty)
+    expected = dict(zip(log_p, w, strict=True))
+    for name in log_p:
+        assert_allclose(fitted.weights_.get(name, 0.0), expected[name], atol=1e-3)
+    kept = [name for name in log_p if expected[name] > 0]
+    oof = np.full((len(y), 3), np.nan)
+    for part in range(3):
+        out = parts == part
+        inside = np.array([log_p[name][~out] for name in kept])
+        w = stacking_weights(inside, truth[~out], fitted.stack_penalty)
+        for row in np.flatnonzero(out):
+            members = [np.exp(log_p[name][row]) for name in kept]
+            oof[objects[row]] = naive.stacked_proba(members, w)
+    assert_allclose(fitted.oof_proba_, oof, atol=2e-3)
+    codes = np.searchsorted(fitted.classes_, y)
+    scores = [(oof[test].argmax(axis=1) == codes[test]).mean() for _, test in splits]
+    assert_allclose(fitted.best_score_, np.mean(scores), atol=1e-12)
+
+
+def test_predictions_are_the_members_combined(fitted, data):
+    X, _ = data
+    products = []
+    for name, member in fitted.members_.items():
+        scores = member.decision_function(X)
+        products.append(np.exp(fitted.calibrations_[name].log_proba(scores)))
+    w = [fitted.weights_[name] for name in fitted.members_]
+    expected = [naive.stacked_proba(rows, w) for rows in np.moveaxis(np.array(products), 1, 0)]
+    assert_allclose(fitted.predict_proba(X), expected, rtol=1e-6, atol=1e-12)
+    assert (fitted.classes_[np.argmax(expected, axis=1)] == fitted.predict(X)).all()
+
+
+def test_a_vote_is_the_mean_of_calibrated_probabilities(data):
+    X, y = data
+    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS, combine="vote").fit(X, y)
+    proba = [
+        np.exp(model.calibrations_[name].log_proba(member.decision_function(X)))
+        for name, member in model.members_.items()
+    ]
+    assert len(proba) == 3
+    assert_allclose(model.predict_proba(X), np.mean(proba, axis=0), rtol=1e-6)
+    assert_allclose(list(model.weights_.values()), 1 / 3)
+
+
+def test_order_of_the_families_does_not_matter(data):
+    X, y = data
+    one = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y)
+    other = MahalanobisClassifierCV(CHEAP[::-1], cv=SPLITS).fit(X, y)
+    assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
+
+
+def test_most_members(data):
+    X, y = data
+    for combine in ("stack", "vote"):
+        params = {"cv": SPLITS, "combine": combine, "max_members": 2}
+        model = MahalanobisClassifierCV(("gaussian", "kernel_fisher", "kqd"), **params).fit(X, y)
+        assert len(model.members_) == 2
+    losses = sorted(row["log_loss"] for row in model.leaderboard_)
+    assert {row["log_loss"] for row in model.leaderboard_ if row["chosen"]} == set(losses[:2])
+
+
+# --- weights of objects and classes, groups -------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def unbalanced():
+    X, y = make_classification(
+        240, 5, n_informative=3, weights=[0.88], class_sep=0.6, flip_y=0.02, random_state=3
+    )
+    return X[:120], y[:120], X[120:], y[120:]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"scoring": "balanced_accuracy"}, {"class_weight": "balanced"}]
+)
+def test_balanced_classes(unbalanced, parameters):
+    X, y, queries, truth = unbalanced
+    plain = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y)
+    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS, **parameters).fit(X, y)
+    before = balanced_accuracy_score(truth, plain.predict(queries))
+    assert balanced_accuracy_score(truth, model.predict(queries)) > before + 0.03
+    assert model.predict(queries).mean() > plain.predict(queries).mean()
+
+
+def test_a_weight_is_a_share_in_the_calibration_and_in_the_weights(data):
+    """Objects of weight 0 change neither; the families that ignore weights are named once."""
+    X, y = data
+    weights = np.ones(len(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y, sample_weight=weights)
+    two = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y)
+    assert set(one.weights_) == set(two.weights_)
+    weights[:20] = 0
+    with pytest.warns(UserWarning, match="families kernel_fisher ignore sample_weight") as record:
+        model = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y, sample_weight=weights)
+    assert len(record) == 1
+    alone = MahalanobisClassifierCV(("gaussian",), cv=SPLITS).fit(X, y, sample_weight=weights)
+    pipeline = alone.members_["gaussian"]
+    plain = GaussianClassifier(**alone.best_params_)
+    plain.fit(pipeline[0].transform(X)[20:], y[20:])
+    assert_allclose(pipeline[-1].means_, plain.means_, atol=1e-12)
+    assert set(model.members_) <= {"gaussian", "kernel_fisher", "kernel_fisher/laplacian"}
+    with pytest.raises(ValueError, match="sample_weight must be 1D"):
+        MahalanobisClassifierCV(CHEAP).fit(X, y, sample_weight=[1.0, 2.0])
+
+
+def test_groups_reach_the_splitter(data):
+    X, y = data
+    groups = np.arange(len(y)) % 5
+    model = MahalanobisClassifierCV(CHEAP, cv=GroupKFold(5)).fit(X, y, groups=groups)
+    assert model.n_splits_ == 5
+    with pytest.raises(ValueError, match="groups"):
+        MahalanobisClassifierCV(CHEAP, cv=GroupKFold(5)).fit(X, y)
+
+
+def test_a_users_scorer_and_probability_scores_are_reported(data):
+    X, y = data
+
+    def half_right(estimator, X, y):
+        return 0.5 * (estimator.predict(X) == y).mean()
+
+    for scoring in ("roc_auc_ovr", "neg_log_loss", half_right):
+        model = MahalanobisClassifierCV(CHEAP, cv=SPLITS, scoring=scoring).fit(X, y)
+        assert np.isfinite(model.best_score_)
+        assert all(np.isfinite(row["mean_score"]) for row in model.leaderboard_)
+    accuracy = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y)
+    assert_allclose(model.best_score_, accuracy.best_score_ / 2)
+
+
+def test_held_out_rows_count_each_object_once():
+    splits = [([2, 3], [0, 1]), ([0, 1], [2, 3]), ([1, 3], [0, 2]), ([0, 2], [1, 3])]
+    splits = [tuple(map(np.array, split)) for split in splits]
+    rows = held_out_rows(splits, np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 1.0, 1.0]))
+    for i in range(4):  # an object is in one part, and its rows weigh as much as it does
+        assert len(set(rows.parts[rows.objects == i])) == 1
+        assert rows.weights[rows.objects == i].sum() == [1.0, 2.0, 1.0, 1.0][i]
+    single = held_out_rows(splits[:1], np.array([0, 1, 0, 1]), np.ones(4))
+    assert len(set(single.parts)) == 2
+
+
+def test_a_single_split_and_objects_never_held_out(data):
+    X, y = data
+    cv = [(np.arange(0, 75, 2), np.arange(1, 75, 2))]
+    model = MahalanobisClassifierCV(CHEAP, cv=cv).fit(X, y)
+    assert np.isnan(model.oof_proba_[::2]).all()
+    assert_allclose(model.oof_proba_[1::2].sum(axis=1), 1)
+
+
+# --- matrices and objects -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("combine", ["stack", "vote"])
+def test_a_matrix_of_any_scale(data, combine):
+    X, y = data
+    Z = StandardScaler().fit_transform(X)
+    K = ProximityKernel().fit_transform(np.abs(Z[:, None] - Z[None]).max(axis=2))
+    params = {"kernel": "precomputed", "cv": SPLITS, "combine": combine}
+    one = MahalanobisClassifierCV(**params).fit(K, y)
+    families = {name for name, f in FAMILIES.items() if "objects" in f.inputs}
+    assert {row["family"] for row in one.leaderboard_} == families
+    other = MahalanobisClassifierCV(**params).fit(K * 1e4, y)
+    assert_allclose(one.predict_proba(K), other.predict_proba(K * 1e4), atol=1e-3)
+
+
+WORDS = ["ape", "apple", "apply", "maple", "ample", "pale", "oak", "soak", "oat", "oath", "cloak"]
+LETTER = list("aaaaaaooooo")
+
+
+def test_objects_and_several_kernels_need_each_pair_once():
+    calls = []
+
+    def difference(a, b):
+        calls.append((a, b))
+        return float(len(set(a) ^ set(b)))
+
+    kernels = [MeasureKernel(difference, kind=kind) for kind in ("neg_squared", "neg", "rbf")]
+    families = ("kernel_fisher", "neighbors", "svm", "kqd")
+    model = MahalanobisClassifierCV(families, kernels=kernels, cv=3, random_state=0)
+    model.fit(WORDS, LETTER)
+    assert not any(row["note"] for row in model.leaderboard_)
+    assert len(calls) <= len(WORDS) ** 2
+    assert model.predict(["apples", "boat"]).tolist() == ["a", "o"]
+    calls.clear()
+    model.predict(["apples", "boat"])
+    assert len(calls) <= 2 * (len(WORDS) + 1)  # once for all members, and the self-similarities
+    for member in model.members_.values():
+        assert member.kernel in kernels
+
+
+def test_kernels_that_learn_are_compared_too(data):
+    X, y = data
+    rows = pd.DataFrame(X, columns=list("pqrs"))
+    model = MahalanobisClassifierCV(
+        ("kernel_fisher", "neighbors"), kernels=["gower", "correlation"], cv=SPLITS
+    ).fit(rows, y)
+    assert not any(row["note"] for row in model.leaderboard_)
+    assert model.score(rows, y) > 0.5
+
+
+# --- shared work ----------------------------------------------------------------------------------
+
+
+def test_distances_and_kernels_are_computed_once_for_all_members(fitted, data, monkeypatch):
+    X, _ = data
+    pairs, values = [], []
+    pair_values, from_pairs = NamedKernel.pair_values, NamedKernel.from_pairs
+    monkeypatch.setattr(
+        NamedKernel, "pair_values", lambda k, *a: pairs.append(k.name) or pair_values(k, *a)
+    )
+    monkeypatch.setattr(
+        NamedKernel,
+        "from_pairs",
+        lambda k, *a, **b: values.append((k.name, k.gamma)) or from_pairs(k, *a, **b),
+    )
+    fitted.predict(X)
+    assert len(pairs) == len(set(pairs)) == 2
+    assert len(values) == len(set(values))
+
+
+@pytest.mark.parametrize("combine", ["stack", "vote"])
+def test_results_do_not_depend_on_working_memory(data, combine):
+    X, y = data
+    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS, combine=combine).fit(X, y)
+    expected = model.predict_log_proba(X)
+    with sklearn.config_context(working_memory=0.002):
+        assert_allclose(model.predict_log_proba(X), expected, atol=1e-9)
+
+
+def test_a_saved_ensemble_predicts_the_same_and_stores_the_objects_once(fitted, data, tmp_path):
+    pytest.importorskip("skops")
+    X, _ = data
+    path = save_model(fitted, tmp_path / "ensemble.skops")
+    again = load_model(path)
+    assert_allclose(again.predict_proba(X), fitted.predict_proba(X), rtol=1e-12)
+    assert again.explain(X[:1])[0]["label"] == fitted.explain(X[:1])[0]["label"]
+    shared = {
+        id(member[-1]._training.original.X)
+        for member in again.members_.values()
+        if hasattr(member[-1], "_training")
+    }
+    assert len(shared) == 1
+
+
+# --- explanations ---------------------------------------------------------------------------------
+
+
+def test_contributions_of_a_gaussian_are_exact(data):
+    X, y = data
+    model = MahalanobisClassifierCV(("gaussian",), cv=SPLITS).fit(X, y)
+    told, gaussian = model.explain(X[:3]), model.members_["gaussian"][-1]
+    Z = model.members_["gaussian"][0].transform(X)
+    for i, row in enumerate(told):
+        order = np.argsort(list(row["proba"].values()))[::-1]
+        parts = []
+        for j in order[:2]:
+            C = gaussian.covariances_
+            C = C if C.ndim == 2 and gaussian.pooled and C.shape[0] == C.shape[1] else C[j]
+            C = np.diag(C) if C.ndim == 1 else C
+            change = Z[i] - gaussian.means_[j]
+            parts.append(change * np.linalg.solve(C, change))
+        assert_allclose(list(row["contributions"].values()), parts[1] - parts[0], rtol=1e-5)
+        d2 = list(row["distances"].values())
+        assert_allclose(sum(row["contributions"].values()), d2[order[1]] - d2[order[0]], rtol=1e-5)
+
+
+def test_contributions_of_a_kernel_sum_to_the_difference(data):
+    X, y = data
+    model = MahalanobisClassifierCV(("kqd",), kernels=["rbf"], cv=SPLITS).fit(X, y)
+    member = model.members_["kqd"]
+    means = [X[y == c].mean(axis=0) for c in model.classes_]
+    at_means = member[-1].mahalanobis(member[0].transform(means))
+    for row in model.explain(X[:3]):
+        first, second = np.argsort(list(row["proba"].values()))[::-1][:2]
+        d2 = list(row["distances"].values())
+        expected = d2[second] - at_means[second, second] - d2[first] + at_means[first, first]
+        assert_allclose(sum(row["contributions"].values()), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_explanations_name_neighbours_and_typical_objects(fitted, data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("pqrs"))
+    rows = fitted.explain(X[:4], n_neighbors=3)
+    assert [row["neighbors"][0][0] for row in rows] == [0, 1, 2, 3]  # the objects themselves
+    assert [row["label"] for row in rows] == fitted.predict(X[:4]).tolist()
+    far = fitted.explain(X[:1] + 50 * X.std(axis=0))[0]
+    assert max(far["typicality"].values()) <= 1 / 20
+    typical = [row["typicality"][c] for row, c in zip(fitted.explain(X), y, strict=True)]
+    assert 0.35 < np.mean(typical) < 0.7
+    named = MahalanobisClassifierCV(("gaussian",), cv=SPLITS).fit(frame, y)
+    assert list(named.explain(frame[:1])[0]["contributions"]) == list("pqrs")
+
+
+def test_objects_are_explained_without_features():
+    model = MahalanobisClassifierCV(("kqd", "neighbors"), kernel="edit", cv=3, random_state=0)
+    row = model.fit(WORDS, LETTER).explain(["apples"], n_neighbors=2)[0]
+    assert row["contributions"] is None and len(row["neighbors"]) == 2
+    assert set(row["distances"]) == {"a", "o"}
+
+
+# --- budget and wrong use -------------------------------------------------------------------------
+
+
+def test_a_spent_budget_still_gives_an_ensemble(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="kqd/laplacian .left out by the time budget"):
+        model = MahalanobisClassifierCV(cv=SPLITS, time_budget=1e-6).fit(X, y)
+    assert list(model.members_) == ["gaussian"]
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"combine": "blend"}, "combine='blend' is not known"),
+        ({"stack_penalty": 0}, "stack_penalty must be a positive number"),
+        ({"max_members": 0}, "max_members"),
+        ({"kernels": []}, "kernels must be a list of kernels"),
+        ({"kernels": ["precomputed"]}, "cannot hold 'auto' or 'precomputed'"),
+        ({"kernels": ["rbg"]}, "'rbg' is not known"),
+    ],
+)
+def test_errors_say_what_to_do(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MahalanobisClassifierCV(**parameters).fit(*data)
+
+
+def test_an_ensemble_has_no_single_distance(fitted, data):
+    assert len(fitted.members_) > 1
+    with pytest.raises(AttributeError) as error:
+        fitted.mahalanobis(data[0])
+    assert "no single distance" in str(error.value.__cause__)
+
+
+def test_noise_is_reported_as_noise():
+    """Labels without meaning: the ensemble's score, log loss and probabilities know it."""
+    rng = np.random.default_rng(0)
+    scores, losses = [], []
+    for _ in range(3):
+        X, y = rng.normal(size=(60, 20)), np.repeat([0, 1], 30)
+        model = MahalanobisClassifierCV(("gaussian", "kernel_fisher", "kqd"), cv=SPLITS).fit(X, y)
+        scores.append(model.best_score_)
+        losses.append(held_out_log_loss(np.log(model.oof_proba_), y, np.ones(60)))
+    assert np.mean(scores) < 0.6
+    assert np.mean(losses) > 0.66  # ln 2 is 0.69
