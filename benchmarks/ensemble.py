@@ -1,0 +1,620 @@
+"""The ensemble of MahalanobisClassifierCV against the usual classifiers, and how it was set.
+
+    python -m benchmarks.ensemble development [--rows development] [--sets wine …] [--splits 1]
+    python -m benchmarks.ensemble matrices    [--rows matrices.csv]
+    python -m benchmarks.ensemble confirm     [--rows confirm.csv] [--splits 5]
+
+MAHALEARN_DATA must name the folder of the data: the twelve UCI and thirteen IDA sets and thirteen
+tables; "elsewhere" are sets of scikit-learn, on which nothing was set. All splits are stratified
+halves; of the training half at most --train objects are drawn (250: five splits of all sets are
+hours otherwise), of the test half at most 2,000. Development and confirmation have seeds of their
+own. Rows are appended to a file and what it holds is not measured again; every set gets its first
+split before any gets its second.
+
+`development` keeps the held-out and the test scores of every member, so that variants of the recipe
+are compared without fitting anything again. `confirm` measures the recipe as it stands with its
+rivals: everything is chosen on the training part. Times are those of the process (CPU seconds).
+"""
+
+import argparse
+import csv
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+from scipy.stats import rankdata, t, wilcoxon
+from sklearn import datasets as sklearn_sets
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from mahalearn import MahalanobisClassifierCV, ProximityKernel
+from mahalearn.datasets import load, names
+from mahalearn.datasets.files import data_folder
+from mahalearn.formulas.calibration import fit_temperature
+from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights, vote
+from mahalearn.model_selection._choice import make_splits
+from mahalearn.model_selection._ensemble import member_scores
+
+TABLES = (
+    "authorship",
+    "banknote",
+    "breast-w",
+    "cmc",
+    "credit-approval",
+    "eucalyptus",
+    "kc2",
+    "mammographic",
+    "monk2",
+    "qsar-biodeg",
+    "swiss-labour",
+    "tic-tac-toe",
+    "vowel",
+)
+ELSEWHERE = ("iris", "breast_cancer", "digits")
+DEVELOPMENT, CONFIRMATION = 1000, 2000  # the first seeds
+MOST_TEST = 2000
+FIELDS = ("set", "split", "method", "error", "balanced", "log_loss", "auc", "ece", "seconds", "oof")
+SINGLE = (
+    "stack",
+    "best",
+    "svm",
+    "catboost",
+    "lightgbm",
+    "xgboost",
+    "forest",
+    "extra_trees",
+    "logistic",
+    "lda",
+    "knn",
+)
+EVERY = (*SINGLE, "gp", "mean_of_four")
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def every_set():
+    """Names of all sets."""
+    return [*names("A"), *names("B"), *TABLES, *ELSEWHERE]
+
+
+def read_set(name):
+    """X and labels."""
+    if name in TABLES:
+        table = np.load(data_folder() / "tabular" / f"{name}.npz")
+        return table["X"].astype(float), table["y"]
+    if name in ELSEWHERE:
+        return getattr(sklearn_sets, f"load_{name}")(return_X_y=True)
+    data = load(name)
+    return np.asarray(data.data, dtype=float), np.unique(data.target, return_inverse=True)[1]
+
+
+def halves(X, y, seed, most_train):
+    """Positions of a training and a test part; the training part keeps two of each class."""
+    train, test = train_test_split(np.arange(len(y)), train_size=0.5, stratify=y, random_state=seed)
+    if len(train) > most_train:
+        train, _ = train_test_split(train, train_size=most_train, stratify=y[train], random_state=0)
+    rng = np.random.default_rng(seed)
+    test = rng.permutation(test)[:MOST_TEST]
+    return train, test[np.isin(y[test], y[train])]
+
+
+# --- what is measured -----------------------------------------------------------------------------
+
+
+def measures(truth, proba, classes):
+    """Error, balanced error, log loss, AUC and ECE of probabilities (n, c)."""
+    codes = np.searchsorted(classes, truth)
+    predicted = proba.argmax(axis=1)
+    wrong = predicted != codes
+    balanced = np.mean([wrong[codes == j].mean() for j in np.unique(codes)])
+    own = np.maximum(proba[np.arange(len(codes)), codes], np.finfo(float).eps)
+    try:
+        two = len(classes) == 2
+        auc = roc_auc_score(codes, proba[:, 1] if two else proba, multi_class="ovr")
+    except ValueError:  # a class without a test object
+        auc = np.nan
+    return wrong.mean(), balanced, -np.log(own).mean(), auc, calibration_error(proba, wrong)
+
+
+def calibration_error(proba, wrong, bins=10):
+    """Expected calibration error: mean gap between confidence and accuracy in ten bins."""
+    confidence = proba.max(axis=1)
+    place = np.minimum((confidence * bins).astype(int), bins - 1)
+    gaps = [
+        (place == b).mean() * abs(confidence[place == b].mean() - (~wrong[place == b]).mean())
+        for b in np.unique(place)
+    ]
+    return float(sum(gaps))
+
+
+# --- rivals ---------------------------------------------------------------------------------------
+
+
+class CalibratedSVM:
+    """RBF SVM by a grid of 8 γ × 8 C; probabilities by one temperature from held-out scores."""
+
+    GAMMAS, CS = np.geomspace(0.01, 50, 8), np.geomspace(0.1, 1e6, 8)
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def fit(self, X, y):
+        """Tune on the splits of the chooser."""
+        splits = make_splits(5, X, y, np.unique(y, return_counts=True)[1], self.seed)
+        svm = make_pipeline(StandardScaler(), SVC(max_iter=10**5))
+        grid = {"svc__gamma": self.GAMMAS / X.shape[1], "svc__C": self.CS}
+        self.search = GridSearchCV(svm, grid, cv=splits).fit(X, y)
+        self.classes_ = np.unique(y)
+        scores, truth = [], []
+        for train, test in splits:
+            model = self.search.best_estimator_
+            found = make_pipeline(*[_again(step) for step in model]).fit(X[train], y[train])
+            table = np.full((len(test), len(self.classes_)), -np.inf)
+            table[:, np.isin(self.classes_, found.classes_)] = _scores(found, X[test])
+            scores.append(table)
+            truth.append(np.searchsorted(self.classes_, y[test]))
+        self.temperature = fit_temperature(np.vstack(scores), np.concatenate(truth))
+        return self
+
+    def predict_proba(self, X):
+        """Calibrated probabilities."""
+        return softmax(_scores(self.search.best_estimator_, X) / self.temperature, axis=1)
+
+
+def _again(step):
+    return type(step)(**step.get_params())
+
+
+def _scores(model, X):
+    scores = model.decision_function(X)
+    return np.column_stack([np.zeros(len(X)), scores]) if scores.ndim == 1 else scores
+
+
+class MeanOf:
+    """The mean of the probabilities of models that are fitted already."""
+
+    def __init__(self, models):
+        self.models = models
+
+    def predict_proba(self, X):
+        """Mean probabilities."""
+        return np.mean([model.predict_proba(X) for model in self.models], axis=0)
+
+
+def rivals(seed, y):
+    """{method: classifier}; boosters are tuned with a small budget."""
+    from catboost import CatBoostClassifier
+    from lightgbm import LGBMClassifier
+    from xgboost import XGBClassifier
+
+    folds = int(np.clip(np.bincount(y)[np.bincount(y) > 0].min(), 2, 3))
+    inner = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    cs = np.geomspace(1e-3, 1e3, 7)
+    logistic = LogisticRegressionCV(
+        Cs=cs,
+        cv=inner,
+        max_iter=2000,
+        scoring="neg_log_loss",
+        l1_ratios=(0,),
+        use_legacy_attributes=False,
+    )
+    found = {
+        "svm": CalibratedSVM(seed),
+        "catboost": CatBoostClassifier(
+            iterations=500,
+            random_seed=seed,
+            verbose=False,
+            thread_count=1,
+            allow_writing_files=False,
+        ),
+        "lightgbm": GridSearchCV(
+            LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed, min_child_samples=5),
+            {"num_leaves": [4, 15], "n_estimators": [50, 200], "learning_rate": [0.05]},
+            cv=inner,
+            scoring="neg_log_loss",
+        ),
+        "xgboost": GridSearchCV(
+            XGBClassifier(n_jobs=1, random_state=seed, learning_rate=0.05),
+            {"max_depth": [2, 5], "n_estimators": [50, 200]},
+            cv=inner,
+            scoring="neg_log_loss",
+        ),
+        "forest": RandomForestClassifier(500, random_state=seed),
+        "extra_trees": ExtraTreesClassifier(500, random_state=seed),
+        "logistic": make_pipeline(StandardScaler(), logistic),
+        "lda": make_pipeline(
+            StandardScaler(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+        ),
+        "knn": GridSearchCV(
+            make_pipeline(StandardScaler(), KNeighborsClassifier()),
+            {"kneighborsclassifier__n_neighbors": [1, 3, 5, 7, 11, 15]},
+            cv=inner,
+        ),
+    }
+    if len(y) <= 500 and len(np.unique(y)) <= 4:
+        kernel = ConstantKernel() * RBF(3.0)
+        found["gp"] = make_pipeline(
+            StandardScaler(), GaussianProcessClassifier(kernel, random_state=seed)
+        )
+    return found
+
+
+def measure(X, y, train, test, seed):
+    """Rows of all methods on one split."""
+    classes = np.unique(y[train])
+    codes = np.searchsorted(classes, y[train])
+    methods = {
+        "stack": MahalanobisClassifierCV(random_state=seed),
+        "best": MahalanobisClassifierCV(combine="best", random_state=seed),
+        **rivals(seed, codes),
+    }
+    fitted = {}
+    for name, model in methods.items():
+        start = time.process_time()
+        fitted[name] = model.fit(X[train], codes)
+        proba = model.predict_proba(X[test])
+        seconds = time.process_time() - start
+        oof = 1 - model.best_score_ if name in ("stack", "best") else np.nan
+        yield name, *measures(y[test], proba, classes), seconds, oof
+    four = MeanOf([fitted[m] for m in ("svm", "catboost", "extra_trees", "logistic")])
+    yield "mean_of_four", *measures(y[test], four.predict_proba(X[test]), classes), np.nan, np.nan
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def read_rows(path):
+    """Rows of a file, none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append(path, fields, rows):
+    """Append rows to a file, with a header if it is new."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(fields)
+        writer.writerows(rows)
+
+
+def confirm(options):
+    """Measure what the file does not hold yet."""
+    known = {(row["set"], int(row["split"])) for row in read_rows(options.rows)}
+    for i in range(options.splits):
+        for name in options.sets:
+            if (name, i) in known:
+                continue
+            X, y = read_set(name)
+            seed = CONFIRMATION + i
+            train, test = halves(X, y, seed, options.train)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rows = list(measure(X, y, train, test, seed))
+            append(options.rows, FIELDS, [(name, i, *row) for row in rows])
+            errors = "  ".join(f"{row[0]} {100 * row[1]:.1f}/{row[3]:.3f}" for row in rows)
+            print(f"{i} {name} ({len(train)} objects): {errors}", flush=True)
+
+
+# --- the table of the confirming run --------------------------------------------------------------
+
+
+def table_of(rows, methods, column, sets):
+    """(sets, methods) means over the splits that every method has; names of the sets."""
+    values = {}
+    for row in rows:
+        values.setdefault(row["set"], {}).setdefault(row["method"], []).append(float(row[column]))
+    kept = [s for s in sets if s in values and set(methods) <= set(values[s])]
+    return kept, np.array([[np.nanmean(values[s][m]) for m in methods] for s in kept])
+
+
+def interval(differences):
+    """Mean and half the 95 % interval, the sets as the sample."""
+    n = len(differences)
+    half = t.ppf(0.975, n - 1) * differences.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    return differences.mean(), half
+
+
+def holm(p):
+    """Holm's correction of p-values."""
+    order = np.argsort(p)
+    out, largest = np.empty(len(p)), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[i]))
+        out[i] = largest
+    return out
+
+
+def summary(rows, sets):
+    """Print means, ranks, paired differences and the per-set table."""
+    methods = [m for m in EVERY if any(row["method"] == m for row in rows)]
+    common = [m for m in methods if m != "gp"]
+    kept, error = table_of(rows, common, "error", sets)
+    if not kept:
+        print("nothing measured")
+        return
+    n_splits = len({(row["set"], row["split"]) for row in rows if row["set"] in kept})
+    print(f"\n{len(kept)} sets, {n_splits} splits\n")
+    columns = {c: table_of(rows, common, c, sets)[1] for c in FIELDS[3:9]}
+    loss = columns["log_loss"]
+    single = [common.index(m) for m in SINGLE if m in common]
+    ranks = {
+        k: np.array([rankdata(r[single]) for r in v]).mean(axis=0)
+        for k, v in (("error", error), ("log_loss", loss))
+    }
+    p = [
+        wilcoxon(error[:, 0], error[:, j]).pvalue if np.any(error[:, 0] != error[:, j]) else 1.0
+        for j in range(1, len(common))
+    ]
+    corrected = holm(np.array(p))
+    print(
+        "| method | error % | rank | balanced | log loss | rank | AUC | ECE | CPU s "
+        "| stack minus it, points | W-T-L | Wilcoxon p, Holm |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for j, method in enumerate(common):
+        rank = ["", ""]
+        if j in single:
+            rank = [f"{ranks[k][single.index(j)]:.2f}" for k in ("error", "log_loss")]
+        compared = ["", "", ""]
+        if j:
+            d = 100 * (error[:, 0] - error[:, j])
+            mean, half = interval(d)
+            won = f"{(d < 0).sum()}-{(d == 0).sum()}-{(d > 0).sum()}"
+            compared = [f"{mean:+.2f} ± {half:.2f}", won, f"{corrected[j - 1]:.3f}"]
+        m = {k: np.nanmean(v[:, j]) for k, v in columns.items()}
+        print(
+            f"| {method} | {100 * m['error']:.2f} | {rank[0]} | {100 * m['balanced']:.2f} "
+            f"| {m['log_loss']:.3f} | {rank[1]} | {m['auc']:.3f} | {m['ece']:.3f} "
+            f"| {m['seconds']:.1f} | " + " | ".join(compared) + " |"
+        )
+    print(
+        f"\nNemenyi's critical difference of mean ranks ({len(single)} methods, 5 %): "
+        f"{nemenyi(len(single), len(kept)):.2f}"
+    )
+    for j, method in enumerate(common[1:], start=1):
+        change = 100 * (loss[:, 0].mean() / loss[:, j].mean() - 1)
+        mean, half = interval(loss[:, 0] - loss[:, j])
+        print(f"log loss against {method}: {change:+.1f} % ({mean:+.3f} ± {half:.3f})")
+    own = [row for row in rows if row["method"] == "stack" and row["set"] in kept]
+    gap = np.mean([float(r["oof"]) - float(r["error"]) for r in own])
+    print(f"out-of-fold minus test error of the stack: {100 * gap:+.2f} points")
+    worst = 100 * (error[:, 0] - error[:, common.index("best")])
+    print(
+        f"worst set against combine='best': {kept[int(worst.argmax())]}, {worst.max():+.1f} points"
+    )
+    print("\n| set | " + " | ".join(common) + " |\n|---|" + "---|" * len(common))
+    for s, line in zip(kept, error, strict=True):
+        print(f"| {s} | " + " | ".join(f"{100 * e:.1f}" for e in line) + " |")
+
+
+def nemenyi(k, n):
+    """Critical difference of mean ranks of k methods on n sets at 5 %."""
+    from scipy.stats import studentized_range
+
+    return studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n))
+
+
+# --- development ----------------------------------------------------------------------------------
+
+
+class Recorder(MahalanobisClassifierCV):
+    """A vote that keeps the held-out scores of every candidate."""
+
+    def _search(self, *arguments):
+        self.found_ = super()._search(*arguments)
+        self.rows_ = arguments[-1]
+        return self.found_
+
+
+def develop(options):
+    """Fit the members of every set, keep their scores, and compare variants of the recipe."""
+    folder = Path(options.rows)
+    folder.mkdir(parents=True, exist_ok=True)
+    for i in range(options.splits):
+        for name in options.sets:
+            path = folder / f"{name}-{i}.npz"
+            if path.exists():
+                continue
+            X, y = read_set(name)
+            train, test = halves(X, y, DEVELOPMENT + i, options.train)
+            start = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = Recorder(combine="vote", random_state=DEVELOPMENT + i)
+                model.fit(X[train], y[train])
+                one = MahalanobisClassifierCV(combine="best", random_state=DEVELOPMENT + i)
+                middle = time.process_time()
+                one.fit(X[train], y[train])
+            end = time.process_time()
+            scores = member_scores(
+                {n: m[-1] for n, m in model.members_.items()},
+                model.best_estimator_[0].transform(X[test]),
+            )
+            members = sorted(scores)
+            np.savez(
+                path,
+                members=members,
+                held_out=np.array([model.found_[m].held_out for m in members]),
+                test=np.array([scores[m] for m in members]),
+                truth=model.rows_.truth,
+                parts=model.rows_.parts,
+                weights=model.rows_.weights,
+                target=np.searchsorted(model.classes_, y[test]),
+                best=one.predict_proba(X[test]),
+                seconds=[middle - start, end - middle],
+            )
+            print(f"{name} {i}: {len(train)} objects, {end - start:.0f} s", flush=True)
+    variants(sorted(folder.glob("*.npz")))
+
+
+def variants(paths):
+    """Mean error and log loss of variants of the recipe."""
+    results, ratio = {}, []
+    for path in paths:
+        with np.load(path) as file:
+            kept = dict(file)
+        ratio.append(kept["seconds"][0] / kept["seconds"][1])
+        truth, weights, parts = kept["truth"], kept["weights"], kept["parts"]
+        chosen = [calibrate(s, truth, weights, parts) for s in kept["held_out"]]
+        tables = {
+            "": (
+                np.array([c.log_proba for c in chosen]),
+                np.array(
+                    [c.calibration.log_proba(s) for c, s in zip(chosen, kept["test"], strict=True)]
+                ),
+            )
+        }
+        plain = [fit_calibration(s, truth, weights, False) for s in kept["held_out"]]
+        both = list(zip(plain, kept["held_out"], kept["test"], strict=True))
+        tables[" temperature"] = (
+            np.array([c.log_proba(s) for c, s, _ in both]),
+            np.array([c.log_proba(s) for c, _, s in both]),
+        )
+        rbf = np.array(["/" not in m for m in kept["members"]])
+        tables[" rbf only"] = tables[""][0][rbf], tables[""][1][rbf]
+        for title, (inside, outside) in tables.items():
+            for penalty in (0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
+                w = stacking_weights(inside, truth, penalty, weights)
+                note(results, f"stack {penalty:g}{title}", path, stack(outside, w), kept)
+            note(results, f"vote{title}", path, vote(outside), kept)
+            K = len(outside)
+            note(results, f"geometric{title}", path, stack(outside, np.full(K, 1 / K)), kept)
+        note(results, "best", path, np.log(np.maximum(kept["best"], 1e-300)), kept)
+        for m, table in zip(kept["members"], tables[""][1], strict=True):
+            note(results, f"member {m}", path, table, kept)
+    print(
+        f"{len(paths)} splits; search time of all members / of combine='best': {np.mean(ratio):.2f}"
+    )
+    for title, found in results.items():
+        error, loss = np.mean(list(found.values()), axis=0)
+        print(f"{title:<34}{len(found):>4}{100 * error:>8.2f}{loss:>8.4f}")
+
+
+def note(results, title, path, log_p, kept):
+    """Error and log loss of one variant on one split."""
+    target = kept["target"]
+    own = log_softmax(log_p, axis=1)[np.arange(len(target)), target]
+    wrong = (log_p.argmax(axis=1) != target).mean()
+    results.setdefault(title, {})[path.name] = wrong, -np.maximum(own, -36).mean()
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+
+def matrix_sets():
+    """{name: (dissimilarities, labels)} of small size."""
+    folder, found = data_folder() / "dissimilarity", {}
+    for name in ("catcortex", "protein"):
+        with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
+            found[name] = file["D"].astype(float), np.asarray(file["y"])
+    rng = np.random.default_rng(0)
+    with np.load(folder / "mnist_5k.npz") as file:
+        rows = rng.permutation(len(file["y"]))[:300]
+        Z = file["x"][rows].astype(float) / 255
+        found["mnist, city block"] = np.abs(Z[:, None] - Z[None]).sum(axis=2), file["y"][rows]
+    with np.load(folder / "cbands.npz") as file:
+        few = np.flatnonzero(file["y"] < file["y"].min() + 8)
+        rows = rng.permutation(few)[:240]
+        Z = file["x"][rows].astype(float)
+        found["cbands, l0.8"] = (np.abs(Z[:, None] - Z[None]) ** 0.8).sum(axis=2), file["y"][rows]
+    with np.load(folder / "20news_w100.npz") as file:
+        indptr, indices = file["indptr"], file["indices"]
+        rows = rng.permutation(len(indptr) - 1)[:300]
+        words = np.zeros((len(rows), 100), dtype=bool)
+        for i, r in enumerate(rows):
+            words[i, indices[indptr[r] : indptr[r + 1]]] = True
+        common = (words[:, None] & words[None]).sum(axis=2)
+        either = np.maximum((words[:, None] | words[None]).sum(axis=2), 1)
+        found["20news, Jaccard"] = 1 - common / either, file["y"][rows]
+    return found
+
+
+def matrices(options):
+    """Stack, vote and choice on dissimilarity matrices; 1-NN beside them."""
+    known = {(row["set"], int(row["split"])) for row in read_rows(options.rows)}
+    for i in range(options.splits):
+        for name, (D, y) in matrix_sets().items():
+            if (name, i) in known:
+                continue
+            D = np.where(np.eye(len(D), dtype=bool), 0.0, (D + D.T) / 2)
+            train, test = train_test_split(
+                np.arange(len(y)), train_size=0.5, stratify=y, random_state=DEVELOPMENT + i
+            )
+            kernel = ProximityKernel().fit(D[np.ix_(train, train)])
+            K, k = (
+                kernel.transform(D[np.ix_(train, train)]),
+                kernel.transform(D[np.ix_(test, train)]),
+            )
+            rows = []
+            for combine in ("stack", "vote", "best"):
+                start = time.process_time()
+                model = MahalanobisClassifierCV(
+                    kernel="precomputed", combine=combine, random_state=i
+                )
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    proba = model.fit(K, y[train]).predict_proba(k)
+                seconds = time.process_time() - start
+                found = measures(y[test], proba, model.classes_)
+                rows.append((name, i, combine, *found, seconds, 1 - model.best_score_))
+            near = y[train][D[np.ix_(test, train)].argmin(axis=1)]
+            rows.append((name, i, "1-NN", (near != y[test]).mean(), *[np.nan] * 6))
+            append(options.rows, FIELDS, rows)
+            print(
+                name, i, "  ".join(f"{r[2]} {100 * r[3]:.1f}/{r[5]:.3f}" for r in rows), flush=True
+            )
+    rows = read_rows(options.rows)
+    sets = sorted({row["set"] for row in rows})
+    for column in ("error", "log_loss", "seconds"):
+        kept, table = table_of(rows, ("stack", "vote", "best", "1-NN"), column, sets)
+        print(f"\n{column}: stack, vote, best, 1-NN")
+        for s, line in zip([*kept, "mean"], [*table, table.mean(axis=0)], strict=True):
+            print(f"{s:<20}" + "".join(f"{v:>9.4f}" for v in line))
+
+
+def main():
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("part", choices=("development", "matrices", "confirm", "summary"))
+    parser.add_argument("--rows", type=Path, default=None)
+    parser.add_argument("--sets", nargs="*", default=None)
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--train", type=int, default=250)
+    options = parser.parse_args()
+    default = {"development": "development", "matrices": "matrices.csv"}
+    options.rows = options.rows or Path(default.get(options.part, "confirm.csv"))
+    options.sets = options.sets or every_set()
+    if options.part == "development":
+        develop(options)
+    elif options.part == "matrices":
+        matrices(options)
+    else:
+        if options.part == "confirm":
+            confirm(options)
+        rows = read_rows(options.rows)
+        for title, group in (
+            ("all sets", [s for s in options.sets if s not in ELSEWHERE]),
+            ("sets that are elsewhere", [s for s in options.sets if s in ELSEWHERE]),
+        ):
+            print(f"\n=== {title} ===")
+            summary(rows, group)
+
+
+if __name__ == "__main__":
+    main()
