@@ -667,7 +667,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         votes = {name: self.classes_[winners(table)] for name, table in scores.items()}
         order = np.argsort(-log_p, axis=1, kind="stable")
         told, near = self._explanation, kernel_member(members, self.weights_)
-        d2 = shares = neighbors = None
+        neighbors = None
+        d2 = shares = np.full(log_p.shape, np.nan)
         if told is not None:
             d2 = members[told.member].mahalanobis(Z)
             shares = typicality(told.own, d2)
