@@ -23,6 +23,8 @@ from ._validation import (
     check_classes,
     check_memory,
     check_priors,
+    refuse_dask,
+    refuse_dask_query,
     refuse_fit_params,
 )
 from .formulas.gram import negative_fraction, signature
@@ -140,6 +142,7 @@ class KernelEstimator(BaseEstimator):
         kernel and the Gram matrix of X, where a search has computed them.
         """
         self._policy = check_choice(self.spectrum, "spectrum", SPECTRA)
+        refuse_dask(self, X, y)
         labelled = not (isinstance(y, str) and y == NO_LABELS)
         if takes_vectors(self.kernel):
             checked = validate_data(self, X, y, dtype=np.float64)
@@ -188,6 +191,7 @@ class KernelEstimator(BaseEstimator):
 
     def _check_query(self, X):
         check_is_fitted(self)
+        refuse_dask_query(X)
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
@@ -340,6 +344,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             models = self._fit_path(fold.training, labels, values)
             scores = self._path_scores(models, fold.training, fold.queries, fold.kxx)
             yield f, slice(0, len(values)), fold.present, scores, self._path_rounding(models)
+
+    def _held_out_scores(self, folds, values):
+        """What a search asks for: the scores of its folds, of whatever kind they are."""
+        return self._fold_scores(folds, values)
 
     def _path_rounding(self, models):
         return np.zeros(1)

@@ -140,6 +140,30 @@ def refuse_fit_params(estimator, params):
         raise TypeError(f"{type(estimator).__name__}.fit got unexpected arguments: {names}.")
 
 
+def is_dask_collection(X):
+    """Whether X is a dask collection; dask is not imported to find out."""
+    return hasattr(X, "__dask_graph__") and type(X).__module__.split(".")[0].startswith("dask")
+
+
+def refuse_dask(estimator, *collections):
+    """Say, instead of converting it, that an estimator cannot take a dask collection."""
+    if any(is_dask_collection(X) for X in collections):
+        remedy = "set landmarks=, or " if hasattr(estimator, "landmarks") else ""
+        raise TypeError(
+            f"{type(estimator).__name__} needs all training objects in memory and does not take "
+            f"dask collections; {remedy}call .compute() on them first."
+        )
+
+
+def refuse_dask_query(X):
+    """Say how a dask collection is predicted, instead of converting it."""
+    if is_dask_collection(X):
+        raise TypeError(
+            "A dask collection is predicted part by part, lazily: "
+            "mahalearn.distributed.predict(model, X); or call .compute() on it first."
+        )
+
+
 def check_square(K, name="The precomputed matrix"):
     """A square matrix of real numbers."""
     if K.dtype.kind not in "iufb":
@@ -260,9 +284,13 @@ def _text(path):
         return ""
 
 
+LANDMARKS_REMEDY = (
+    "Set landmarks=1000 (or 'auto'), with which memory does not grow with the number of objects: "
+    "docs/scale.md says when they pay."
+)
 _KERNEL_REMEDY = (
-    "Fit on fewer objects; a class-wise variant (IC, RC) needs only the kernel within each class, "
-    "RC- with a positive definite kernel none of it."
+    f"{LANDMARKS_REMEDY} Otherwise fit on fewer objects; a class-wise variant (IC, RC) needs only "
+    "the kernel within each class, RC- with a positive definite kernel none of it."
 )
 
 

@@ -42,6 +42,10 @@ _MAP_REFUSES = {
 _CHECK_FORGETS_PAIRWISE = {
     "check_decision_proba_consistency": "the check passes an (80, 2) table to a pairwise estimator."
 }
+_NO_BATCHES_OF_A_MATRIX = dict.fromkeys(
+    ["check_estimators_partial_fit_n_features", "check_n_features_in_after_fitting"],
+    "partial_fit of a precomputed kernel needs the positions of the landmarks.",
+)
 _NO_WEIGHTS = dict.fromkeys(
     [
         "check_sample_weights_pandas_series",
@@ -83,6 +87,15 @@ ESTIMATORS = [
     (KernelQuadraticDiscriminant(offset="map"), _MAP_REFUSES),
     (KernelQuadraticDiscriminant(kernel="precomputed"), _NO_ERRORS_TO_WEIGH),
     (KernelQuadraticDiscriminant(spectrum="flip"), _NO_ERRORS_TO_WEIGH),
+    (KernelQuadraticDiscriminant(landmarks=10, random_state=0), _NO_ERRORS_TO_WEIGH),
+    (KernelQuadraticDiscriminant("IC+", landmarks="auto", random_state=0), _NO_ERRORS_TO_WEIGH),
+    (
+        KernelQuadraticDiscriminant(kernel="precomputed", landmarks=10, random_state=0),
+        {**_NO_ERRORS_TO_WEIGH, **_NO_BATCHES_OF_A_MATRIX},
+    ),
+    (DissimilaritySpaceDiscriminant(landmarks=10, random_state=0), {}),
+    (KernelFisherDiscriminant(landmarks=10, random_state=0), {}),
+    (KernelPCAQuadraticDiscriminant(landmarks=10, random_state=0), {}),
     (KernelMahalanobisTransformer(), {}),
     (KernelMahalanobisTransformer(spectrum="shift"), {}),
     (DissimilaritySpaceDiscriminant(), {}),
@@ -104,6 +117,12 @@ ESTIMATORS = [
     (ProximityKernel(), {}),
     (ProximityKernel("similarity"), {}),
     (KernelQuadraticDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), _NO_ERRORS_TO_WEIGH),
+    (
+        KernelQuadraticDiscriminantCV(
+            gammas=[0.3], regs=[0.1, 1.0], cv=3, landmarks=10, random_state=0
+        ),
+        _NO_ERRORS_TO_WEIGH,
+    ),
     (DissimilaritySpaceDiscriminantCV(gammas=[0.3], regs=[0.1, 1.0], cv=3), {}),
     (KernelFisherDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),
     (KernelPCAQuadraticDiscriminantCV([0.1, 1.0], gammas=[0.3], cv=3), {}),

@@ -8,12 +8,10 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
 import naive
 from mahalearn import (
-    DissimilaritySpaceDiscriminant,
     KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
@@ -24,11 +22,11 @@ from mahalearn import (
 )
 from mahalearn.classifiers import _landmark_statistics
 from mahalearn.classifiers._landmark_models import (
-    enough_landmarks,
-    fold_scores,
-    landmark_model,
+    fisher_model,
+    kernel_pca_model,
+    quadratic_model,
 )
-from mahalearn.classifiers._landmark_plan import fit_landmark_model, make_plan, scan
+from mahalearn.classifiers._landmark_plan import learn_kernel, make_plan, scan
 from mahalearn.classifiers._landmark_statistics import (
     LandmarkPlan,
     RowSample,
@@ -40,13 +38,13 @@ from mahalearn.formulas.landmarks import (
     add_kernel_rows,
     landmark_features,
     no_landmark_moments,
-    subtract_landmark_moments,
 )
 from mahalearn.kernels.landmark_rows import LandmarkKernel, choose_landmarks
 from mahalearn.kernels.protocol import fit_kernel
 from mahalearn.persistence import load_model, save_model
 
 N, Q = 90, 25
+MODELS = {"quadratic": quadratic_model, "fisher": fisher_model, "kernel_pca": kernel_pca_model}
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
 
 
@@ -68,6 +66,15 @@ def matrices():
 
 CODES, MATRICES = matrices()
 TRAIN, QUERIES = np.arange(N), np.arange(N, N + Q)
+
+
+def landmark_model(statistics, method, values, **params):
+    return MODELS[method](statistics, values, **params)
+
+
+def planned(scanned, landmarks, kernel="rbf", **options):
+    """The plan of scanned data with landmarks that are chosen."""
+    return make_plan(scanned, learn_kernel(scanned, kernel), landmarks, **options)
 
 
 def relative(a, b):
@@ -157,24 +164,6 @@ def test_all_objects_as_landmarks_are_the_exact_kernel_pca_discriminant(
     )
     assert relative(model.embedding.values, exact.eigenvalues_) < 1e-8
     assert relative(model.scores(QUERIES)[0], exact.decision_function(QUERIES)) < 1e-8
-
-
-@pytest.mark.parametrize("discriminant", ["fisher", "quadratic", LogisticRegression()])
-@pytest.mark.parametrize("name", MATRICES)
-def test_all_objects_as_landmarks_are_the_exact_heads(name, discriminant):
-    K = MATRICES[name]
-    exact = DissimilaritySpaceDiscriminant(discriminant, reg=0.3, kernel=PrecomputedKernel(K))
-    exact.fit(TRAIN, CODES)
-    model = landmark_model(
-        statistics_of(K, TRAIN),
-        "dissimilarity",
-        [0.3],
-        discriminant=discriminant,
-        batches=lambda: [(TRAIN[:50], CODES[:50]), (TRAIN[50:], CODES[50:])],
-        rtol=1e-13,
-    )
-    tolerance = 1e-8 if isinstance(discriminant, str) else 1e-3  # an iterative solver
-    assert relative(model.scores(QUERIES)[0], exact.decision_function(QUERIES)) < tolerance
 
 
 @pytest.mark.parametrize("variant", ["RC+", "RC-", "IC+", "IC-"])
@@ -302,16 +291,6 @@ def test_partial_fit_batch_by_batch_lists_and_memory_maps(tmp_path):
         assert relative(scores, reference) < 1e-12
 
 
-def test_moments_can_be_subtracted():
-    both = collect(vector_plan(), X, Y).moments
-    first = collect(vector_plan(), X[:1000], Y[:1000]).moments
-    second = collect(vector_plan(), X[1000:], Y[1000:]).moments
-    for a, b in zip(subtract_landmark_moments(both, first), second, strict=True):
-        assert_allclose(a, b, atol=1e-11 * np.abs(b).max())
-    with pytest.raises(ValueError, match="more rows"):
-        subtract_landmark_moments(first, both)
-
-
 @pytest.mark.parametrize("method", ["quadratic", "fisher", "kernel_pca"])
 def test_the_first_landmarks_are_a_refit(method):
     nested = collect(vector_plan(40), X, Y).first(15)
@@ -321,30 +300,6 @@ def test_the_first_landmarks_are_a_refit(method):
 
 
 FOLDS = np.random.default_rng(1).integers(0, 4, len(X))
-
-
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("quadratic", {"variant": "RC+"}),
-        ("quadratic", {"variant": "IC-", "offset": "map"}),
-        ("quadratic", {"variant": "FK+"}),
-        ("fisher", {}),
-        ("kernel_pca", {}),
-        ("dissimilarity", {"discriminant": "quadratic"}),
-    ],
-)
-def test_folds_from_one_pass_equal_refits(method, params):
-    values = [0.01, 0.1]
-    statistics = collect(vector_plan(n_folds=4), X, Y, FOLDS)
-    scores = fold_scores(statistics, X, Y, FOLDS, method, values, **params)
-    plan = vector_plan()
-    for fold in range(4):
-        inside, outside = fold == FOLDS, fold != FOLDS
-        refit = collect(plan, X[outside], Y[outside])  # its sample holds all rows
-        head = {"batches": lambda o=outside: [(X[o], Y[o])]} if method == "dissimilarity" else {}
-        model = landmark_model(refit, method, values, **params, **head)
-        assert relative(scores[:, inside], model.scores(X[inside])) < 1e-10
 
 
 def test_a_fold_is_blind_to_its_own_rows():
@@ -460,27 +415,6 @@ def test_precomputed_rows_equal_the_kernel():
     assert nested.scores(rows[:5]).shape == (1, 5, 3)
 
 
-def test_objects():
-    rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("abc" if i % 2 else "cde"), 6)) for i in range(300)]
-    labels = np.arange(300) % 2
-    for kind, method in (("neg_squared", "uniform"), ("rbf", "auto")):
-        kernel = MeasureKernel("edit", kind=kind, gamma=0.1)
-        model, statistics = fit_landmark_model(
-            words,
-            labels,
-            kernel=kernel,
-            landmarks=40,
-            landmark_method=method,
-            random_state=0,
-            values=[0.1],
-            params={"reg_on": "relative"},
-        )
-        assert set(statistics.plan.rows.landmarks) <= set(words)
-        assert (model.scores(words)[0].argmax(axis=1) == labels).mean() > 0.9
-        assert len(model.residual(words[:7])) == 7
-
-
 def test_models_and_statistics_pickle_and_save(tmp_path):
     statistics = collect(vector_plan(), X, Y)
     model = landmark_model(statistics, "quadratic", [0.1])
@@ -514,12 +448,6 @@ def test_bad_input_gets_a_sentence(monkeypatch):
         collect(plan, X, Y).merge(collect(vector_plan(39), X, Y))
     with pytest.raises(ValueError, match="batches are empty"):
         collect(plan, [])
-    with pytest.raises(ValueError, match="generator"):
-        fit_landmark_model(batch for batch in [(X, Y)])
-    with pytest.raises(ValueError, match="method="):
-        landmark_model(collect(plan, X, Y), "qda", [1])
-    with pytest.raises(ValueError, match="second time"):
-        landmark_model(collect(plan, X, Y), "dissimilarity", [1])
     rows = KERNEL(X, X[:40]) * np.linspace(1, 2, len(X))[:, None]
     rows[:40] = (rows[:40] + rows[:40].T) / 2
     unknown = collect(LandmarkPlan(None, rows[:40], np.unique(Y)), rows, Y)
@@ -533,7 +461,7 @@ def test_bad_input_gets_a_sentence(monkeypatch):
 
 
 def test_an_array_is_passed_on_in_batches():
-    sizes = [len(rows) for rows, *_ in as_batches(X, Y, batch_rows=1100)]
+    sizes = [len(rows) for rows, _ in as_batches(X, Y, batch_rows=1100)]
     assert sizes == [1100, 1100, 800]
     with pytest.raises(ValueError, match="3000 objects and y 5"):
         list(as_batches(X, Y[:5]))
@@ -545,11 +473,12 @@ def test_an_array_is_passed_on_in_batches():
 
 @pytest.mark.parametrize("method", ["kmeans", "rpcholesky", "uniform"])
 def test_landmarks_are_chosen_without_labels(method):
-    options = {"landmarks": 30, "landmark_method": method, "random_state": 3}
+    options = {"landmarks": 30, "landmark_method": method}
     shuffled = np.random.default_rng(0).permutation(Y)
-    a, b = (make_plan(scan(X, y), **options).rows.landmarks for y in (Y, shuffled))
+    model = KernelQuadraticDiscriminant(random_state=3, **options)
+    a, b = (model.fit(X, y).landmarks_ for y in (Y, shuffled))
     assert_array_equal(a, b)
-    other = make_plan(scan(X, Y), **{**options, "random_state": 4}).rows.landmarks
+    other = KernelQuadraticDiscriminant(random_state=4, **options).fit(X, Y).landmarks_
     assert not np.array_equal(a, other)
 
 
@@ -562,9 +491,9 @@ def test_the_scan_of_parts_is_the_scan_of_all():
         assert_allclose(rows.mean(axis=0), X.mean(axis=0), rtol=1e-10, atol=1e-12)
         assert_allclose(rows.std(axis=0), X.std(axis=0), rtol=1e-12)
     assert parts.counts == whole.counts
-    assert_allclose(make_plan(whole, landmarks=5).rows.kernel.gamma, 1 / (6 * X.var()))
+    assert_allclose(planned(whole, 5).rows.kernel.gamma, 1 / (6 * X.var()))
     units = X * [1, 1, 100, 1, 1, 1]  # in different units: standardised, as the estimators do
-    kernel = make_plan(scan(units, Y), landmarks=5).rows.kernel
+    kernel = planned(scan(units, Y), 5).rows.kernel
     exact = KernelQuadraticDiscriminant().fit(units, Y).kernel_
     assert_allclose(kernel.scale, exact.scale)
     assert_allclose(kernel.gamma, exact.gamma)
@@ -594,23 +523,6 @@ def test_rpcholesky_stops_where_nothing_is_left():
         choose_landmarks(MeasureKernel("edit"), ["a", "b", "c"], 2, "kmeans")
     assert choose_landmarks(KERNEL, X[:5], 50) is not None
     assert_array_equal(choose_landmarks(KERNEL, X[:5], 50), X[:5])
-
-
-def test_enough_landmarks_is_a_small_number_where_few_suffice():
-    folds = np.arange(len(X)) % 3
-    plan = LandmarkPlan(KERNEL, X[:256], np.unique(Y), n_folds=3)
-    m, table = enough_landmarks(collect(plan, X, Y, folds), "quadratic", [0.01, 0.1], smallest=8)
-    path = [8, 16, 32, 64, 128, 256]
-    assert [row[0] for row in table] == path[: len(table)] and len(table) >= 3
-    best = min(table, key=lambda row: row[1])
-    assert m in [row[0] for row in table if row[1] <= best[1] + best[2]]
-    assert not [row for row in table if row[0] < m and row[1] <= best[1] + best[2]]
-    model, statistics = fit_landmark_model(
-        [(X[:1500], Y[:1500]), (X[1500:], Y[1500:])], landmarks="auto", random_state=0
-    )
-    assert len(statistics.plan.rows) <= 375
-    codes = np.searchsorted(plan.classes, Y)
-    assert (model.scores(X)[0].argmax(axis=1) == codes).mean() > 0.8
 
 
 # --- the transformer ------------------------------------------------------------------------------

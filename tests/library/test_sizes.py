@@ -60,6 +60,18 @@ MODELS = [
     (OneVsRestSVC(tol=1e-8), "vectors"),
     (PseudoEuclideanEmbedding(3), "indefinite"),
     (LandmarkMap(20, random_state=0), "vectors"),
+    (KernelQuadraticDiscriminant(landmarks=20, random_state=0), "vectors"),
+    (
+        KernelQuadraticDiscriminant("IC+", kernel="precomputed", landmarks=20, random_state=0),
+        "indefinite",
+    ),
+    (DissimilaritySpaceDiscriminant(landmarks=20, random_state=0), "vectors"),
+    (KernelFisherDiscriminant(landmarks=20, random_state=0), "vectors"),
+    (KernelPCAQuadraticDiscriminant(3, landmarks="auto", random_state=0), "vectors"),
+    (
+        KernelFisherDiscriminantCV([0.01], gammas=[0.1], cv=FOLDS, landmarks=20, random_state=0),
+        "vectors",
+    ),
     (ProximityKernel(), "dissimilarity"),
     (GaussianClassifier(), "vectors"),
     (GaussianClassifier(feature_weights="descent"), "vectors"),

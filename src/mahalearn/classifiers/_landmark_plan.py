@@ -1,33 +1,22 @@
-"""From training data of any size to a plan: a first look at the data, the kernel, the landmarks."""
+"""From a first look at the training data to a plan: the kernel, and the landmarks."""
 
 import numbers
 
 import numpy as np
 
+from .._objects import take
 from .._validation import available_memory, check_choice, check_classes, check_count
 from ..kernels.landmark_rows import choose_landmarks
 from ..kernels.named import standardizes
-from ..kernels.protocol import (
-    check_kernel_name,
-    fit_kernel,
-    is_named,
-    is_precomputed,
-    takes_vectors,
-)
-from ._landmark_models import enough_landmarks, landmark_model
-from ._landmark_statistics import (
-    LandmarkPlan,
-    RowSample,
-    as_batches,
-    check_rows,
-    collect,
-    random_keys,
-)
+from ..kernels.protocol import check_kernel_name, fit_kernel, is_named, takes_vectors
+from ._landmark_statistics import LandmarkPlan, RowSample, as_batches, check_rows
 
 # Rows of which landmarks are chosen, and which kernels that learn something are fitted to.
 SCAN_ROWS = 20_000
-# "auto" looks for the number of landmarks below this one, by this many folds.
-AUTO_LANDMARKS, AUTO_FOLDS = 2000, 3
+# Kernels of objects that learn compute all pairs.
+LEARN_OBJECTS = 2000
+# "auto" looks for the number of landmarks below this one.
+AUTO_LANDMARKS = 2000
 
 
 class Scan:
@@ -106,65 +95,88 @@ class Scan:
 def scan(X, y=None, *, vectors=True, seed=0):
     """The scan of arrays or of an iterable of batches (X, y)."""
     out = Scan(seed=seed)
-    for batch in as_batches(X, y):
-        out.add(*batch[:2], vectors=vectors)
+    for rows, labels in as_batches(X, y):
+        out.add(rows, labels, vectors=vectors)
     if not out.n_rows:
         raise ValueError("There are no rows to fit; the batches are empty.")
     return out
 
 
-def make_plan(
+def learn_kernel(
     scanned,
-    *,
-    landmarks=500,
-    landmark_method="auto",
-    random_state=None,
     kernel="rbf",
+    *,
     gamma="scale",
     degree=3,
     coef0=1,
     kernel_params=None,
     standardize="auto",
+):
+    """The kernel, fitted to scanned data.
+
+    What kernels by name learn from data (gamma="scale", standardize) is that of all rows; kernels
+    with a ``fit`` of their own learn from the scan's sample.
+    """
+    if is_named(kernel):
+        rows = scanned.two_rows()
+        standardize = standardizes(standardize, check_kernel_name(kernel), rows)
+        named = {"gamma": gamma, "degree": degree, "coef0": coef0, "standardize": standardize}
+        return fit_kernel(kernel, rows, kernel_params=kernel_params, **named)
+    rows = scanned.sample.rows
+    if takes_vectors(kernel):
+        rows = np.asarray(rows, dtype=float)
+    else:
+        rows = take(rows, slice(0, LEARN_OBJECTS))
+    return fit_kernel(kernel, rows, kernel_params=kernel_params)
+
+
+def make_plan(
+    scanned,
+    kernel,
+    landmarks=500,
+    *,
+    landmark_method="auto",
+    random_state=None,
+    classes=None,
     n_folds=1,
     dtype=None,
     **more,
 ):
-    """The plan for scanned data: the kernel fitted, the landmarks chosen.
+    """The plan for scanned data and a fitted kernel: the landmarks are chosen.
 
-    What kernels by name learn from data (gamma="scale", standardize) is that of all rows; kernels
-    with a ``fit`` of their own learn from the scan's sample. landmarks: a number, "auto" (as many
-    as memory allows, up to 2000), or the landmarks themselves. dtype None is float32 for float32
-    data and float64 otherwise.
+    landmarks: a number, "auto" (as many as memory allows, up to 2000), or the landmarks themselves.
+    dtype None is float32 for float32 data and float64 otherwise.
     """
-    if is_precomputed(kernel):
-        raise ValueError("For precomputed kernel rows make a LandmarkPlan directly.")
-    vectors = takes_vectors(kernel)
     sample = scanned.sample.rows
-    rows, settings = sample, {"kernel_params": kernel_params}
-    if is_named(kernel):
-        rows = scanned.two_rows()
-        settings |= {"gamma": gamma, "degree": degree, "coef0": coef0}
-        settings["standardize"] = standardizes(standardize, check_kernel_name(kernel), rows)
-    elif vectors:
-        rows = np.asarray(sample, dtype=float)
-    fitted = fit_kernel(kernel, rows, **settings)
-    classes = scanned.classes
+    classes = scanned.classes if classes is None else classes
     if isinstance(landmarks, str):
         check_choice(landmarks, "landmarks", ("auto",))
         landmarks = most_landmarks(scanned.n_rows, len(classes), n_folds)
     if isinstance(landmarks, numbers.Integral):
-        landmarks = choose_landmarks(
-            fitted, sample, check_count(landmarks, "landmarks"), landmark_method, random_state
-        )
-    elif vectors:
-        landmarks = check_rows(landmarks)
-        if landmarks.shape[1] != sample.shape[1]:
-            raise ValueError(
-                f"The landmarks have {landmarks.shape[1]} features, the data {sample.shape[1]}."
-            )
+        count = check_count(landmarks, "landmarks")
+        landmarks = choose_landmarks(kernel, sample, count, landmark_method, random_state)
+    else:
+        landmarks = check_landmarks(landmarks, sample, kernel)
     if dtype is None:
         dtype = np.float32 if scanned.dtype == np.float32 else np.float64
-    return LandmarkPlan(fitted, landmarks, classes, n_folds=n_folds, dtype=dtype, **more)
+    return LandmarkPlan(kernel, landmarks, classes, n_folds=n_folds, dtype=dtype, **more)
+
+
+def check_landmarks(landmarks, rows, kernel):
+    """Landmarks that were given, of the kind of the rows."""
+    if not hasattr(landmarks, "__len__") or isinstance(landmarks, dict) or not len(landmarks):
+        raise ValueError(
+            "landmarks must be a positive number, 'auto' or a collection of objects; got "
+            f"{landmarks!r}."
+        )
+    if not getattr(kernel, "requires_vector_input", True):
+        return landmarks
+    landmarks = check_rows(landmarks)
+    if landmarks.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"The landmarks have {landmarks.shape[1]} features, the data {rows.shape[1]}."
+        )
+    return landmarks
 
 
 def most_landmarks(n_rows, n_classes, n_folds):
@@ -176,44 +188,3 @@ def most_landmarks(n_rows, n_classes, n_folds):
     if available is not None:
         m = min(m, int(np.sqrt(available / 4 / 8 / (n_folds * n_classes + 3))))
     return max(m, 1)
-
-
-def fit_landmark_model(
-    X, y=None, *, method="quadratic", values=(0.01,), params=None, landmarks=500, **options
-):
-    """Scan, plan, one pass, and the model of a path of values: (model, statistics).
-
-    X, y: arrays, memory maps or lists; or X alone: an iterable of batches (X, y) that can be gone
-    through twice. landmarks="auto" takes the fewest within one standard error of the best on the
-    nested path. options: as in `make_plan`. params: the method's, see `_landmark_models.METHODS`.
-    """
-    if y is None and iter(X) is X:
-        raise ValueError(
-            "The batches are gone through more than once: pass a list or an object that starts "
-            "anew, such as mahalearn.datasets.ParquetBatches, not a generator."
-        )
-    params = dict(params or {})
-    scanned = scan(X, y, vectors=takes_vectors(options.get("kernel", "rbf")))
-    auto = isinstance(landmarks, str)
-    if auto:
-        options["n_folds"] = AUTO_FOLDS
-    plan = make_plan(scanned, landmarks=landmarks, **options)
-    statistics = collect(plan, _with_folds(X, y, plan.n_folds)) if auto else collect(plan, X, y)
-
-    def again():
-        return ((rows, labels) for rows, labels, _ in as_batches(X, y))
-
-    if auto:
-        head = {"batches": again} if method == "dissimilarity" else {}
-        m, _ = enough_landmarks(statistics, method, values, **head, **params)
-        statistics = statistics.all_folds().first(m)
-    return landmark_model(statistics, method, values, batches=again, **params), statistics
-
-
-def _with_folds(X, y, n_folds, seed=1):
-    """The batches with random folds, functions of the rows' positions."""
-    start = 0
-    for rows, labels, _ in as_batches(X, y):
-        keys = random_keys(np.arange(start, start + len(rows)), seed)
-        yield rows, labels, (keys % np.uint64(n_folds)).astype(np.intp)
-        start += len(rows)

@@ -15,6 +15,10 @@ _PIECE = 512
 class _LandmarkPredictor:
     """What the models share: kernel rows in pieces, and the residual."""
 
+    def use_rows(self, rows):
+        """Take queries as another LandmarkKernel of the same landmarks does."""
+        self.rows = rows
+
     def residual(self, X, self_similarity=None):
         """What the landmarks leave over of each object, k(x, x) − φᵀJφ, (n,)."""
         own = self._own(X, self_similarity)
@@ -67,8 +71,8 @@ class LinearLandmarkModel(_LandmarkPredictor):
             self.rows, self.features, self.coefficients[part], self.offsets[part]
         )
 
-    def scores(self, X):
-        """Scores of objects, (r, n, c)."""
+    def scores(self, X, *, complete=False):
+        """Scores of objects, (r, n, c); they are always complete."""
         r, m, c = self.coefficients.shape
         A = np.moveaxis(self.coefficients, 0, 1).reshape(m, r * c).astype(self.rows.dtype)
         out = np.full((r, len(X), c), np.nan)
@@ -129,12 +133,16 @@ class QuadraticLandmarkModel(_LandmarkPredictor):
             raise ValueError(_UNKNOWN_SELF)
         return self._sq_distances(X, own)
 
-    def scores(self, X, self_similarity=None):
-        """Scores of objects, the largest wins, (r, n, c)."""
-        if self.self_cancels:
+    def scores(self, X, *, complete=False):
+        """Scores of objects, the largest wins, (r, n, c).
+
+        Where k(x, x) has one weight for all classes, what it gives to each of them is left out,
+        which saves half of the work; not if `complete`, unless k(x, x) is not known.
+        """
+        if self.self_cancels and not (complete and self._own(X, None) is not None):
             d2 = self._sq_distances(X, None)
         else:
-            d2 = self.sq_distances(X, self_similarity)
+            d2 = self.sq_distances(X)
         d2 /= -2
         d2 += self.offsets[:, None]
         return d2

@@ -14,7 +14,8 @@ from ..formulas.landmarks import (
     group_moments,
     leading_landmarks,
     merge_landmark_moments,
-    moments_without,
+    moments_of_folds,
+    moments_of_groups,
     no_landmark_moments,
 )
 from ..kernels.landmark_rows import LandmarkKernel
@@ -74,9 +75,14 @@ class LandmarkPlan:
 
     def first(self, m):
         """The plan with the first m landmarks only."""
+        return self.changed(
+            rows=self.rows.first(m), gram=self.gram[:m, :m].copy(), origin=self.origin[:m].copy()
+        )
+
+    def changed(self, **attributes):
+        """The plan with other attributes."""
         out = object.__new__(LandmarkPlan)
-        out.__dict__ = dict(self.__dict__)
-        out.rows, out.gram, out.origin = self.rows.first(m), self.gram[:m, :m], self.origin[:m]
+        out.__dict__ = {**self.__dict__, **attributes}
         return out
 
     def statistics(self):
@@ -198,24 +204,48 @@ class LandmarkStatistics:
         moments = leading_landmarks(self.moments, m)
         return LandmarkStatistics(self.plan.first(m), moments, sample, self.n_rows)
 
+    def of_folds(self, kept):
+        """Statistics of some of the folds together."""
+        kept = list(kept)
+        sample = self.sample
+        if len(kept) < self.plan.n_folds:
+            sample = sample.select(np.isin(sample.folds, kept))
+        moments = moments_of_folds(self.moments, self.plan.n_folds, kept)
+        plan = self.plan.changed(n_folds=1)
+        return LandmarkStatistics(plan, moments, sample, int(moments.count.sum()))
+
     def without_fold(self, fold):
         """Statistics of all folds but one."""
-        return self._of_one(moments_without(self.moments, self.plan.n_folds, fold), fold)
+        return self.of_folds(f for f in range(self.plan.n_folds) if f != fold)
 
     def all_folds(self):
         """Statistics of all folds together."""
-        return self if self.plan.n_folds == 1 else self.without_fold(None)
+        return self if self.plan.n_folds == 1 else self.of_folds(range(self.plan.n_folds))
 
-    def _of_one(self, moments, fold):
-        plan = object.__new__(LandmarkPlan)
-        plan.__dict__ = {**self.plan.__dict__, "n_folds": 1}
-        sample = self.sample if fold is None else self.sample.select(self.sample.folds != fold)
-        return LandmarkStatistics(plan, moments, sample, int(moments.count.sum()))
+    def seen(self):
+        """Positions of the classes that have rows, and the statistics of these classes alone."""
+        present = np.flatnonzero(self.counts)
+        if len(present) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; the rows so far are of the "
+                f"classes {self.plan.classes[present].tolist()!r}."
+            )
+        if len(present) == len(self.plan.classes):
+            return present, self
+        plan = self.plan.changed(classes=self.plan.classes[present])
+        sample = self.sample.with_codes(np.searchsorted(present, self.sample.codes))
+        moments = moments_of_groups(self.moments, present)
+        return present, LandmarkStatistics(plan, moments, sample, self.n_rows)
+
+    def as_rows(self):
+        """The same for objects that are given by their kernel rows from now on."""
+        plan = self.plan
+        rows = plan.rows.rows(self.sample.rows)
+        plan = plan.changed(rows=LandmarkKernel(None, plan.gram, plan.rows.dtype), vectors=True)
+        return LandmarkStatistics(plan, self.moments, self.sample.with_rows(rows), self.n_rows)
 
     def groups(self):
         """Mean and scatter of each class, about its own mean."""
-        if self.plan.n_folds > 1:
-            return self.all_folds().groups()
         empty = np.flatnonzero(self.moments.count == 0)
         if len(empty):
             raise ValueError(
@@ -297,6 +327,20 @@ class RowSample:
         """The same with other columns."""
         return RowSample(self.size, self.seed, self.keys, self.codes, self.folds, rows)
 
+    def with_codes(self, codes):
+        """The same with other numbers of the classes."""
+        return RowSample(self.size, self.seed, self.keys, codes, self.folds, self.rows)
+
+    def in_proportion(self, counts):
+        """As many of the rows as give classes of these sizes their shares."""
+        kept = np.bincount(self.codes, minlength=len(counts))
+        share = (kept / counts).min()
+        most = np.maximum(np.round(share * counts).astype(int), 1)
+        place = np.full(len(self), 0)
+        for j in range(len(counts)):
+            place[self.codes == j] = np.arange(kept[j])
+        return self.select(place < most[self.codes])
+
 
 def random_keys(positions, seed):
     """Pseudo-random 64-bit numbers of positions (splitmix64)."""
@@ -312,7 +356,11 @@ def _join(a, b, index):
     """Rows at positions of a and b together, whatever holds them."""
     n = 0 if a is None else len(a)
     if n == 0:
-        return take(b, index) if hasattr(b, "shape") else [b[i] for i in index]
+        return take(b, index)
+    if hasattr(a, "iloc"):
+        import pandas as pd
+
+        return pd.concat([a, b]).iloc[index]
     if hasattr(a, "shape") and hasattr(b, "shape"):
         out = np.empty((len(index), *a.shape[1:]), np.result_type(a, b))
         first = index < n
@@ -324,11 +372,6 @@ def _join(a, b, index):
 def check_rows(X, vectors=True):
     """A batch of objects; where the kernel takes vectors, a finite table of numbers."""
     if not vectors:
-        if hasattr(X, "iloc"):
-            raise ValueError(
-                "Landmarks of a table with mixed columns are not supported; pass a list of "
-                "objects, or encode the table as numbers."
-            )
         return X
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "iufb":
@@ -355,31 +398,38 @@ def check_folds(folds, n, n_folds):
     return values.astype(np.intp)
 
 
-def as_batches(X, y=None, folds=None, batch_rows=BATCH_ROWS):
-    """Batches (X, y, folds) of arrays or memory maps, or of an iterable of (X, y) pairs.
-
-    A generator can be gone through once; a list, or an object whose ``iter`` starts anew, as often
-    as a method needs.
-    """
+def as_batches(X, y=None, batch_rows=BATCH_ROWS):
+    """Batches (X, y) of arrays, memory maps or lists; or of an iterable of such pairs."""
     if y is None:
-        for batch in X:
-            yield (*batch, None) if len(batch) == 2 else batch
+        yield from X
         return
     if len(y) != len(X):
         raise ValueError(f"X has {len(X)} objects and y {len(y)} labels; one for each is needed.")
     for start in range(0, len(X), batch_rows):
         part = slice(start, start + batch_rows)
-        yield take(X, part), np.asarray(y[part]), None if folds is None else folds[part]
+        yield take(X, part), np.asarray(y[part])
 
 
 def collect(plan, X, y=None, folds=None):
-    """Statistics of all batches, one after the other."""
+    """Statistics of all batches, one after the other.
+
+    folds: the fold of each row, (n,), or a function of their positions.
+    """
     statistics = plan.statistics()
-    for batch in as_batches(X, y, folds):
-        statistics.add(*batch)
+    for rows, labels in as_batches(X, y):
+        here = None
+        if folds is not None:
+            positions = np.arange(statistics.n_rows, statistics.n_rows + len(rows))
+            here = folds(positions) if callable(folds) else folds[positions]
+        statistics.add(rows, labels, here)
     if not statistics.n_rows:
         raise ValueError("There are no rows to fit; the batches are empty.")
     return statistics
+
+
+def random_folds(n_folds, positions):
+    """Folds of rows, pseudo-random functions of their positions."""
+    return (random_keys(positions, 1) % np.uint64(n_folds)).astype(np.intp)
 
 
 def merge_tree(parts):

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelClassifier, Labels
+from .._base import Labels
 from .._typing import (
     CV,
     ArrayLike,
@@ -27,6 +27,9 @@ from ..formulas.offsets import settled, settling_step
 from ..kernels.training import KernelFolds
 from ..model_selection.search import documented
 from ._heads import head_has, head_rounding, head_scores, new_head
+from ._landmark_models import distance_model
+from ._landmark_predict import QuadraticLandmarkModel
+from ._landmarks import LandmarkClassifier
 from .distances import DistanceModel, fold_distances
 from .kernel_mahalanobis import KernelMahalanobisEstimator
 from .kernel_quadratic import DistanceSearchCV
@@ -60,7 +63,36 @@ class HeadsPath(NamedTuple):
     rounding: np.ndarray | None
 
 
-class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
+class LandmarkHeads(NamedTuple):
+    """Distances at landmarks, and discriminants on them for the values of a path.
+
+    The discriminants are trained on the distances of a sample of the training objects.
+    """
+
+    distances: QuadraticLandmarkModel
+    heads: list
+    steps: list
+
+    def sq_distances(self, X, self_similarity=None):
+        """Squared distances of objects to the classes, (r, n, c)."""
+        return self.distances.sq_distances(X, self_similarity)
+
+    def scores(self, X, *, complete=False):
+        """Scores of objects, the largest wins, (r, n, c); they are always complete."""
+        found = zip(self.heads, self.steps, self.sq_distances(X), strict=True)
+        return np.stack([head_scores(head, settled(d, step)) for head, step, d in found])
+
+    def residual(self, X, self_similarity=None):
+        """What the landmarks leave over of each object, (n,)."""
+        return self.distances.residual(X, self_similarity)
+
+    def use_rows(self, rows):
+        """Take queries as another LandmarkKernel of the same landmarks does."""
+        self.distances.use_rows(rows)
+
+
+@documented
+class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
     ψ(x) = (d²_1(x), …, d²_c(x)) holds what each class, modelled alone, thinks of an object; a
@@ -92,7 +124,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
     cv : int, default=5
         Number of stratified folds of ``cross_fit=True``. The single object of a class stays in.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the objects into folds.
+        Shuffles the objects into folds (``cross_fit=True``); determines the choice of landmarks.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
@@ -112,6 +144,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
+    {landmark parameters}
 
     Attributes
     ----------
@@ -121,6 +154,8 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         The discriminant as fitted on the distances.
     kernel_ : object
         The kernel as fitted.
+    landmarks_ : collection
+        The landmarks, where the classifier has some; for a precomputed kernel their positions.
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -160,6 +195,9 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         kernel_params: dict[str, Any] | None = None,
         spectrum: str = "krein",
         standardize: bool | str = "auto",
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
     ) -> None:
         super().__init__(
             variant=variant,
@@ -173,6 +211,9 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
             spectrum=spectrum,
             standardize=standardize,
         )
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
         self.discriminant = discriminant
         self.priors = priors
         self.cross_fit = cross_fit
@@ -183,6 +224,11 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         super()._check_parameters()
         new_head(self.discriminant, priors=self.priors)
         check_count(self.cv, "cv")
+        if self.cross_fit and self.landmarks is not None:
+            raise ValueError(
+                "cross_fit=True has no form at landmarks, where an object hardly counts in its own "
+                "class; use cross_fit=False."
+            )
 
     def _fit_path(self, training, labels, values):
         distances, alphas = self._fit_distances(training, values)
@@ -243,10 +289,25 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
 
     # Of models that version 0.1 saved.
     _step = 0.0
-    _in_0_1 = {**KernelClassifier._in_0_1, "priors": None}
+    _in_0_1 = {**LandmarkClassifier._in_0_1, "priors": None}
 
     def _path(self):
         return HeadsPath(self._distances, None, [self.head_], [self._step], None)
+
+    def _landmark_path(self, statistics, labels, values):
+        variant, reg_on, spectrum = self._options()
+        options = {"variant": variant, "reg_on": reg_on, "spectrum": spectrum}
+        distances = distance_model(statistics, values, **options, rtol=self.landmark_rtol)
+        sample = statistics.sample.in_proportion(statistics.counts)
+        d2 = np.moveaxis(distances.sq_distances(sample.rows), 0, -1)
+        labels = labels._replace(codes=sample.codes)
+        heads, steps, _ = self._fit_heads(d2, labels, np.zeros(len(values)))
+        return LandmarkHeads(distances, heads, steps)
+
+    def _store_landmarks(self, model, labels):
+        self.head_, self._step = model.heads[0], model.steps[0]
+
+    _derived = ("head_", "_step")
 
     def _query_self_similarities(self, X):
         return self._self_similarity(X)
@@ -353,6 +414,11 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What the values are, as in the plain estimator.
     {search parameters}
+    {landmark parameters}
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+        .. versionadded:: 0.2
 
     {search attributes}
 
@@ -389,12 +455,20 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
         scoring: Scoring | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
+        random_state: RandomState | None = None,
     ) -> None:
         self.discriminant = discriminant
         self.priors = priors
         self.variants = variants
         self.regs = regs
         self.reg_on = reg_on
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
+        self.random_state = random_state
         super().__init__(
             gammas=gammas,
             degrees=degrees,

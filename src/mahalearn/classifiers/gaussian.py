@@ -23,6 +23,7 @@ from .._validation import (
     check_priors,
     check_sample_weight,
     check_symmetric,
+    is_dask_collection,
     known_codes,
 )
 from ..formulas.class_gaussians import ClassGaussians, class_gaussians, zca_cor_whiteners
@@ -33,6 +34,7 @@ from ..formulas.moments import (
     add_rows,
     class_covariances,
     class_shares,
+    merge,
     no_moments,
     part_moments,
     pooled_covariance,
@@ -51,6 +53,15 @@ from ..formulas.units import (
 )
 from ..formulas.workspace import Workspace
 from ..kernels.training import row_chunks
+from ._sources import (
+    check_batches,
+    compute,
+    dask_parts,
+    delayed,
+    merged_tree,
+    one_thread,
+    pairs_of,
+)
 
 COVARIANCES = ("full", "diag", "spherical")
 FEATURE_WEIGHTS = ("descent", "difference", None)
@@ -398,6 +409,23 @@ def _with_rows(seen, rows, fill):
     return out
 
 
+def _fit_part(estimator, X, y, classes):
+    with one_thread():
+        return estimator.partial_fit(np.asarray(X), np.asarray(y), classes=classes)
+
+
+def _merged(a, b):
+    """Two parts' classifiers as one: their moments in common units, merged."""
+    sizes = np.maximum(a._sizes, b._sizes)
+    units = column_units(sizes)
+    parts = [part._moments for part in (a, b)]
+    if units is not None:
+        parts = [rescaled(p._moments, ratio(p._units, units)) for p in (a, b)]
+    out = clone(a)
+    vars(out).update(vars(a), _moments=merge(*parts), _sizes=sizes, _units=units, _fitted=None)
+    return out
+
+
 class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
     """Gaussian classifier that survives noise, missing features and singular covariances.
 
@@ -589,15 +617,17 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             check_weighting(self.feature_weights, self.weight_power, n_features),
         )
 
-    def fit(self, X: ArrayLike, y: Objects, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the class means and covariances.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels.
+            Training rows. Where moments suffice (as for `partial_fit`) also a dask array or
+            dataframe, or, without y, an iterable of batches (X, y) that can be gone through twice,
+            such as :class:`mahalearn.datasets.ParquetBatches`.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 2 counts as two. Not taken with
             `covariance_estimator`, ``shrinkage="auto"`` or ``weights_from="train"``.
@@ -607,6 +637,8 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         self : GaussianClassifier
             The fitted classifier.
         """
+        if is_dask_collection(X) or (y is None and not hasattr(X, "shape")):
+            return self._fit_parts(X, y, sample_weight)
         X, y, weights, sizes = self._check_training(X, y, sample_weight)
         options = self._check_options(X.shape[1])
         self.classes_, codes = check_classes(y)
@@ -640,6 +672,35 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             weighting = weighting._replace(ranks=model.training_ranks(X))
             model = gaussian_model(model.gaussians, weighting)
             self._fitted = self._fitted._replace(model=model)
+        return self
+
+    def _fit_parts(self, X, y, sample_weight):
+        """Fit to batches or to a dask collection: moments of parts, added up."""
+        reason = _needs_rows(self)
+        if reason:
+            raise ValueError(f"With these options all rows are needed at once: {reason}.")
+        if sample_weight is not None:
+            raise ValueError("sample_weight is for rows in memory; pass it to partial_fit.")
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+        if is_dask_collection(X):
+            parts, _ = dask_parts(X, y)
+            found = compute([delayed(np.unique)(labels) for _, labels in parts])
+            classes = check_classes(np.concatenate(found))[0]
+            fits = [delayed(_fit_part)(clone(self), *part, classes) for part in parts]
+            vars(self).update(vars(merged_tree(fits, _merged)))
+            if hasattr(X, "columns"):
+                self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+            return self
+        name = type(self).__name__
+        batches = check_batches(X, name)
+        labels = [np.unique(column_or_1d(y)) for _, y in pairs_of(batches, name)]
+        if not labels:
+            raise ValueError("There are no rows to fit; the batches are empty.")
+        classes = check_classes(np.concatenate(labels))[0]
+        for rows, y in pairs_of(batches, name):
+            if len(rows):
+                self.partial_fit(rows, y, classes=classes)
         return self
 
     @available_if(_moments_suffice)

@@ -7,12 +7,14 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelClassifier, over_rows
-from .._typing import CV, Floats, Ints, Kernel, Objects, Scoring, Widths
+from .._base import over_rows
+from .._typing import CV, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_fisher import fisher_model, fisher_path
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
+from ._landmark_models import fisher_model as landmark_fisher_model
+from ._landmarks import LandmarkClassifier
 
 
 class FisherPath(NamedTuple):
@@ -22,7 +24,10 @@ class FisherPath(NamedTuple):
     rounding: np.ndarray | None
 
 
-class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier):
+@documented
+class KernelFisherDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkClassifier
+):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
     Each class against the rest: the direction w = Σ a_iψ(x_i) along which the class means are far
@@ -55,17 +60,24 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
+    {landmark parameters}
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     dual_coef_ : ndarray of shape (n_samples, n_classes)
-        Coefficients a of each class, in the order of the training objects.
+        Coefficients a of each class, in the order of the training objects (or of the landmarks).
     intercept_ : ndarray of shape (n_classes,)
         Offsets −½aᵀKz₊.
     kernel_ : object
         The kernel as fitted.
+    landmarks_ : collection
+        The landmarks, where the classifier has some; for a precomputed kernel their positions.
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -98,6 +110,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         kernel_params: dict[str, Any] | None = None,
         spectrum: str = "krein",
         standardize: bool | str = "auto",
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
+        random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
             kernel=kernel,
@@ -108,6 +124,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             spectrum=spectrum,
             standardize=standardize,
         )
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
+        self.random_state = random_state
         self.reg = reg
 
     def _check_parameters(self):
@@ -139,10 +159,22 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _path(self):
         return FisherPath([self._model], None)
 
+    def _landmark_path(self, statistics, labels, values):
+        return landmark_fisher_model(
+            statistics, values, spectrum=self.spectrum, rtol=self.landmark_rtol
+        )
+
+    def _store_landmarks(self, model, labels):
+        self.intercept_ = self._all_columns(model.offsets, np.nan)[0]
+
+    _derived = ("intercept_",)
+
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Coefficients a of each class, in the order of the training objects."""
+        """Coefficients a of each class, in the order of the training objects or landmarks."""
         check_is_fitted(self)
+        if self._at_landmarks:
+            return self._all_columns(self._fitted_landmarks().coefficients[0], np.nan)
         return self._model.coefficients[self._training.order.argsort()]
 
     @property
@@ -176,6 +208,11 @@ class KernelFisherDiscriminantCV(KernelSearchCV):
         Regularisation values β; powers of ten from 1e-9 to 100 if None, for a kernel of unknown
         scale times the square of its spread.
     {search parameters}
+    {landmark parameters}
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+        .. versionadded:: 0.2
 
     {search attributes}
 
@@ -207,8 +244,16 @@ class KernelFisherDiscriminantCV(KernelSearchCV):
         scoring: Scoring | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
+        random_state: RandomState | None = None,
     ) -> None:
         self.regs = regs
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
+        self.random_state = random_state
         super().__init__(
             gammas=gammas,
             degrees=degrees,

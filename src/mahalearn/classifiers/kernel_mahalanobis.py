@@ -71,7 +71,9 @@ class KernelMahalanobisEstimator(KernelEstimator):
     def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
         """Squared kernel Mahalanobis distance of each row of X to each class.
 
-        Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel.
+        Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks
+        they are approximations, and those to an object's own class are too large on average: what
+        the landmarks leave over of the object (``residual``) counts as if no class explained it.
 
         Parameters
         ----------
@@ -87,6 +89,9 @@ class KernelMahalanobisEstimator(KernelEstimator):
             Squared distances, columns in the order of ``classes_``.
         """
         X = self._check_query(X)
+        if hasattr(self, "_statistics"):
+            model = self._fitted_landmarks()
+            return self._all_columns(model.sq_distances(X, self_similarity)[0], np.inf)
         return self._distances.sq_distances(X, self._self_similarity(X, self_similarity))
 
     def _self_similarity(self, X, given=None, cancels=False):

@@ -5,13 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import KernelClassifier, over_rows
-from .._typing import CV, ArrayLike, Floats, Ints, Kernel, Objects, Scoring, Widths
+from .._base import over_rows
+from .._typing import CV, ArrayLike, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
 from .._validation import check_choice, check_components, check_positive
 from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.spectrum import SPECTRA
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
+from ._landmark_models import kernel_pca_model
+from ._landmarks import LandmarkClassifier
 
 
 class PCAPath(NamedTuple):
@@ -23,7 +25,8 @@ class PCAPath(NamedTuple):
     regs: list
 
 
-class KernelPCAQuadraticDiscriminant(KernelClassifier):
+@documented
+class KernelPCAQuadraticDiscriminant(LandmarkClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.
 
     The objects get coordinates by the leading eigenvectors of the centred kernel matrix, ordered by
@@ -59,6 +62,11 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
+    {landmark parameters}
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -72,6 +80,8 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         Prior probabilities.
     kernel_ : object
         The kernel as fitted.
+    landmarks_ : collection
+        The landmarks, where the classifier has some; for a precomputed kernel their positions.
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -101,6 +111,10 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         kernel_params: dict[str, Any] | None = None,
         spectrum: str = "krein",
         standardize: bool | str = "auto",
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
+        random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
             kernel=kernel,
@@ -111,6 +125,10 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
             spectrum=spectrum,
             standardize=standardize,
         )
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
+        self.random_state = random_state
         self.n_components = n_components
         self.reg = reg
         self.priors = priors
@@ -154,6 +172,27 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
 
     def _path(self):
         return PCAPath(self._embedding, self._class_models, self.priors_, [self._reg])
+
+    def _landmark_path(self, statistics, labels, values):
+        return kernel_pca_model(
+            statistics,
+            values,
+            n_components=self.n_components,
+            priors=None if self.priors is None else labels.priors(self.priors),
+            spectrum=check_choice(self.spectrum, "spectrum", SPECTRA),
+            rtol=self.landmark_rtol,
+        )
+
+    def _store_landmarks(self, model, labels):
+        self.eigenvalues_ = model.embedding.values
+        self.n_components_ = len(self.eigenvalues_)
+        self.priors_ = np.zeros(len(self.classes_))
+        if self.priors is None:
+            self.priors_[:] = self._statistics.counts / self._statistics.counts.sum()
+        else:
+            self.priors_[labels.present] = labels.priors(self.priors)
+
+    _derived = ("eigenvalues_", "n_components_", "priors_")
 
     def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities.
@@ -200,6 +239,11 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
     priors : array-like of shape (n_classes,), default=None
         As in the plain estimator.
     {search parameters}
+    {landmark parameters}
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+        .. versionadded:: 0.2
 
     {search attributes}
 
@@ -233,10 +277,18 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
         scoring: Scoring | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
+        random_state: RandomState | None = None,
     ) -> None:
         self.regs = regs
         self.n_components = n_components
         self.priors = priors
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
+        self.random_state = random_state
         super().__init__(
             gammas=gammas,
             degrees=degrees,

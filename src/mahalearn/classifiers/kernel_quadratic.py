@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
-from .._base import KernelClassifier, Labels
+from .._base import Labels
 from .._typing import (
     CV,
     ArrayLike,
@@ -17,6 +17,7 @@ from .._typing import (
     Ints,
     Kernel,
     Objects,
+    RandomState,
     Reg,
     Scoring,
     Widths,
@@ -25,6 +26,8 @@ from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import error_offsets, map_offsets
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
+from ._landmark_models import quadratic_model
+from ._landmarks import LandmarkClassifier
 from .distances import (
     REG_ON,
     VARIANTS,
@@ -78,7 +81,8 @@ class QuadraticPath(NamedTuple):
     rounding: np.ndarray | None
 
 
-class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
+@documented
+class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.
 
     An object goes to the class with the largest f_j(x) = −d²_j(x)/2 + b_j, where d_j is the
@@ -130,6 +134,11 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
+    {landmark parameters}
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -139,6 +148,8 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Offsets b_j; they sum to 0.
     kernel_ : object
         The kernel as fitted.
+    landmarks_ : collection
+        The landmarks, where the classifier has some; for a precomputed kernel their positions.
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -177,6 +188,10 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         offset: str | None = "error",
         class_weight: ClassWeight | None = None,
         priors: ArrayLike | None = None,
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
+        random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
             variant=variant,
@@ -190,13 +205,22 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
             spectrum=spectrum,
             standardize=standardize,
         )
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
+        self.random_state = random_state
         self.offset = offset
         self.class_weight = class_weight
         self.priors = priors
 
     def _check_parameters(self):
         super()._check_parameters()
-        check_offset(self.offset, self.class_weight, self.priors)
+        offset = check_offset(self.offset, self.class_weight, self.priors)
+        if offset == "loo" and self.landmarks is not None:
+            raise ValueError(
+                "offset='loo' has no form at landmarks, where an object hardly counts in its own "
+                "class; use offset='error'."
+            )
 
     def _fit_path(self, training, labels, values):
         offset = check_choice(self.offset, "offset", OFFSETS)
@@ -227,12 +251,15 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
                 return np.zeros((len(labels.names), *np.shape(rounding)))
             case "map":
                 return map_offsets(log_volumes, labels.priors(self.priors))
-        weights = compute_class_weight(
-            _present(self.class_weight, labels), classes=labels.names, y=labels.y
-        )
-        check_error_weights(weights, self.class_weight)
+        weights = self._error_weights(labels, labels.y)
         scores = d2 / -2 if d2.ndim == 2 else np.moveaxis(d2, -1, 0) / -2
         return error_offsets(scores, labels.codes, weights, rounding).T
+
+    def _error_weights(self, labels, y):
+        weights = compute_class_weight(
+            _present(self.class_weight, labels), classes=labels.names, y=y
+        )
+        return check_error_weights(weights, self.class_weight)
 
     def _path_scores(self, models, training, queries, kxx):
         d2 = models.distances.sq_distances(queries, kxx)
@@ -273,6 +300,31 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
 
     def _path(self):
         return QuadraticPath(self._distances, None, self.offsets_, None)
+
+    def _landmark_path(self, statistics, labels, values):
+        variant, reg_on, spectrum = self._options()
+        offset, weights = check_choice(self.offset, "offset", OFFSETS), None
+        if offset == "error" and self.class_weight is not None:
+            # In a sample classes need not have their shares: "balanced" asks for all objects.
+            weights = self._error_weights(labels, labels.names)
+            if isinstance(self.class_weight, str):
+                weights = statistics.counts.sum() / (len(weights) * statistics.counts)
+        return quadratic_model(
+            statistics,
+            values,
+            variant=variant,
+            reg_on=reg_on,
+            spectrum=spectrum,
+            offset=offset,
+            class_weight=weights,
+            priors=None if self.priors is None else labels.priors(self.priors),
+            rtol=self.landmark_rtol,
+        )
+
+    def _store_landmarks(self, model, labels):
+        self.offsets_ = self._all_columns(model.offsets, np.nan)[0]
+
+    _derived = ("offsets_",)
 
     def _query_self_similarities(self, X):
         # With one σ² for all classes k(x, x)/σ² is common to them and cancels from the decision:
@@ -367,6 +419,11 @@ class KernelQuadraticDiscriminantCV(DistanceSearchCV):
     priors : array-like of shape (n_classes,), default=None
         As in the plain estimator.
     {search parameters}
+    {landmark parameters}
+    random_state : int, RandomState instance or None, default=None
+        Determines the choice of landmarks.
+
+        .. versionadded:: 0.2
 
     {search attributes}
 
@@ -403,6 +460,10 @@ class KernelQuadraticDiscriminantCV(DistanceSearchCV):
         scoring: Scoring | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        landmarks: Any = None,
+        landmark_method: str = "auto",
+        landmark_rtol: float | None = None,
+        random_state: RandomState | None = None,
     ) -> None:
         self.variants = variants
         self.regs = regs
@@ -410,6 +471,10 @@ class KernelQuadraticDiscriminantCV(DistanceSearchCV):
         self.offset = offset
         self.class_weight = class_weight
         self.priors = priors
+        self.landmarks = landmarks
+        self.landmark_method = landmark_method
+        self.landmark_rtol = landmark_rtol
+        self.random_state = random_state
         super().__init__(
             gammas=gammas,
             degrees=degrees,

@@ -182,14 +182,6 @@ def merge_landmark_moments(a, b):
     return LandmarkMoments(*(p + q for p, q in zip(a[:-1], b[:-1], strict=True)), a.origin)
 
 
-def subtract_landmark_moments(a, b):
-    """Moments of what is left of a without its part b."""
-    _same_origin(a, b)
-    if (b.count > a.count).any():
-        raise ValueError("The moments to subtract have more rows than those they are taken from.")
-    return LandmarkMoments(*(p - q for p, q in zip(a[:-1], b[:-1], strict=True)), a.origin)
-
-
 def _same_origin(a, b):
     if not np.array_equal(a.origin, b.origin) or len(a.count) != len(b.count):
         raise ValueError(
@@ -199,32 +191,36 @@ def _same_origin(a, b):
 
 
 def leading_landmarks(moments, m):
-    """Moments as if only the first m landmarks were there: a view."""
+    """Moments as if only the first m landmarks were there."""
     return LandmarkMoments(
-        moments.count,
-        moments.sums[:, :m],
-        moments.squares[:, :m, :m],
-        moments.own,
-        moments.origin[:m],
+        moments.count.copy(),
+        moments.sums[:, :m].copy(),
+        moments.squares[:, :m, :m].copy(),
+        moments.own.copy(),
+        moments.origin[:m].copy(),
     )
 
 
-def moments_without(folds, n_folds, left_out=None):
-    """Moments of the c classes in all folds but one (None: in all); folds has n_folds·c groups.
+def moments_of_folds(folds, n_folds, kept):
+    """Moments of the c classes in the folds `kept`; folds has n_folds·c groups.
 
-    The others are added up instead of subtracting the one: nothing of the fold left out, not even
-    its rounding, gets into the result.
+    They are added up, instead of subtracting the others from the total: nothing of a fold that is
+    left out, not even its rounding, gets into the result.
     """
-    others = [f for f in range(n_folds) if f != left_out]
 
     def total(values):
         parts = values.reshape(n_folds, -1, *values.shape[1:])
-        out = parts[others[0]].copy()
-        for f in others[1:]:
+        out = parts[kept[0]].copy()
+        for f in kept[1:]:
             out += parts[f]
         return out
 
     return LandmarkMoments(*(total(values) for values in folds[:-1]), folds.origin)
+
+
+def moments_of_groups(moments, groups):
+    """Moments of some of the groups."""
+    return LandmarkMoments(*(values[groups] for values in moments[:-1]), moments.origin)
 
 
 class GroupMoments(NamedTuple):

@@ -27,20 +27,11 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects than landmarks
     asked for, all of them are taken, in their order.
     """
-    method = check_choice(method, "landmark_method", LANDMARK_METHODS)
+    method = landmark_method(method, kernel)
     m = check_count(n_landmarks, "landmarks")
     random_state = check_random_state(random_state)
     if len(X) <= m:
         return X
-    vectors = getattr(kernel, "requires_vector_input", True)
-    definite = bool(getattr(kernel, "positive_definite", False))
-    if method == "auto":
-        method = "kmeans" if vectors else "rpcholesky" if definite else "uniform"
-    if method == "kmeans" and not vectors:
-        raise ValueError(
-            "landmark_method='kmeans' needs vectors, whose means are the landmarks; for objects "
-            "use 'rpcholesky' or 'uniform'."
-        )
     if method == "uniform":
         return take(X, random_state.permutation(len(X))[:m])
     most = max(_LEAST_ROWS, _ROWS_PER_LANDMARK * m)
@@ -49,6 +40,21 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     if method == "kmeans":
         return _kmeans(np.asarray(X), _in_metric(kernel, X), m, random_state)
     return take(X, rp_cholesky(kernel, X, m, random_state))
+
+
+def landmark_method(method, kernel):
+    """How landmarks are chosen, "auto" resolved for a fitted kernel."""
+    method = check_choice(method, "landmark_method", LANDMARK_METHODS)
+    vectors = getattr(kernel, "requires_vector_input", True)
+    if method == "auto":
+        definite = bool(getattr(kernel, "positive_definite", False))
+        return "kmeans" if vectors else "rpcholesky" if definite else "uniform"
+    if method == "kmeans" and not vectors:
+        raise ValueError(
+            "landmark_method='kmeans' needs vectors, whose means are the landmarks; for objects "
+            "use 'rpcholesky' or 'uniform'."
+        )
+    return method
 
 
 def _in_metric(kernel, X):

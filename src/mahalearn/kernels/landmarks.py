@@ -187,12 +187,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _fit_precomputed(self, X):
         if isinstance(self.landmarks, (numbers.Integral, str)):
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    "To choose landmarks from a precomputed kernel X must be the square matrix of "
-                    f"all training objects; got shape {X.shape}. If its columns are the landmarks, "
-                    "pass their positions among the rows as landmarks=."
-                )
+            refuse_to_choose(X)
             auto = not isinstance(self.landmarks, numbers.Integral)
             m = _MOST_LANDMARKS if auto else check_count(self.landmarks, "landmarks")
             method = check_choice(self.method, "method", LANDMARK_METHODS)
@@ -208,24 +203,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self.landmarks_ = positions
             self._columns = positions
             return LandmarkKernel(None, X[np.ix_(positions, positions)])
-        positions = np.asarray(self.landmarks)
-        whole = positions.dtype.kind in "iu" and positions.ndim == 1 and len(positions)
-        if not whole or not 0 <= positions.min() <= positions.max() < len(X):
-            raise ValueError(
-                "With kernel='precomputed' landmarks must be positions among the rows of X, from 0 "
-                f"to {len(X) - 1}; got {self.landmarks!r}."
-            )
-        if X.shape[1] == len(positions):  # the columns are the landmarks
-            self._columns = np.arange(len(positions))
-        elif X.shape[0] == X.shape[1]:
-            self._columns = positions
-        else:
-            raise ValueError(
-                f"X must have a column for each of the {len(positions)} landmarks or for each of "
-                f"the {len(X)} training objects; got shape {X.shape}."
-            )
-        self.landmarks_ = positions
-        return LandmarkKernel(None, X[np.ix_(positions, self._columns)])
+        self.landmarks_, self._columns = landmark_columns(self.landmarks, X)
+        return LandmarkKernel(None, X[np.ix_(self.landmarks_, self._columns)])
 
     def _choose(self, X):
         if isinstance(self.landmarks, numbers.Integral):
@@ -291,6 +270,35 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     @property
     def _n_features_out(self):
         return len(self.signs_)
+
+
+def refuse_to_choose(X):
+    """Raise where landmarks cannot be chosen from a precomputed kernel."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "To choose landmarks from a precomputed kernel X must be the square matrix of all "
+            f"training objects; got shape {X.shape}. If its columns are the landmarks, pass their "
+            "positions among the rows as landmarks=."
+        )
+
+
+def landmark_columns(landmarks, X):
+    """Positions of landmarks among the rows of a precomputed X, and among its columns."""
+    positions = np.asarray(landmarks)
+    whole = positions.dtype.kind in "iu" and positions.ndim == 1 and len(positions)
+    if not whole or not 0 <= positions.min() <= positions.max() < len(X):
+        raise ValueError(
+            "With kernel='precomputed' landmarks must be positions among the rows of X, from 0 to "
+            f"{len(X) - 1}; got {landmarks!r}."
+        )
+    if X.shape[0] == X.shape[1]:
+        return positions, positions
+    if X.shape[1] == len(positions):  # the columns are the landmarks
+        return positions, np.arange(len(positions))
+    raise ValueError(
+        f"X must have a column for each of the {len(positions)} landmarks or for each of the "
+        f"{len(X)} training objects; got shape {X.shape}."
+    )
 
 
 class _MatrixKernel:

@@ -20,7 +20,14 @@ from .._base import refuses_weights
 from .._objects import check_objects
 from .._progress import progress
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
-from .._validation import check_choice, check_classes, check_memory, check_positive
+from .._validation import (
+    LANDMARKS_REMEDY,
+    check_choice,
+    check_classes,
+    check_memory,
+    check_positive,
+    refuse_dask,
+)
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..formulas.spectrum import SPECTRA
@@ -72,6 +79,26 @@ SEARCH_PARAMETERS = """gammas : sequence of float, default=None
         Number of processes over the kernels.
     verbose : int, default=0
         A progress bar is shown if this is not 0 (``pip install "mahalearn[progress]"``)."""
+LANDMARK_PARAMETERS = """landmarks : int, "auto", collection of objects or None, default=None
+        None uses all training objects. With m landmarks fitting takes one pass over the data, of
+        any number of objects, and memory m² per class; distances are then approximations (see the
+        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
+        standard error of the best, as far as memory allows; or the landmarks themselves, for
+        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
+        training objects or the landmarks.
+
+        .. versionadded:: 0.2
+    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
+        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
+        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
+        first for vectors, the second for objects with a definite kernel and the third otherwise.
+
+        .. versionadded:: 0.2
+    landmark_rtol : float, default=None
+        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
+        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
+
+        .. versionadded:: 0.2"""
 SEARCH_ATTRIBUTES = """Attributes
     ----------
     best_params_ : dict
@@ -101,12 +128,15 @@ SEARCH_ATTRIBUTES = """Attributes
         Number of features seen in `fit`, where the input is a table."""
 
 
-def documented(search):
-    """Put the common parts into the docstring of a search."""
-    search.__doc__ = search.__doc__.replace("{search parameters}", SEARCH_PARAMETERS).replace(
-        "{search attributes}", SEARCH_ATTRIBUTES
-    )
-    return search
+def documented(estimator):
+    """Put the common parts into the docstring of an estimator."""
+    for name, text in (
+        ("{search parameters}", SEARCH_PARAMETERS),
+        ("{landmark parameters}", LANDMARK_PARAMETERS),
+        ("{search attributes}", SEARCH_ATTRIBUTES),
+    ):
+        estimator.__doc__ = estimator.__doc__.replace(name, text)
+    return estimator
 
 
 class Setting(NamedTuple):
@@ -141,7 +171,14 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     (`_values`).
     """
 
-    _in_0_1: dict[str, Any] = {"standardize": False}
+    _in_0_1: dict[str, Any] = {
+        "standardize": False,
+        "landmarks": None,
+        "landmark_method": "auto",
+        "landmark_rtol": None,
+        "random_state": None,
+    }
+    landmarks: Any = None  # searches of estimators that have a form at landmarks set it
 
     def __init__(
         self,
@@ -228,10 +265,13 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             The fitted search.
         """
         self._check_parameters()
+        refuse_dask(self, X, y)
         given = X  # the best estimator is to see the names of the columns too
         kernels = [self.kernel] if self.kernels is None else list(self.kernels)
         if all(takes_vectors(kernel) for kernel in kernels):
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            # At landmarks rows stay in the precision that they come in.
+            floats = np.float64 if self.landmarks is None else [np.float64, np.float32]
+            X, y = validate_data(self, X, y, dtype=floats)
         else:
             X, y = check_objects(X), column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -240,10 +280,16 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         self._check_splits(splits, len(y))
         n = len(codes)
-        # The pair values that kernels share, a kernel matrix and its factors.
-        check_memory(4 * n**2, f"The search on the kernel matrix of {n} objects")
         objects = SearchedObjects(X, y, codes, splits, {})
+        if self.landmarks is None:
+            # The pair values that kernels share, a kernel matrix and its factors.
+            check_memory(
+                4 * n**2, f"The search on the kernel matrix of {n} objects", LANDMARKS_REMEDY
+            )
         settings = self._settings(objects)
+        if self.landmarks is not None:
+            plain = self._plain(**{**self._common(), **settings[0].params})
+            objects = objects._replace(landmarks=plain._searched_landmarks(X, y))
         setting = self._evaluate(self._candidates(objects, settings), objects)
         self._refit(given, y, objects, setting)
         return self
@@ -280,7 +326,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def _measure_setting(self, own, objects):
         """One matrix of the measure serves every kernel of it; its scale becomes a number."""
-        if not own.measure_is_stateless:
+        if self.landmarks is not None or not own.measure_is_stateless:
             return Setting({"kernel": own})
         key, n = own.pair_key, len(objects.y)
         if key not in objects.pairs:
@@ -342,6 +388,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     def _pairs(self, objects, group):
         """The pair values that kernels share, None where a kernel alone needs them."""
         first = group[0]
+        if objects.landmarks is not None:
+            return None
         if first.pairs in objects.pairs:
             return objects.pairs[first.pairs]
         if first.pairs is None or len(group) == 1:
@@ -364,6 +412,9 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return found
 
     def _folds(self, objects, setting, pairs):
+        if objects.landmarks is not None:  # one pass per kernel; the folds keep their moments apart
+            plain = self._plain(**{**self._common(), **setting.params})
+            return plain._landmark_folds(objects.landmarks, objects.splits)
         kernel, gram = setting.fitted, None
         if kernel is None:
             precomputed = is_precomputed(setting.params["kernel"])
@@ -419,19 +470,25 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def _refit(self, given, y, objects, setting):
         known = None
-        if setting.pairs in objects.pairs:  # a measure is not computed again
+        if objects.landmarks is not None:
+            known = objects.landmarks.chosen
+        elif setting.pairs in objects.pairs:  # a measure is not computed again
             known = setting.fitted, setting.fitted.from_pairs(objects.pairs[setting.pairs])
         self.best_estimator_ = self._plain(**self.best_params_)._fit(given, y, known)
 
 
 class SearchedObjects(NamedTuple):
-    """Training objects as given, their labels, class indices and splits; pair values by key."""
+    """Training objects as given, their labels, class indices and splits; pair values by key.
+
+    landmarks: a first look at the objects and the landmarks chosen, None without landmarks.
+    """
 
     X: Any
     y: Any
     codes: np.ndarray
     splits: list
     pairs: dict
+    landmarks: Any = None
 
     @property
     def classes(self):
@@ -451,7 +508,7 @@ def held_out_scores(plain, folds, values, n_classes):
     scores = [np.full((len(test), n_classes, len(values)), -np.inf) for _, test in folds.splits]
     rounding = [np.zeros((len(test), len(values))) for _, test in folds.splits]
     done = np.zeros((len(folds), len(values)), dtype=bool)
-    for f, steps, present, found, noise in plain._fold_scores(folds, values):
+    for f, steps, present, found, noise in plain._held_out_scores(folds, values):
         index = np.ix_(np.arange(len(found)), present, np.arange(len(values))[steps])
         scores[f][index] = found
         rounding[f][:, steps] = noise

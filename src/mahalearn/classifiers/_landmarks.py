@@ -1,0 +1,563 @@
+"""Kernel classifiers at landmarks: what all that take ``landmarks=`` share."""
+
+import numbers
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from .._base import KernelClassifier, Labels, refuses_weights
+from .._objects import check_objects, take
+from .._typing import ArrayLike, Objects
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_count,
+    check_square,
+    check_symmetric,
+    is_dask_collection,
+    refuse_dask,
+    refuse_dask_query,
+    warn_dissimilarity_as_kernel,
+)
+from ..formulas.linalg import eigh
+from ..kernels.landmark_rows import LANDMARK_METHODS, landmark_method
+from ..kernels.landmarks import LANDMARK_SPECTRA, landmark_columns, refuse_to_choose
+from ..kernels.precomputed import checked_kernel
+from ..kernels.protocol import check_magnitude, is_named, is_precomputed, takes_vectors
+from ._landmark_models import enough_landmarks
+from ._landmark_plan import Scan, learn_kernel, make_plan
+from ._landmark_statistics import (
+    LandmarkPlan,
+    LandmarkStatistics,
+    as_batches,
+    collect,
+    random_folds,
+)
+from ._sources import DaskRows, LocalRows, check_batches, pairs_of
+
+# Folds by which "auto" chooses the number of landmarks.
+AUTO_FOLDS = 3
+# Rows stay in the precision that they come in.
+FLOATS = [np.float64, np.float32]
+
+
+def _takes_landmarks(estimator):
+    if estimator.landmarks is None:
+        raise AttributeError(
+            f"{type(estimator).__name__} has this with landmarks= only: without them all training "
+            "objects are needed at once."
+        )
+    return True
+
+
+class LandmarkData(NamedTuple):
+    """Training data, and a first look at them.
+
+    rows: a source. scanned: its Scan. kernel: the kernel of precomputed values, None where the
+    kernel is learned. landmarks: as given; for precomputed values positions, or kernel rows.
+    columns: of precomputed values, those of the landmarks where they are known already. X, y:
+    objects and labels in memory, where they are. chosen: landmarks that a search has chosen, or its
+    seed.
+    """
+
+    rows: Any
+    scanned: Scan
+    kernel: Any
+    landmarks: Any
+    columns: np.ndarray | None
+    X: Any = None
+    y: Any = None
+    chosen: Any = None
+
+
+class LandmarkFolds(NamedTuple):
+    """The training sets of a cross-validation, by moments that are kept apart.
+
+    statistics: of cells of rows that are in the same training sets; cells[f] lists those of fold
+    f. Where there would be too many cells, statistics is None, and every fold has a pass of its
+    own. X, y, splits: rows, labels, and pairs of positions (train, test).
+    """
+
+    plan: LandmarkPlan
+    statistics: LandmarkStatistics | None
+    cells: list
+    X: Any
+    y: np.ndarray
+    splits: list
+
+    @property
+    def lookup(self):
+        """The landmarks' kernel matrix: what regularisation is measured in."""
+        return checked_kernel(self.plan.gram)
+
+    def __len__(self):
+        return len(self.splits)
+
+    def of_fold(self, f):
+        """Statistics of a training set."""
+        if self.statistics is not None:
+            return self.statistics.of_folds(self.cells[f])
+        train = self.splits[f][0]
+        return collect(self.plan, take(self.X, train), self.y[train])
+
+
+class LandmarkClassifier(KernelClassifier):
+    """A kernel classifier that has a form at landmarks, too.
+
+    A subclass gives ``_landmark_path(statistics, labels, values)``: a model with ``scores(X)`` of
+    shape (r, n, c) and ``residual(X)`` for all values of the path; the statistics have the classes
+    that ``labels.present`` lists, and the labels are those of their sample. And
+    ``_store_landmarks(model, labels)``, which sets its public attributes (``_derived``).
+    """
+
+    landmarks: Any
+    landmark_method: str
+    landmark_rtol: float | None
+    random_state: Any
+
+    _in_0_1: dict[str, Any] = {
+        **KernelClassifier._in_0_1,
+        "landmarks": None,
+        "landmark_method": "auto",
+        "landmark_rtol": None,
+        "random_state": None,
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Positions of landmarks do not survive the slicing of columns.
+        given = self.landmarks is not None and not _to_choose(self.landmarks)
+        tags.input_tags.pairwise &= not given
+        return tags
+
+    @property
+    def _at_landmarks(self):
+        """Whether the estimator was fitted with landmarks."""
+        return "_statistics" in vars(self)
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    @refuses_weights
+    def fit(self, X: Any, y: Objects | None = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, or their square kernel matrix (``kernel="precomputed"``). With
+            `landmarks` also a memory map, a dask array or dataframe, or, without y, an iterable of
+            batches (X, y) that can be gone through twice, such as
+            :class:`mahalearn.datasets.ParquetBatches`.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; None where X is an iterable of batches.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        return self._fit(X, y)
+
+    def _fit(self, X, y, known=None):
+        self._forget()
+        if self.landmarks is None:
+            return super()._fit(X, y, known)
+        self._check_landmark_parameters()
+        data = self._landmark_data(X, y)._replace(chosen=known)
+        auto = isinstance(self.landmarks, str)
+        plan = self._landmark_plan(data, n_folds=AUTO_FOLDS if auto else 1)
+        folds = partial(random_folds, AUTO_FOLDS) if auto else None
+        statistics = data.rows.collect(plan, folds)
+        if auto:
+            statistics = self._with_enough_landmarks(statistics)
+        self._start(statistics, data.columns)
+        self._finish()
+        if data.kernel is not None and is_precomputed(self.kernel):
+            # Queries come as kernel values; the matrix of all objects is not needed any more.
+            self._statistics = statistics.as_rows()
+            self._landmark_model.use_rows(self._statistics.plan.rows)
+        return self
+
+    @available_if(_takes_landmarks)
+    def partial_fit(self, X: Objects, y: Objects, classes: Any = None) -> Self:
+        """Add objects to what has been fitted (``landmarks=`` only).
+
+        The result is that of one fit on all objects with the same landmarks and kernel, up to
+        rounding. Landmarks that are not given, and what the kernel learns from data (a numeric
+        `gamma` and ``standardize=False`` learn nothing), come from the first batch: let it be a
+        random part of the data. The model is made when it is first needed; between batches only
+        moments are added up.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call. A class without objects so far
+            is never predicted.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        self._check_landmark_parameters()
+        refuse_dask(self, X, y)
+        if not self._at_landmarks:
+            if classes is None:
+                raise ValueError("classes must be given in the first call to partial_fit.")
+            classes, _ = check_classes(classes)
+            data = self._landmark_data(X, y, square=False)
+            plan = self._landmark_plan(data, classes=classes)
+            if isinstance(self.landmarks, str):
+                folds = partial(random_folds, AUTO_FOLDS)
+                first = collect(plan.changed(n_folds=AUTO_FOLDS), data.rows.batches(), folds=folds)
+                plan = self._with_enough_landmarks(first).plan
+            self._start(plan.statistics(), data.columns)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
+            )
+        X, y = self._check_labelled(X, y, reset=False)
+        self._statistics.add(self._landmark_values(X), y)
+        self._stale = True
+        return self
+
+    def _from_statistics(self, statistics):
+        """The classifier of statistics that were merged elsewhere."""
+        self._check_landmark_parameters()
+        self._start(statistics)
+        landmarks = self.landmarks_
+        if takes_vectors(self.kernel):
+            validate_data(self, landmarks, dtype=FLOATS)
+        self._finish()
+        return self
+
+    def _forget(self):
+        """Remove what an earlier fit at landmarks left."""
+        for name in ("_statistics", "_landmark_model", "_present", "_stale", "landmarks_"):
+            vars(self).pop(name, None)
+
+    def _check_landmark_parameters(self):
+        self._check_parameters()
+        spectrum = check_choice(self.spectrum, "spectrum", (*LANDMARK_SPECTRA, "shift"))
+        if spectrum == "shift":
+            raise ValueError(
+                "spectrum='shift' has no form at landmarks; use 'krein', 'clip' or 'flip'."
+            )
+        check_choice(self.landmark_method, "landmark_method", LANDMARK_METHODS)
+        if isinstance(self.landmarks, str):
+            check_choice(self.landmarks, "landmarks", ("auto",))
+        elif isinstance(self.landmarks, numbers.Number):
+            check_count(self.landmarks, "landmarks")
+
+    def _landmark_data(self, X, y, *, square=True):
+        """Checked training data; square: whether a precomputed matrix may be one of all objects."""
+        if is_dask_collection(X):
+            return self._dask_data(X, y)
+        if y is None:
+            return self._batch_data(check_batches(X, type(self).__name__))
+        X, y = self._check_labelled(X, y)
+        kernel, landmarks, columns = None, self.landmarks, None
+        vectors = takes_vectors(self.kernel)
+        if is_precomputed(self.kernel):
+            check_magnitude(X)
+            if _to_choose(landmarks):
+                refuse_to_choose(X)
+            else:
+                landmarks, columns = landmark_columns(landmarks, X)
+            if square and X.shape[0] == X.shape[1]:
+                check_square(X)
+                X = check_symmetric(X)
+                warn_dissimilarity_as_kernel(X)
+                kernel, X, vectors = checked_kernel(X), np.arange(len(X)), False
+            else:
+                if columns is None:
+                    raise ValueError(
+                        "To add objects in batches the landmarks of a precomputed kernel must be "
+                        "given: pass their positions among the rows of the first batch."
+                    )
+                X = X[:, columns]
+                landmarks = X[landmarks]
+        rows = LocalRows(partial(as_batches, X, y), vectors)
+        return LandmarkData(rows, rows.scan(), kernel, landmarks, columns, X, y)
+
+    def _batch_data(self, batches):
+        first = [True]
+        state: dict[str, Any] = {}
+
+        def checked():
+            for X, y in pairs_of(batches, type(self).__name__):
+                if len(X) == 0:
+                    continue
+                X, y = self._check_labelled(X, y, reset=first[0])
+                if first[0] and is_precomputed(self.kernel):
+                    if _to_choose(self.landmarks):
+                        raise ValueError(
+                            "To fit a precomputed kernel from batches its landmarks must be given: "
+                            "pass their positions among the rows of the first batch."
+                        )
+                    at, state["columns"] = landmark_columns(self.landmarks, X)
+                    state["landmarks"] = X[np.ix_(at, state["columns"])]
+                first[0] = False
+                yield X[:, state["columns"]] if "columns" in state else X, y
+
+        rows = LocalRows(checked, takes_vectors(self.kernel))
+        scanned = rows.scan()
+        landmarks = state.get("landmarks", self.landmarks)
+        return LandmarkData(rows, scanned, None, landmarks, state.get("columns"))
+
+    def _dask_data(self, X, y):
+        if not takes_vectors(self.kernel) or is_precomputed(self.kernel):
+            raise ValueError(
+                "dask collections hold rows of numbers; use a kernel that takes vectors."
+            )
+        example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
+        validate_data(self, example, dtype=FLOATS)
+        rows = DaskRows(X, y)
+        return LandmarkData(rows, rows.scan(), None, self.landmarks, None)
+
+    def _check_labelled(self, X, y, reset=True):
+        if takes_vectors(self.kernel):
+            if reset:
+                return validate_data(self, X, y, dtype=FLOATS)
+            X = validate_data(self, X, reset=False, dtype=FLOATS)
+        else:
+            X = check_objects(X)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _landmark_plan(self, data, n_folds=1, classes=None):
+        """The plan of the data."""
+        kernel, landmarks, seed = data.kernel, data.landmarks, self.random_state
+        if isinstance(data.chosen, numbers.Integral):
+            seed = data.chosen
+        elif data.chosen is not None:
+            landmarks = data.chosen
+        if kernel is None and is_precomputed(self.kernel):  # objects are their kernel rows
+            classes = data.scanned.classes if classes is None else classes
+            dtype = np.float32 if data.scanned.dtype == np.float32 else np.float64
+            return LandmarkPlan(None, landmarks, classes, n_folds=n_folds, dtype=dtype)
+        return make_plan(
+            data.scanned,
+            self._learned_kernel(data) if kernel is None else kernel,
+            landmarks,
+            landmark_method=self.landmark_method,
+            random_state=seed,
+            classes=classes,
+            n_folds=n_folds,
+        )
+
+    def _learned_kernel(self, data):
+        settings = {"kernel_params": self.kernel_params}
+        if is_named(self.kernel):
+            names = ("gamma", "degree", "coef0", "standardize")
+            settings |= {name: getattr(self, name) for name in names}
+        return learn_kernel(data.scanned, self.kernel, **settings)
+
+    def _with_enough_landmarks(self, statistics):
+        """Statistics of all folds with as few landmarks as predict well."""
+        m, _ = enough_landmarks(statistics, lambda part: self._model_of(part, self._value()))
+        return statistics.all_folds().first(m)
+
+    def _model_of(self, statistics, values):
+        """The labels of the statistics' sample, and the model of the classes that it has."""
+        present, part = statistics.seen()
+        labels = Labels(statistics.plan.classes, present, part.sample.codes)
+        values = [v if np.ndim(v) == 0 else np.asarray(v)[present] for v in values]
+        return labels, self._landmark_path(part, labels, values)
+
+    def _start(self, statistics, columns=None):
+        """Set what is known before the model is made; columns: as in LandmarkData."""
+        plan = statistics.plan
+        self.classes_ = plan.classes
+        self.landmarks_ = plan.rows.landmarks
+        self.kernel_ = plan.rows.kernel
+        self._columns = None
+        if is_precomputed(self.kernel):
+            self.kernel_ = "precomputed"
+            if plan.rows.kernel is None:  # objects are their rows
+                self.landmarks_ = np.asarray(self.landmarks)
+            self._columns = self.landmarks_ if columns is None else columns
+        self._eigenvalues = None
+        self._rounding = 0.0
+        self._statistics = statistics
+
+    def _value(self):
+        return [getattr(self, self._axis)]
+
+    def _finish(self):
+        """Make the model of the statistics."""
+        labels, self._landmark_model = self._model_of(self._statistics, self._value())
+        self._present, self._stale = labels.present, False
+        self._store_landmarks(self._landmark_model, labels)
+
+    def _fitted_landmarks(self):
+        if self._stale:
+            self._finish()
+        return self._landmark_model
+
+    def __getattr__(self, name):
+        # What a model made of batches says is known when it is asked for.
+        if name in self._derived and vars(self).get("_stale"):
+            try:
+                self._finish()
+            except ValueError as error:
+                raise AttributeError(f"{name} is not known yet: {error}") from error
+            return getattr(self, name)
+        return super().__getattr__(name)
+
+    _derived: tuple[str, ...] = ()
+
+    # --- the folds of a search --------------------------------------------------------------------
+
+    def _searched_landmarks(self, X, y):
+        """Data of a search, and what its kernels share: landmarks, or a seed to choose them by.
+
+        k-means and a uniform choice do not depend on the width of a kernel.
+        """
+        self._check_landmark_parameters()
+        data = self._landmark_data(X, y)
+        if not _to_choose(self.landmarks):
+            return data
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        kernel = data.kernel or self._learned_kernel(data)
+        method = landmark_method(self.landmark_method, kernel)
+        chosen = seed
+        if method != "rpcholesky":
+            chosen = self._landmark_plan(data._replace(chosen=seed)).rows.landmarks
+        return data._replace(chosen=chosen)
+
+    def _landmark_folds(self, data, splits):
+        """The training sets of a cross-validation on data in memory."""
+        member = np.zeros((len(data.y), len(splits)), bool)
+        for f, (train, _) in enumerate(splits):
+            member[train, f] = True
+        patterns, cell = np.unique(member, axis=0, return_inverse=True)
+        cell = cell.ravel()
+        # Rows of no training set need no moments, but a pass does not ask.
+        together = len(patterns) <= 2 * len(splits)
+        plan = self._landmark_plan(data, len(patterns) if together else 1)
+        statistics = data.rows.collect(plan, cell) if together else None
+        cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(len(splits))]
+        return LandmarkFolds(plan, statistics, cells, data.X, data.y, splits)
+
+    def _held_out_scores(self, folds, values):
+        if not isinstance(folds, LandmarkFolds):
+            yield from super()._held_out_scores(folds, values)
+            return
+        for f, (_, test) in enumerate(folds.splits):
+            labels, model = self._model_of(folds.of_fold(f), values)
+            scores = np.moveaxis(model.scores(take(folds.X, test)), 0, -1)
+            yield f, slice(0, len(values)), labels.present, scores, np.zeros(len(values))
+
+    # --- queries ----------------------------------------------------------------------------------
+
+    def _check_query(self, X):
+        check_is_fitted(self)
+        if not self._at_landmarks:
+            return super()._check_query(X)
+        refuse_dask_query(X)
+        if takes_vectors(self.kernel):
+            return self._landmark_values(validate_data(self, X, reset=False, dtype=FLOATS))
+        return check_objects(X)
+
+    def _landmark_values(self, X):
+        """Objects; of a precomputed matrix the columns of the landmarks."""
+        if self._columns is None:
+            return X
+        check_magnitude(X)
+        return X[:, self._columns]
+
+    def decision_function(self, X: Objects) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the second's score minus the first's.
+        """
+        check_is_fitted(self)
+        if self._at_landmarks and len(self.classes_) > 2:
+            return self._scores(X, complete=True)
+        return super().decision_function(X)
+
+    def _scores(self, X, complete=False):
+        check_is_fitted(self)
+        if not self._at_landmarks:
+            return super()._scores(X)
+        X, model = self._check_query(X), self._fitted_landmarks()
+        return self._all_columns(model.scores(X, complete=complete)[0], -np.inf)
+
+    def _all_columns(self, values, fill):
+        """Values (n, c) of all classes from those of the classes that have been seen."""
+        if len(self._present) == len(self.classes_):
+            return values
+        out = np.full((len(values), len(self.classes_)), fill)
+        out[:, self._present] = values
+        return out
+
+    @available_if(_takes_landmarks)
+    def residual(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
+        """What the landmarks leave over of each object (``landmarks=`` only).
+
+        k(x, x) minus its approximation by the landmarks. Distances to an object's own class are too
+        large by about this much, divided by σ² for RC.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values (``"precomputed"``).
+        self_similarity : array-like of shape (n_samples,), default=None
+            k(x, x) of the rows, where a precomputed kernel does not tell it.
+
+        Returns
+        -------
+        residual : ndarray of shape (n_samples,)
+            0 for landmarks; small where the landmarks represent the object well.
+        """
+        X = self._check_query(X)
+        return self._fitted_landmarks().residual(X, self_similarity)
+
+    def kernel_spectrum(self) -> np.ndarray:
+        """Eigenvalues of the training kernel matrix, before any correction; computed once.
+
+        At landmarks those of the landmarks' own matrix.
+
+        Returns
+        -------
+        eigenvalues : ndarray of shape (n_samples,)
+            In ascending order, the negligible ones exactly 0.
+        """
+        check_is_fitted(self)
+        if not self._at_landmarks:
+            return super().kernel_spectrum()
+        if self._eigenvalues is None:
+            self._eigenvalues = eigh(self._statistics.plan.gram, vectors=False).values
+        return self._eigenvalues
+
+
+def _to_choose(landmarks):
+    """Whether landmarks are to be chosen, or none are asked for."""
+    return landmarks is None or isinstance(landmarks, (numbers.Integral, str))

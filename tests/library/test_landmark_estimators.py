@@ -1,0 +1,554 @@
+"""Estimators with landmarks: exact at m = n, the same from any batches, and blind folds."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+
+from mahalearn import (
+    DissimilaritySpaceDiscriminant,
+    DissimilaritySpaceDiscriminantCV,
+    GaussianClassifier,
+    KernelFisherDiscriminant,
+    KernelFisherDiscriminantCV,
+    KernelPCAQuadraticDiscriminant,
+    KernelPCAQuadraticDiscriminantCV,
+    KernelQuadraticDiscriminant,
+    KernelQuadraticDiscriminantCV,
+    MeasureKernel,
+    PrecomputedKernel,
+    load_model,
+    save_model,
+)
+
+VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
+METHODS = ("decision_function", "mahalanobis", "predict_proba", "predict_log_proba", "transform")
+X, codes = make_classification(900, 6, n_informative=6, n_redundant=0, n_classes=3, random_state=0)
+y = np.array(["a", "b", "c"])[codes]
+# Nothing is learned from data: then any batches must give the same.
+FIXED = {"gamma": 0.1, "standardize": False}
+PLAIN = (
+    KernelQuadraticDiscriminant,
+    KernelFisherDiscriminant,
+    KernelPCAQuadraticDiscriminant,
+    DissimilaritySpaceDiscriminant,
+)
+MODELS = [
+    *(KernelQuadraticDiscriminant(variant, 0.1) for variant in VARIANTS),
+    KernelQuadraticDiscriminant("IC+", 0.1, offset="map", priors=[0.2, 0.3, 0.5]),
+    KernelQuadraticDiscriminant(reg=[0.1, 0.2, 0.3], class_weight="balanced"),
+    KernelQuadraticDiscriminant(reg_on="kernel", class_weight={"a": 3.0, "b": 1.0, "c": 1.0}),
+    KernelQuadraticDiscriminant("RC-", reg_on="relative", offset=None),
+    KernelFisherDiscriminant(0.1),
+    KernelPCAQuadraticDiscriminant(0.9, 0.01),
+    KernelPCAQuadraticDiscriminant(4, 0.01, priors=[0.2, 0.3, 0.5]),
+    DissimilaritySpaceDiscriminant(reg=0.1),
+    DissimilaritySpaceDiscriminant("quadratic", "IC+", 0.1, priors="equal"),
+    DissimilaritySpaceDiscriminant("least_squares", "FK+", 0.1),
+    DissimilaritySpaceDiscriminant(LinearDiscriminantAnalysis(), "RC-"),
+]
+
+
+def named(model):
+    return f"{type(model).__name__}-{list(model.get_params(deep=False).values())[:3]}"
+
+
+def relative(a, b):
+    return np.abs(a - b).max() / np.abs(b).max()
+
+
+def gap(model, reference, queries, other=None):
+    """The largest relative difference of what two models say of queries; labels must be equal."""
+    other = queries if other is None else other
+    assert_array_equal(model.predict(queries), reference.predict(other))
+    found = [0.0]
+    for method in METHODS:
+        assert hasattr(model, method) == hasattr(reference, method)
+        if hasattr(model, method):
+            values = (getattr(m, method)(q) for m, q in ((model, queries), (reference, other)))
+            found.append(relative(*values))
+    return max(found)
+
+
+# --- m = n ----------------------------------------------------------------------------------------
+
+
+def matrices(n=70, queries=20):
+    """Kernel matrices of training objects and queries, definite and not."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat(["a", "b", "c"], [30, 25, 15]))
+    A = rng.normal(size=(n + queries, 4))
+    A[:n] += 0.7 * np.searchsorted(["a", "b", "c"], labels)[:, None]
+    D2 = ((A[:, None] - A) ** 2).sum(axis=-1)
+    city = np.abs(A[:, None] - A).sum(axis=-1)
+    return labels, {
+        "rbf": np.exp(-0.3 * D2),
+        "indefinite": np.exp(-0.1 * city**2) - 0.3 * np.exp(-0.5 * D2),
+        "without an origin": -(city**1.8) / 10,
+    }
+
+
+LABELS, MATRICES = matrices()
+N = len(LABELS)
+AT_ALL = {"landmarks": N, "landmark_rtol": 1e-13}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("model", MODELS, ids=named)
+def test_all_objects_as_landmarks_are_the_exact_estimator(model, name):
+    if getattr(model, "offset", None) == "map" and name != "rbf":
+        pytest.skip("map offsets need a nonnegative spectrum")
+    K = MATRICES[name]
+    # As a kernel on row numbers: k(x, x) of queries is known.
+    exact, ours = (
+        clone(model).set_params(kernel=PrecomputedKernel(K), **params).fit(np.arange(N), LABELS)
+        for params in ({}, AT_ALL)
+    )
+    assert sorted(ours.landmarks_) == list(range(N))
+    assert gap(ours, exact, np.arange(N, len(K))) < 1e-8
+    # As a matrix, and by columns of it; the rows of queries do not tell k(x, x).
+    if name == "rbf" or model.__class__ in (
+        KernelFisherDiscriminant,
+        KernelPCAQuadraticDiscriminant,
+    ):
+        exact = clone(model).set_params(kernel="precomputed").fit(K[:N, :N], LABELS)
+        positions = np.arange(N)[::-1]
+        for landmarks in (N, positions):
+            ours = clone(exact).set_params(**AT_ALL).set_params(landmarks=landmarks)
+            assert gap(ours.fit(K[:N, :N], LABELS), exact, K[N:, :N]) < 1e-8
+
+
+@pytest.mark.parametrize("spectrum", ["ignore", "clip", "flip", "square"])
+@pytest.mark.parametrize("cls", PLAIN)
+def test_corrections_of_the_spectrum(cls, spectrum):
+    K = MATRICES["indefinite"]
+    options = {"kernel": PrecomputedKernel(K), "spectrum": spectrum, "reg": 0.1}
+    exact, ours = (cls(**options, **more).fit(np.arange(N), LABELS) for more in ({}, AT_ALL))
+    assert gap(ours, exact, np.arange(N, len(K))) < 1e-8
+
+
+@pytest.mark.parametrize("cls", PLAIN)
+def test_vectors_with_scales_learned_from_data(cls):
+    units = X[:200] * [1, 1, 1000, 1, 1, 1]  # standardised
+    exact = cls(reg=0.1).fit(units, y[:200])
+    ours = cls(reg=0.1, landmarks=200, landmark_rtol=1e-13).fit(units, y[:200])
+    assert gap(ours, exact, units[:50] + 0.1) < 1e-8
+    assert_allclose(ours.residual(units), 0, atol=1e-7)
+
+
+# --- any batches ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS, ids=named)
+def test_any_split_and_order_of_batches_is_one_fit(model, tmp_path):
+    model = clone(model).set_params(landmarks=X[:30], **FIXED)
+    reference = clone(model).fit(X, y)
+    np.save(tmp_path / "X.npy", X)
+    parts = [slice(0, 1), slice(1, 500), slice(500, 900)]
+    batches = [(X[p], y[p]) for p in parts]
+    sources = {
+        "list": (batches,),
+        "memory map": (np.load(tmp_path / "X.npy", mmap_mode="r"), y),
+        "other order": (batches[::-1],),
+    }
+    for name, source in sources.items():
+        assert gap(clone(model).fit(*source), reference, X[:99]) < 1e-11, name
+    streamed = clone(model)
+    for rows, labels in batches:
+        streamed.partial_fit(rows, labels, classes=["c", "b", "a"])
+    assert gap(streamed, reference, X[:99]) < 1e-11
+    assert_array_equal(streamed.classes_, reference.classes_)
+
+
+def test_moments_are_equal_to_rounding():
+    """The same without the factor that a method puts on rounding."""
+    fits = [
+        KernelQuadraticDiscriminant(reg=0.1, landmarks=X[:30], **FIXED).fit(*source)
+        for source in (
+            (X, y),
+            ([(X[i : i + 100], y[i : i + 100]) for i in range(800, -1, -100)],),
+        )
+    ]
+    assert relative(fits[0].mahalanobis(X), fits[1].mahalanobis(X)) < 1e-12
+
+
+def test_a_class_that_has_not_come_yet_is_not_predicted():
+    model = KernelQuadraticDiscriminant(landmarks=20, random_state=0, **FIXED)
+    known = y != "c"
+    model.partial_fit(X[known][:300], y[known][:300], classes=["a", "b", "c"])
+    assert set(model.predict(X)) == {"a", "b"}
+    assert np.isnan(model.offsets_[2]) and np.isfinite(model.offsets_[:2]).all()
+    assert (model.decision_function(X)[:, 2] == -np.inf).all()
+    assert (model.mahalanobis(X)[:, 2] == np.inf).all()
+    before = model.offsets_
+    model.partial_fit(X[~known], y[~known])
+    assert "c" in model.predict(X)
+    assert np.isfinite(model.offsets_).all() and not np.array_equal(model.offsets_, before)
+    alone = KernelFisherDiscriminant(landmarks=X[:9], **FIXED)
+    alone.partial_fit(X[y == "a"], y[y == "a"], classes=["a", "b"])
+    assert not hasattr(alone, "intercept_")
+    with pytest.raises(ValueError, match="greater than one"):
+        alone.predict(X)
+
+
+def test_partial_fit_goes_on_after_fit():
+    model = KernelQuadraticDiscriminant(landmarks=X[:30], **FIXED).fit(X[:400], y[:400])
+    model = pickle.loads(pickle.dumps(model)).partial_fit(X[400:], y[400:])
+    whole = KernelQuadraticDiscriminant(landmarks=X[:30], **FIXED).fit(X, y)
+    assert gap(model, whole, X[:99]) < 1e-11
+    with pytest.raises(ValueError, match="differ from those"):
+        model.partial_fit(X, y, classes=["a", "b"])
+
+
+@pytest.mark.parametrize("landmarks", [25, "auto"])
+def test_landmarks_of_the_first_batch(landmarks):
+    model = KernelQuadraticDiscriminant(landmarks=landmarks, random_state=0, **FIXED)
+    model.partial_fit(X[:600], y[:600], classes=np.unique(y))
+    chosen = model.landmarks_
+    model.partial_fit(X[600:], y[600:])
+    assert_array_equal(model.landmarks_, chosen)
+    given = KernelQuadraticDiscriminant(landmarks=chosen, **FIXED).fit(X, y)
+    assert gap(model, given, X[:99]) < 1e-11
+
+
+def test_precomputed_columns_in_batches():
+    K, at = MATRICES["rbf"], np.arange(0, 40, 3)
+    whole = KernelQuadraticDiscriminant(landmarks=at, kernel="precomputed").fit(K[:N, :N], LABELS)
+    columns = clone(whole).fit(K[:N, at], LABELS)
+    batches = clone(whole).fit([(K[:50, at], LABELS[:50]), (K[50:N, at], LABELS[50:])])
+    streamed = clone(whole).partial_fit(K[:50, at], LABELS[:50], classes=["a", "b", "c"])
+    streamed.partial_fit(K[50:N, at], LABELS[50:])
+    for model in (columns, batches, streamed):
+        assert_array_equal(model.landmarks_, at)
+        assert gap(model, whole, K[N:, at], K[N:, :N]) < 1e-10
+        assert_allclose(model.residual(K[N:, at]), whole.residual(K[N:, :N]), atol=1e-10)
+
+
+def test_gaussian_classifiers_from_batches(tmp_path):
+    reference = GaussianClassifier().fit(X, y)
+    batches = [(X[i : i + 250], y[i : i + 250]) for i in range(0, 900, 250)]
+    model = GaussianClassifier().fit(batches)
+    assert relative(model.decision_function(X), reference.decision_function(X)) < 1e-11
+    assert_array_equal(model.fit(X[:300], y[:300]).predict(X[:9]).shape, (9,))
+    assert relative(model.fit(batches).decision_function(X), reference.decision_function(X)) < 1e-11
+    with pytest.raises(ValueError, match="all rows are needed at once"):
+        GaussianClassifier(shrinkage="auto").fit(batches)
+    with pytest.raises(ValueError, match="not a generator"):
+        GaussianClassifier().fit(batch for batch in batches)
+
+
+# --- how many -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", PLAIN)
+def test_auto_takes_few_landmarks_where_few_suffice(cls):
+    Z = np.random.default_rng(0).normal(size=(4000, 2))
+    labels = (Z[:, 0] + 0.3 * Z[:, 1] ** 2 > 0).astype(int)
+    model = cls(reg=0.1, landmarks="auto", random_state=0).fit(Z, labels)
+    assert len(model.landmarks_) == 62  # of 500, the smallest of the path 500, 250, 125, 62
+    assert model.score(Z, labels) > 0.95
+    nested = cls(reg=0.1)
+    nested.set_params(landmarks=model.landmarks_, gamma=model.kernel_.gamma, standardize=False)
+    assert gap(model, nested.fit(Z, labels), Z[:99]) < 1e-8
+
+
+def test_auto_takes_more_where_more_are_better(monkeypatch):
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(size=(4000, 2))
+    labels = (np.floor(8 * Z).sum(axis=1) % 2).astype(int)  # a chessboard
+    options = {"landmarks": "auto", "random_state": 0, "gamma": 100.0, "reg": 1e-4}
+    model = KernelQuadraticDiscriminant(**options).fit(Z, labels)
+    assert len(model.landmarks_) >= 250
+    monkeypatch.setattr("mahalearn.classifiers._landmark_plan.available_memory", lambda: 10**6)
+    assert len(clone(model).fit(Z, labels).landmarks_) <= 60
+
+
+# --- searches -------------------------------------------------------------------------------------
+
+
+SEARCHES = [
+    (KernelQuadraticDiscriminantCV, KernelQuadraticDiscriminant, {"variant": list(VARIANTS)}),
+    (KernelFisherDiscriminantCV, KernelFisherDiscriminant, {}),
+    (KernelPCAQuadraticDiscriminantCV, KernelPCAQuadraticDiscriminant, {}),
+    (DissimilaritySpaceDiscriminantCV, DissimilaritySpaceDiscriminant, {"variant": ["RC+", "FK-"]}),
+]
+GRID = {"reg": [0.01, 0.3], "gamma": [0.05, 0.3]}
+
+
+def assert_same_results(search, grid):
+    """cv_results_ of both, whatever the order of the candidates."""
+    results = {}
+    for params, *scores in zip(
+        grid.cv_results_["params"], *_split_scores(grid.cv_results_), strict=True
+    ):
+        results[tuple(sorted(params.items()))] = scores
+    names = set(grid.cv_results_["params"][0])
+    for params, *scores in zip(
+        search.cv_results_["params"], *_split_scores(search.cv_results_), strict=True
+    ):
+        key = tuple(sorted((name, v) for name, v in params.items() if name in names))
+        assert_allclose(scores, results.pop(key), rtol=1e-10, atol=1e-10)
+    assert not results
+
+
+def _split_scores(results):
+    return [results[key] for key in sorted(results) if key.startswith("split")]
+
+
+@pytest.mark.parametrize("how", ["folds", "groups", "shuffled"])
+@pytest.mark.parametrize("search, plain, variants", SEARCHES, ids=lambda v: str(v)[-30:])
+def test_searches_equal_refits_with_the_same_landmarks(search, plain, variants, how):
+    cv = {
+        "folds": StratifiedKFold(4, shuffle=True, random_state=0),
+        "groups": GroupKFold(3),
+        "shuffled": ShuffleSplit(5, test_size=0.3, random_state=0),
+    }[how]
+    rows, labels = X[:400], y[:400]
+    groups = np.arange(400) // 7 if how == "groups" else None
+    scoring = {"folds": None, "groups": "f1_macro", "shuffled": "balanced_accuracy"}[how]
+    common = {"landmarks": X[:40], "standardize": False}
+    options = {"regs": GRID["reg"], "gammas": GRID["gamma"], **common}
+    if variants:
+        options["variants"] = variants["variant"]
+    found = search(**options, cv=cv, scoring=scoring).fit(rows, labels, groups=groups)
+    grid = GridSearchCV(plain(**common), {**GRID, **variants}, cv=cv, scoring=scoring)
+    grid.fit(rows, labels, groups=groups)
+    assert_same_results(found, grid)
+    refit = plain(**found.best_params_).fit(rows, labels)
+    assert gap(found.best_estimator_, refit, X[:99]) < 1e-10
+
+
+def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose():
+    options = {"regs": [0.01, 0.1], "gammas": [0.05, 0.3], "landmarks": 30, "standardize": False}
+    for method in ("kmeans", "uniform", "rpcholesky"):
+        options["landmark_method"] = method
+        one = KernelQuadraticDiscriminantCV(**options, random_state=3).fit(X, y)
+        if method == "kmeans":
+            two = KernelQuadraticDiscriminantCV(**options, random_state=3, n_jobs=2).fit(X, y)
+            assert_array_equal(one.landmarks_, two.landmarks_)
+            assert_allclose(
+                one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], rtol=1e-12
+            )
+        given = KernelQuadraticDiscriminant(
+            **{**one.best_params_, "landmarks": one.landmarks_}
+        ).fit(X, y)
+        assert gap(one.best_estimator_, given, X[:99]) < 1e-10
+
+
+def test_searches_of_objects_and_matrices():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abc" if i % 2 else "cde"), 6)) for i in range(200)]
+    labels = np.arange(200) % 2
+    kernels = [MeasureKernel("edit", kind="rbf", gamma=0.5), MeasureKernel("edit")]
+    options = {"landmarks": 40, "random_state": 0, "regs": [0.01, 0.1]}
+    search = KernelQuadraticDiscriminantCV(kernels=kernels, **options).fit(words, labels)
+    assert search.best_score_ > 0.9 and set(search.landmarks_) <= set(words)
+    K = MATRICES["rbf"][:N, :N]
+    square = KernelQuadraticDiscriminantCV(kernel="precomputed", **options).fit(K, LABELS)
+    at = square.landmarks_
+    columns = KernelQuadraticDiscriminantCV(
+        kernel="precomputed", **{**options, "landmarks": at}
+    ).fit(K[:, at], LABELS)
+    assert_allclose(
+        square.cv_results_["mean_test_score"], columns.cv_results_["mean_test_score"], rtol=1e-10
+    )
+    assert_array_equal(square.predict(K), columns.predict(K[:, at]))
+
+
+def test_a_fold_that_lacks_a_class():
+    rows = np.r_[np.flatnonzero(y != "c"), np.flatnonzero(y == "c")[:1]]
+    Z, labels = X[rows], y[rows]
+    folds = [(np.arange(len(Z) - 1), np.arange(len(Z) - 1, len(Z)))]
+    options = {"gammas": [0.1], "regs": [0.1], "cv": folds, "landmarks": Z[:30]}
+    search = KernelQuadraticDiscriminantCV(**options, standardize=False).fit(Z, labels)
+    assert search.best_score_ == 0.0  # a class never seen is never predicted
+
+
+@pytest.mark.parametrize("search", [s for s, *_ in SEARCHES])
+def test_a_fold_is_blind_to_its_own_rows(search):
+    seen = []
+
+    def watching(estimator, rows, truth):
+        seen.append(estimator.decision_function(rows))
+        return 0.0
+
+    folds = list(StratifiedKFold(3).split(X, y))
+    options = {"regs": [0.1], "gammas": [0.1], "landmarks": X[:30], "standardize": False}
+    model = search(**options, cv=folds, scoring=watching)
+    model.fit(X, y)
+    before, seen[:] = list(seen), []
+    changed = X.copy()
+    row = folds[1][1][5]
+    changed[row] += 2.0
+    model.fit(changed, y)
+    others = np.delete(np.arange(len(folds[1][1])), 5)
+    assert relative(seen[1][others], before[1][others]) < 1e-9  # the scorer's table is rounded
+    assert relative(seen[1][5:6], before[1][5:6]) > 1e-6
+    assert not np.array_equal(seen[0], before[0])  # it is a training row there
+
+
+# --- objects, precision, files --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", PLAIN)
+def test_objects(cls):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abc" if i % 2 else "cde"), 6)) for i in range(300)]
+    labels = np.arange(300) % 2
+    for kind, landmarks in (("neg_squared", 40), ("rbf", "auto"), ("rbf", words[:30])):
+        kernel = MeasureKernel("edit", kind=kind, gamma=0.3)
+        model = cls(kernel=kernel, landmarks=landmarks, random_state=0).fit(words, labels)
+        assert set(model.landmarks_) <= set(words)
+        assert model.score(words, labels) > 0.9
+        assert len(model.residual(words[:7])) == 7
+        batches = cls(kernel=model.kernel_, landmarks=model.landmarks_, random_state=0)
+        batches.set_params(kernel__scale=model.kernel_.scale_)
+        batches.fit([(words[:100], labels[:100]), (words[100:], labels[100:])])
+        assert gap(batches, clone(batches).fit(words, labels), words[:50]) < 1e-9
+
+
+def test_tables_with_mixed_columns():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    labels = np.arange(120) % 2
+    table = pd.DataFrame(
+        {"size": rng.normal(size=120) + labels, "colour": np.where(labels, "red", "green")}
+    )
+    table.loc[::7, "colour"] = "blue"
+    for landmarks in (20, "auto", table.iloc[:15]):
+        model = KernelQuadraticDiscriminant(
+            kernel=MeasureKernel("gower"), landmarks=landmarks, random_state=0
+        ).fit(table, labels)
+        assert model.score(table, labels) > 0.85
+
+
+@pytest.mark.parametrize("cls", PLAIN)
+def test_float32_stays_float32(cls):
+    model = cls(landmarks=60, random_state=0).fit(X.astype(np.float32), y)
+    assert model.landmarks_.dtype == np.float32
+    double = cls(landmarks=model.landmarks_.astype(float)).fit(X, y)
+    assert (model.predict(X.astype(np.float32)) == double.predict(X)).mean() >= 0.99
+    assert model.decision_function(X.astype(np.float32)).dtype == np.float64
+
+
+@pytest.mark.parametrize("landmarks", [20, "auto", X[:15]], ids=["number", "auto", "given"])
+@pytest.mark.parametrize("model", MODELS[5:], ids=named)
+def test_models_are_cloned_shown_and_saved(model, landmarks, tmp_path):
+    model = clone(model).set_params(landmarks=landmarks, random_state=0)
+    assert "landmarks=" in repr(model) and model._repr_html_()
+    model.fit(X, y)
+    path = save_model(model, tmp_path / "m.skops")
+    for again in (load_model(path), pickle.loads(pickle.dumps(model))):
+        assert gap(again, model, X[:99]) == 0
+        assert_array_equal(again.residual(X[:9]), model.residual(X[:9]))
+        assert again.kernel_spectrum().shape == (len(model.landmarks_),)
+    assert not hasattr(clone(model), "landmarks_")
+    exact = clone(model).set_params(landmarks=None)
+    assert not hasattr(exact, "partial_fit") and not hasattr(exact, "residual")
+    refitted = model.set_params(landmarks=None).fit(X, y)  # nothing of the first fit stays
+    assert gap(refitted, exact.fit(X, y), X[:99]) == 0
+    assert not hasattr(refitted, "landmarks_")
+
+
+def test_searches_are_saved(tmp_path):
+    search = KernelQuadraticDiscriminantCV(
+        regs=[0.1], gammas=[0.1], landmarks=20, random_state=0
+    ).fit(X, y)
+    again = load_model(save_model(search, tmp_path / "s.skops"))
+    assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+
+
+def test_tools_of_scikit_learn():
+    pd = pytest.importorskip("pandas")
+    model = KernelQuadraticDiscriminant(landmarks=40, random_state=0)
+    assert cross_val_score(model, X, y).mean() > 0.75
+    table = pd.DataFrame(X, columns=list("uvwxyz"))
+    model.fit(table, y)
+    assert model.feature_names_in_.tolist() == list("uvwxyz")
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[list("zyxwvu")])
+    model.fit([(table[:400], y[:400]), (table[400:], y[400:])])
+    assert model.feature_names_in_.tolist() == list("uvwxyz")
+    K = MATRICES["rbf"][:N, :N]
+    matrix = KernelQuadraticDiscriminant(landmarks=20, kernel="precomputed", random_state=0)
+    assert cross_val_score(matrix, K, LABELS, cv=3).mean() > 0.3
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"landmarks": 0}, "positive whole number"),
+        ({"landmarks": 2.5}, "positive whole number"),
+        ({"landmarks": "all"}, "'auto'"),
+        ({"landmarks": []}, "collection of objects"),
+        ({"landmarks": X[:5, :4]}, "4 features, the data 6"),
+        ({"landmarks": np.full((3, 6), np.nan)}, "NaN"),
+        ({"landmarks": 5, "landmark_method": "greedy"}, "landmark_method"),
+        ({"landmarks": 5, "spectrum": "shift"}, "no form at landmarks"),
+        ({"landmarks": 5, "offset": "loo"}, "no form at landmarks"),
+        ({"landmarks": [3, 99], "kernel": "precomputed"}, "positions among the rows"),
+        ({"landmarks": 3, "kernel": "precomputed"}, "square matrix"),
+    ],
+)
+def test_bad_parameters_get_a_sentence(params, message):
+    with pytest.raises(ValueError, match=message):
+        KernelQuadraticDiscriminant(**params).fit(X[:90], y[:90])
+
+
+def test_bad_input_gets_a_sentence():
+    model = KernelQuadraticDiscriminant(landmarks=X[:9])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        model.fit(X)
+    with pytest.raises(ValueError, match="not a generator"):
+        model.fit((X[i : i + 9], y[i : i + 9]) for i in range(0, 900, 9))
+    with pytest.raises(ValueError, match="pairs"):
+        model.fit([X, X])
+    with pytest.raises(ValueError, match="batches are empty"):
+        model.fit([])
+    with pytest.raises(ValueError, match="features"):
+        model.fit([(X, y), (X[:, :3], y)])
+    with pytest.raises(ValueError, match="classes must be given"):
+        clone(model).partial_fit(X, y)
+    with pytest.raises(ValueError, match="not among the classes"):
+        clone(model).partial_fit(X, y, classes=["a", "b"])
+    with pytest.raises(ValueError, match="greater than one"):
+        model.fit(X[y == "a"], y[y == "a"])
+    with pytest.raises(ValueError, match="no form at landmarks"):
+        DissimilaritySpaceDiscriminant(landmarks=9, cross_fit=True).fit(X, y)
+    with pytest.raises(ValueError, match="first batch"):
+        KernelQuadraticDiscriminant(kernel="precomputed", landmarks=5).fit([(X, y)])
+    with pytest.raises(TypeError, match="sample_weight"):
+        model.fit(X, y, sample_weight=np.ones(900))
+    with pytest.raises(AttributeError, match="no attribute"):
+        KernelQuadraticDiscriminant().partial_fit(X, y)
+
+
+def test_k_xx_of_precomputed_rows():
+    """RC with several σ² needs k(x, x) of queries, as without landmarks."""
+    scale = np.linspace(1, 2, len(MATRICES["rbf"]))
+    K = MATRICES["rbf"] * np.outer(scale, scale)
+    model = KernelQuadraticDiscriminant(
+        reg=[0.1, 0.2, 0.3], kernel="precomputed", landmarks=30, random_state=0
+    ).fit(K[:N, :N], LABELS)
+    with pytest.raises(ValueError, match="self_similarity"):
+        model.predict(K[N:, :N])
+    d2 = model.mahalanobis(K[N:, :N], self_similarity=K.diagonal()[N:])
+    lookup = clone(model).set_params(kernel=PrecomputedKernel(K), landmarks=model.landmarks_)
+    lookup.fit(np.arange(N), LABELS)
+    assert relative(d2, lookup.mahalanobis(np.arange(N, len(K)))) < 1e-9
+    residual = model.residual(K[N:, :N], self_similarity=K.diagonal()[N:])
+    assert_allclose(residual, lookup.residual(np.arange(N, len(K))), atol=1e-9)
