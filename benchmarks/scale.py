@@ -1,35 +1,69 @@
-"""Landmarks at scale: ``python -m benchmarks.scale [section …]``.
+"""Landmarks at scale: ``python -m benchmarks.scale SECTION [--out FILE]``.
 
-Sections: pass, predict, million, crossover, agreement, accuracy, search, growth, dask. Processor
-time on one BLAS thread; floors are measured in the same run. Nothing is tuned on test data.
+Sections: pass, predict, million, crossover, agreement, accuracy, search, growth, dask, report.
+Processor time on one BLAS thread; floors are measured in the same run. Nothing is tuned on test
+data. Every figure is a row of FILE (JSON lines), and is not measured again while it stands there:
+an interrupted run goes on. ``report`` prints the rows, ``growth`` also draws its plot beside FILE.
 """
 
-import argparse
 import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import argparse
+import json
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from scipy.linalg import blas
 from sklearn.datasets import make_classification
-from threadpoolctl import threadpool_limits
 
-from mahalearn import KernelQuadraticDiscriminant
-from mahalearn.classifiers._landmark_models import fold_scores, landmark_model
-from mahalearn.classifiers._landmark_plan import Scan, fit_landmark_model, make_plan
-from mahalearn.classifiers._landmark_statistics import LandmarkPlan, collect
+from mahalearn import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
 from mahalearn.datasets import ParquetBatches, ringnorm, waveform
-from mahalearn.kernels.protocol import fit_kernel
 
-from .timing import compare, print_machine, print_ratios
+from .timing import compare
 
-DTYPES = (np.float64, np.float32)
+DTYPES = {"float64": np.float64, "float32": np.float32}
+# Grids of the comparisons of accuracy, as multiples of 1/d and as regularisation.
+GAMMAS, REGS, CS = (0.2, 1.0), (1e-6, 1e-5, 1e-4, 1e-3, 1e-2), (1, 30, 1000)
+
+
+class Rows:
+    """Measured rows in a file: a row that is there is not measured again."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.known = {}
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                row = json.loads(line)
+                self.known[row["section"], row["what"]] = row
+
+    def measure(self, section, what, function):
+        """The row of a figure; function() gives it as a dict, if it is not known."""
+        if (section, what) not in self.known:
+            row = {"section": section, "what": what, **function(), "load": os.getloadavg()[0]}
+            with self.path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            self.known[section, what] = row
+        self.show(self.known[section, what])
+        return self.known[section, what]
+
+    @staticmethod
+    def show(row):
+        """Print a row."""
+        values = {k: v for k, v in row.items() if k not in ("section", "what", "load")}
+        text = ", ".join(
+            f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()
+        )
+        print(f"{row['section']:<10} {row['what']:<52} {text}", flush=True)
 
 
 def cpu(function):
@@ -69,67 +103,99 @@ def floor_pass(X, m):
         syrk(1.0, k[: len(part)].T, beta=1.0, c=C.T, overwrite_c=1)
 
 
-def section_pass():
+def streaming(X, y, m, **options):
+    """A classifier that has its landmarks: partial_fit(X, y) is then one pass over the moments."""
+    model = KernelQuadraticDiscriminant(
+        landmarks=X[:m], gamma=1 / X.shape[1], standardize=False, **options
+    )
+    return model.partial_fit(X[:m], y[:m], classes=np.unique(y))
+
+
+def section_pass(rows):
     """One pass against its floor."""
     rng = np.random.default_rng(0)
     n, m = 65_536, 1000
-    for dtype in DTYPES:
+    for name, dtype in DTYPES.items():
         X = rng.normal(size=(n, 20)).astype(dtype)
-        kernel = fit_kernel("rbf", X[:99].astype(float), gamma=0.05)
-        candidates = {"GEMM + syrk": lambda X=X: floor_pass(X, m)}
         for c in (2, 10):
-            y = rng.integers(0, c, n)
-            plan = LandmarkPlan(kernel, X[:m], np.arange(c), dtype=dtype)
-            candidates[f"one pass, {c} classes"] = lambda p=plan, X=X, y=y: collect(p, X, y)
-        times = compare(candidates, repeats=3)
-        goals = dict.fromkeys(list(candidates)[1:], 1.3)
-        print_ratios(f"One pass, {n} × 20, m = {m}, {dtype.__name__}", times, "GEMM + syrk", goals)
+            y = np.arange(n) % c
+
+            def measured(X=X, y=y):
+                model = streaming(X, y, m)
+                candidates = {
+                    "floor": lambda: floor_pass(X, m),
+                    "pass": lambda: model.partial_fit(X, y),
+                }
+                times = compare(candidates, repeats=5)
+                return {"ratio": times["pass"] / times["floor"], "goal": 1.3, **times}
+
+            rows.measure("pass", f"{n} × 20, m = {m}, {name}, {c} classes", measured)
 
 
-def section_predict():
+def floor_predict(Q, Z, R):
+    """X·Zᵀ, then a triangular product for each of two classes, in pieces of 512 rows."""
+    trmm = blas.dtrmm if Q.dtype == np.float64 else blas.strmm
+    k = np.empty((512, Z.shape[1]), Q.dtype)
+    for i in range(0, len(Q), 512):
+        part = Q[i : i + 512]
+        np.dot(part, Z, out=k[: len(part)])
+        for _ in range(2):
+            trmm(1.0, R, k[: len(part)].T, overwrite_b=1)
+
+
+def section_predict(rows):
     """Prediction against its floor and against exact RC+."""
-    X, y = big_set(25_000)
-    Q, m = X[10_000:15_000], 1000
-    exact = KernelQuadraticDiscriminant(reg=1e-4).fit(X[:10_000], y[:10_000])
-    candidates = {"exact RC+, n = 10,000": lambda: exact.predict(Q)}
-    floors = {}
-    for dtype in DTYPES:
-        Xd, Qd, name = X.astype(dtype), Q.astype(dtype), dtype.__name__
-        options = {"landmarks": m, "random_state": 0, "values": [1e-4]}
-        for n in (10_000, 20_000):
-            model, _ = fit_landmark_model(Xd[:n], y[:n], **options)
-            model.scores(Qd[:9])
-            candidates[f"landmarks, n = {n}, {name}"] = lambda M=model, Q=Qd: M.scores(Q)
-        trmm = blas.dtrmm if dtype == np.float64 else blas.strmm
-        R = np.asfortranarray(np.triu(np.full((m, m), 1e-3, dtype)))
-        Z = np.ascontiguousarray(Xd[:m].T)
+    m = 1000
 
-        def floor(R=R, trmm=trmm, Z=Z, Q=Qd, dtype=dtype):
-            k = np.empty((512, m), dtype)
-            for i in range(0, len(Q), 512):
-                part = Q[i : i + 512]
-                np.dot(part, Z, out=k[: len(part)])
-                for _ in range(2):
-                    trmm(1.0, R, k[: len(part)].T, overwrite_b=1)
+    def measured():
+        X, y = big_set(25_000)
+        Q = X[20_000:25_000]
+        exact = KernelQuadraticDiscriminant(reg=1e-4).fit(X[:10_000], y[:10_000])
+        candidates = {"exact": lambda: exact.predict(Q)}
+        for name, dtype in DTYPES.items():
+            Xd, Qd = X.astype(dtype), Q.astype(dtype)
+            for n in (10_000, 20_000):
+                model = KernelQuadraticDiscriminant(reg=1e-4, landmarks=m, random_state=0)
+                model.fit(Xd[:n], y[:n]).predict(Qd[:9])
+                candidates[f"{name} {n}"] = lambda M=model, Q=Qd: M.predict(Q)
+            Z = np.ascontiguousarray(Xd[:m].T)
+            R = np.asfortranarray(np.triu(np.full((m, m), 1e-3, dtype)))
+            candidates[f"{name} floor"] = lambda Q=Qd, Z=Z, R=R: floor_predict(Q, Z, R)
+        times = compare(candidates, repeats=5)
+        out = {}
+        for name, goal in (("float64", 10), ("float32", 15)):
+            floor = times[f"{name} floor"]
+            out[f"{name}: × floor (goal 1.3)"] = times[f"{name} 10000"] / floor
+            out[f"{name}: × floor, n = 20,000"] = times[f"{name} 20000"] / floor
+            out[f"{name}: faster than exact (goal {goal})"] = (
+                times["exact"] / times[f"{name} 10000"]
+            )
+        return out
 
-        floors[name] = f"GEMM + 2 trmm, {name}"
-        candidates[floors[name]] = floor
-    times = compare(candidates, repeats=3)
-    for name, floor in floors.items():
-        ours = {k: v for k, v in times.items() if k.endswith(name)}
-        goals = dict.fromkeys([k for k in ours if k != floor], 1.3)
-        print_ratios(f"Predicting 5,000 rows, m = {m}, {name}", ours, floor, goals)
-        speed = times["exact RC+, n = 10,000"] / times[f"landmarks, n = 10000, {name}"]
-        goal = 10 if name == "float64" else 15
-        print(f"  exact RC+ takes {speed:.1f} × as long   goal {goal} or more")
+    rows.measure("predict", "5,000 rows, m = 1,000, 2 classes, n = 10,000", measured)
 
 
-def section_million():
+def section_million(rows):
     """1,000,000 rows in memory and from Parquet, each in a process of its own."""
+    wanted = {
+        "memory": "1,000,000 × 20, m = 1,000, RC+, float32, in memory",
+        "parquet": "1,000,000 × 20, m = 1,000, RC+, float32, Parquet",
+    }
+    if all(("million", what) in rows.known for what in wanted.values()):
+        for what in wanted.values():
+            rows.measure("million", what, dict)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        for how in ("write", "memory", "parquet"):
-            command = [sys.executable, "-m", "benchmarks.scale", "--part", how, folder]
-            subprocess.run(command, check=True)
+        part("write", folder)
+        for how, what in wanted.items():
+            rows.measure("million", what, lambda how=how: part(how, folder))
+
+
+def part(name, folder):
+    """What a part prints as its last line, run in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--part", name, folder]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def part_write(folder):
@@ -141,62 +207,76 @@ def part_write(folder):
     np.savez(f"{folder}/test.npz", X=X[1_000_000:], y=y[1_000_000:])
     np.save(f"{folder}/X.npy", X[:1_000_000])
     np.save(f"{folder}/y.npy", y[:1_000_000])
-    for i, rows in enumerate(np.array_split(np.arange(1_000_000), 32)):
-        table = pd.DataFrame(X[rows], columns=[f"f{j:02}" for j in range(20)])
-        table["y"] = y[rows]
+    for i, some in enumerate(np.array_split(np.arange(1_000_000), 32)):
+        table = pd.DataFrame(X[some], columns=[f"f{j:02}" for j in range(20)])
+        table["y"] = y[some]
         table.to_parquet(f"{folder}/part-{i:02}.parquet", row_group_size=16_384)
+    return {}
 
 
 def part_million(folder, parquet):
     """The fit of 1,000,000 rows, m = 1000, RC+ with error offsets, float32."""
     test = np.load(f"{folder}/test.npz")
-    before = peak_rss()
+    out = {}
     if parquet:
         source = (ParquetBatches(folder, target="y", dtype=np.float32, batch_rows=32_768),)
     else:
         source = np.load(f"{folder}/X.npy"), np.load(f"{folder}/y.npy")
-        _, floor = cpu(lambda: floor_pass(source[0][:200_000], 1000))
-        floor, before = 5 * floor, peak_rss()
-    (model, _), seconds = cpu(
-        lambda: fit_landmark_model(
-            *source, landmarks=1000, random_state=0, values=[1e-5], dtype=np.float32
-        )
-    )
-    accuracy = (model.scores(test["X"])[0].argmax(axis=1) == test["y"]).mean()
-    print(f"\n1,000,000 × 20, m = 1000, RC+, {'Parquet' if parquet else 'in memory'}, float32")
-    print(f"  {seconds:.1f} CPU s, accuracy on 20,000 further rows {accuracy:.4f}")
+        floor = 5 * min(cpu(lambda: floor_pass(source[0][:200_000], 1000))[1] for _ in range(2))
+        before = peak_rss()
+    model = KernelQuadraticDiscriminant(reg=1e-5, landmarks=1000, random_state=0)
+    _, seconds = cpu(lambda: model.fit(*source))
     if parquet:
-        print(f"  peak RSS {peak_rss():.0f} MB   goal 600")
+        out["peak RSS, MB (goal 600)"] = peak_rss()
     else:
-        print(f"  whole fit {seconds / floor:.2f} × the floor of its pass   goal 1.5")
-        print(f"  memory beyond the input {peak_rss() - before:.0f} MB   goal 400")
+        out["× floor of its pass (goal 1.5)"] = seconds / floor
+        out["MB beyond the input (goal 400)"] = peak_rss() - before
+    out["CPU s"] = seconds
+    out["accuracy on 20,000 further rows"] = model.score(test["X"], test["y"])
+    return out
 
 
-def section_crossover():
-    """From which n on landmarks cost less than exact RC+ to fit."""
-    X, y = big_set(20_000)
-    print("\nFitting RC+ with error offsets, CPU s: exact, and m = 1,000 landmarks")
-    for n in (2500, 5000, 10_000, 20_000):
-        exact = KernelQuadraticDiscriminant(reg=1e-4)
-        seconds = cpu(lambda n=n, M=exact: M.fit(X[:n], y[:n]))[1] if n <= 10_000 else np.nan
-        options = {"landmarks": 1000, "random_state": 0, "values": [1e-4]}
-        ours = cpu(lambda n=n, o=options: fit_landmark_model(X[:n], y[:n], **o))[1]
-        print(f"  n = {n:<8}{seconds:>8.1f}{ours:>8.1f}")
+def section_crossover(rows):
+    """From which n on landmarks cost less than exact RC+ to fit and to predict."""
+    X, y = big_set(35_000)
+    Q = X[30_000:]
+    for n in (2500, 5000, 10_000, 20_000, 30_000):
+
+        def measured(n=n):
+            out = {}
+            for name, landmarks in (("exact", None), ("landmarks", 1000)):
+                if name == "exact" and n > 20_000:
+                    continue  # some 20 minutes of a processor
+                model = KernelQuadraticDiscriminant(reg=1e-4, landmarks=landmarks, random_state=0)
+                out[f"{name} fit, CPU s"] = cpu(lambda M=model: M.fit(X[:n], y[:n]))[1]
+                labels, out[f"{name} predict 5,000, CPU s"] = cpu(lambda M=model: M.predict(Q))
+                out[f"{name} accuracy"] = float((labels == y[30_000:]).mean())
+            return out
+
+        rows.measure("crossover", f"RC+, error offsets, m = 1,000, n = {n}", measured)
 
 
-def section_agreement():
+def section_agreement(rows):
     """Labels that agree with exact RC+ on the first 4,000 rows."""
     X, y = big_set(14_000)
-    Q = X[4000:]
-    exact = KernelQuadraticDiscriminant(reg=1e-4).fit(X[:4000], y[:4000])
-    labels = exact.predict(Q)
-    print("\nAgreement with exact RC+ (n = 4,000, reg 1e-4, 10,000 further rows)")
+    Q, labels = X[4000:], None
     for m, goal in ((200, None), (500, 0.95), (1000, 0.965), (2000, 0.98)):
-        model, _ = fit_landmark_model(
-            X[:4000], y[:4000], landmarks=m, random_state=0, values=[1e-4]
-        )
-        agree = (model.scores(Q)[0].argmax(axis=1) == labels).mean()
-        print(f"  m = {m:<6}{agree:.4f}" + (f"   goal {goal}" if goal else ""))
+
+        def measured(m=m, goal=goal):
+            nonlocal labels
+            if labels is None:
+                exact = KernelQuadraticDiscriminant(reg=1e-4).fit(X[:4000], y[:4000])
+                labels = exact.predict(Q)
+            agree = [
+                float((ours.fit(X[:4000], y[:4000]).predict(Q) == labels).mean())
+                for ours in (
+                    KernelQuadraticDiscriminant(reg=1e-4, landmarks=m, random_state=seed)
+                    for seed in range(3)
+                )
+            ]
+            return {"agreement": agree[0], "other seeds": str(agree[1:]), "goal": goal}
+
+        rows.measure("agreement", f"n = 4,000, reg 1e-4, m = {m}", measured)
 
 
 def mixtures(n, seed=0):
@@ -205,26 +285,27 @@ def mixtures(n, seed=0):
     centres = rng.normal(size=(10, 3, 50)) * 0.55
     roots = rng.normal(size=(10, 3, 50, 50)) / 7 + np.eye(50) / 2
     y = rng.integers(0, 10, n)
-    part = rng.integers(0, 3, n)
+    which = rng.integers(0, 3, n)
     noise = rng.normal(size=(n, 50))
-    X = centres[y, part]
+    X = centres[y, which]
     for j in range(10):
         for i in range(3):
-            rows = (y == j) & (part == i)
-            X[rows] += noise[rows] @ roots[j, i]
+            here = (y == j) & (which == i)
+            X[here] += noise[here] @ roots[j, i]
     return X, y
 
 
-def generated_sets(n):
-    """Four fixed sets; prefixes of n training rows and 10,000 test rows."""
-    yield "make_classification", *big_set(n + 10_000)
-    yield "waveform", *waveform(n + 10_000, random_state=0)
-    yield "ringnorm", *ringnorm(n + 10_000, random_state=0)
-    yield "mixtures, 10 classes", *mixtures(n + 10_000)
+SETS = {
+    "make_classification": big_set,
+    "waveform": lambda n: waveform(n, random_state=0),
+    "ringnorm": lambda n: ringnorm(n, random_state=0),
+    "mixtures, 10 classes": mixtures,
+}
 
 
-def section_accuracy(n=20_000, m=300):
+def section_accuracy(rows, n=20_000, m=300):
     """Test accuracy at equal m, ours and Nystroem + LogisticRegression tuned by the same folds."""
+    from lightgbm import LGBMClassifier
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import LogisticRegression
@@ -233,157 +314,151 @@ def section_accuracy(n=20_000, m=300):
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
-    print(f"\nTest accuracy, {n} training rows, m = {m}; gamma and reg by the same three folds")
-    for name, X, y in generated_sets(n):
+    for name, make in SETS.items():
+        X, y = make(n + 10_000)
         X = StandardScaler().fit(X[:n]).transform(X)
         y = np.unique(y, return_inverse=True)[1]
-        train, test = slice(0, n), slice(n, n + 10_000)
-        d = X.shape[1]
-        gammas = [0.2 / d, 1 / d]
+        gammas = [g / X.shape[1] for g in GAMMAS]
         cv = StratifiedKFold(3, shuffle=True, random_state=0)
-        folds = np.empty(n, int)
-        for f, (_, held) in enumerate(cv.split(X[train], y[train])):
-            folds[held] = f
-        row = {}
-        ours = partial(_ours, X[train], y[train], folds, gammas, m, X[test])
-        row["landmarks RC+"] = cpu(ours)
-        pipe = make_pipeline(Nystroem(n_components=m, random_state=0), LogisticRegression())
-        grid = {"nystroem__gamma": gammas, "logisticregression__C": [1, 30, 1000]}
-        search = GridSearchCV(pipe, grid, cv=cv)
-        others = {
-            "Nystroem + LogisticRegression": search,
+        nystroem = make_pipeline(Nystroem(n_components=m, random_state=0), LogisticRegression())
+        models = {
+            "landmarks RC+": KernelQuadraticDiscriminantCV(
+                regs=REGS, gammas=gammas, landmarks=m, random_state=0, cv=cv
+            ),
+            "Nystroem + LogisticRegression": GridSearchCV(
+                nystroem, {"nystroem__gamma": gammas, "logisticregression__C": CS}, cv=cv
+            ),
+            "LightGBM": LGBMClassifier(verbose=-1, n_jobs=1, random_state=0),
             "HistGradientBoosting": HistGradientBoostingClassifier(random_state=0),
-            "SVC": SVC(C=10, gamma=0.3 / d),
+            "SVC": SVC(C=10, gamma=0.3 / X.shape[1]),
         }
-        try:
-            from lightgbm import LGBMClassifier
+        for label, model in models.items():
 
-            others["LightGBM"] = LGBMClassifier(verbose=-1, n_jobs=1, random_state=0)
-        except ImportError:
-            pass
-        for label, model in others.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                row[label] = cpu(partial(_fit_predict, model, X[train], y[train], X[test]))
-        print(f"  {name}")
-        for label, (predicted, seconds) in row.items():
-            accuracy = (predicted == y[test]).mean()
-            print(f"    {label:<32}{accuracy:.4f}{seconds:>9.1f} CPU s")
+            def measured(model=model, X=X, y=y):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    _, seconds = cpu(lambda: model.fit(X[:n], y[:n]))
+                    accuracy = float((model.predict(X[n:]) == y[n:]).mean())
+                return {"test accuracy": accuracy, "CPU s": seconds}
+
+            rows.measure("accuracy", f"{name}, n = {n}, m = {m}: {label}", measured)
 
 
-def _fit_predict(model, X, y, Q):
-    return model.fit(X, y).predict(Q)
+def section_search(rows, n=20_000, m=300):
+    """Five folds × five regs of one gamma, against refits with the same landmarks."""
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-
-def _ours(X, y, folds, gammas, m, Q):
-    """Predictions of RC+, gamma and reg chosen by out-of-fold errors from one pass per gamma."""
-    values = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
-    best = None
-    for gamma in gammas:
-        plan = make_plan(
-            Scan().add(X, y), landmarks=m, random_state=0, gamma=gamma, n_folds=3, sample_rows=5000
+    def measured():
+        X, y = big_set(n)
+        common = {"landmarks": X[:m].copy(), "standardize": False}
+        cv = StratifiedKFold(5, shuffle=True, random_state=0)
+        ours = KernelQuadraticDiscriminantCV(regs=REGS, gammas=[0.02], cv=cv, **common)
+        plain = KernelQuadraticDiscriminant(gamma=0.02, **common)
+        grid = GridSearchCV(plain, {"reg": REGS}, cv=cv)
+        (_, fast), (_, slow) = cpu(lambda: ours.fit(X, y)), cpu(lambda: grid.fit(X, y))
+        a, b = (
+            dict(zip(s.cv_results_["param_reg"], s.cv_results_["mean_test_score"], strict=True))
+            for s in (ours, grid)
         )
-        statistics = collect(plan, X, y, folds)
-        scores = fold_scores(statistics, X, y, folds, "quadratic", values)
-        errors = (scores.argmax(axis=-1) != y).mean(axis=1)
-        if best is None or errors.min() < best[0]:
-            best = errors.min(), statistics, values[errors.argmin()]
-    _, statistics, value = best
-    model = landmark_model(statistics.all_folds(), "quadratic", [value])
-    return model.scores(Q)[0].argmax(axis=1)
+        gap = max(abs(a[reg] - b[reg]) for reg in REGS)
+        return {"faster than refits": slow / fast, "goal": 5, "CPU s": fast, "largest gap": gap}
+
+    rows.measure("search", f"{n} rows, m = {m}, 5 folds × 5 regs, every row scored", measured)
 
 
-def section_search():
-    """Five folds × five regs from one pass, against refits."""
-    X, y = big_set(50_000)
-    folds = np.arange(len(X)) % 5
-    values = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
-    options = {"landmarks": 300, "random_state": 0, "sample_rows": 2000}
-    plan, single = (make_plan(Scan().add(X, y), n_folds=f, **options) for f in (5, 1))
-    held = np.flatnonzero(np.arange(len(X)) % 10 == 0)  # rows that are scored, in both
-
-    def from_one_pass():
-        statistics = collect(plan, X, y, folds)
-        return fold_scores(statistics, X[held], y[held], folds[held], "quadratic", values)
-
-    def refits():
-        out = np.empty((len(values), len(held), 2))
-        for i, value in enumerate(values):
-            for f in range(5):
-                statistics = collect(single, X[folds != f], y[folds != f])
-                model = landmark_model(statistics, "quadratic", [value])
-                rows = folds[held] == f
-                out[i, rows] = model.scores(X[held[rows]])[0]
-        return out
-
-    times = compare({"one pass": from_one_pass, "refits": refits}, repeats=1)
-    print_ratios("Search, 50,000 rows, m = 300, 5 folds × 5 regs", times, "one pass", {"refits": 5})
-
-
-def section_growth():
+def section_growth(rows):
     """How the cost of a pass grows with n, m, c and d, as exponents."""
     rng = np.random.default_rng(0)
 
     def seconds(n=20_000, m=500, c=2, d=20):
         X = rng.normal(size=(n, d))
         y = np.arange(n) % c
-        plan = LandmarkPlan(fit_kernel("rbf", X, gamma=1 / d), X[:m], np.arange(c))
-        return min(cpu(lambda: collect(plan, X, y))[1] for _ in range(2))
+        model = streaming(X, y, m)
+        return {"CPU s": min(cpu(lambda: model.partial_fit(X, y))[1] for _ in range(2))}
 
-    print("\nGrowth of one pass (20,000 rows, m = 500, 2 classes, 20 features unless varied)")
-    for name, grid in {
+    grids = {
         "n": [10_000, 30_000, 100_000, 300_000, 1_000_000],
         "m": [250, 500, 1000, 2000],
         "c": [2, 10, 50],
         "d": [10, 40, 160],
-    }.items():
-        times = [seconds(**{name: value}) for value in grid]
-        exponent = np.polyfit(np.log(grid), np.log(times), 1)[0]
-        listed = ", ".join(f"{v}: {t:.2f} s" for v, t in zip(grid, times, strict=True))
-        print(f"  {name:<3} exponent {exponent:5.2f}   ({listed})")
+    }
+    curves = {}
+    for name, grid in grids.items():
+        times = [
+            rows.measure("growth", f"{name} = {v}", lambda name=name, v=v: seconds(**{name: v}))
+            for v in grid
+        ]
+        curves[name] = np.array([row["CPU s"] for row in times])
+        exponent = np.polyfit(np.log(grid), np.log(curves[name]), 1)[0]
+        print(f"  {name}: exponent {exponent:.2f}")
+    _plot(grids, curves, rows.path.with_suffix(".png"))
 
 
-def section_dask():
+def _plot(grids, curves, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, len(grids), figsize=(12, 3), layout="constrained")
+    for axis, (name, grid) in zip(axes, grids.items(), strict=True):
+        slope, height = np.polyfit(np.log(grid), np.log(curves[name]), 1)
+        axis.loglog(grid, curves[name], "o")
+        axis.loglog(grid, np.exp(height) * np.power(grid, slope), label=f"exponent {slope:.2f}")
+        axis.set(xlabel=name, ylabel="CPU s of one pass")
+        axis.legend()
+    figure.savefig(path)
+    print(f"  {path}")
+
+
+def section_dask(rows):
     """Processor time of dask with one and two workers, against local streaming."""
+    what = "1,000,000 rows in 32 files, m = 500, float64"
+    if ("dask", what) in rows.known:
+        rows.measure("dask", what, dict)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        run = [sys.executable, "-m", "benchmarks.scale", "--part"]
-        subprocess.run([*run, "write", folder], check=True)
+        part("write", folder)
         for name in ("X.npy", "y.npy"):
             Path(folder, name).unlink()
-        subprocess.run([*run, "dask", folder], check=True)
+        rows.measure("dask", what, lambda: part("dask", folder))
 
 
 def part_dask(folder):
-    """Local streaming, then clusters, on the same Parquet files and with the same plan."""
+    """Local streaming, then clusters, on the same Parquet files with the same landmarks."""
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
-    from mahalearn.distributed import collect_parts
-
     batches = ParquetBatches(folder, target="y")
-    first = next(iter(batches))
-    plan = make_plan(Scan().add(*first), landmarks=500, random_state=0)
-    statistics, local = cpu(lambda: collect(plan, batches))
-    print(
-        f"\nDask, 1,000,000 rows in 32 files, m = 500, float64\n  local streaming {local:.1f} CPU s"
-    )
-    reference = landmark_model(statistics, "quadratic", [1e-4]).scores(first[0][:500])
+    rows = next(iter(batches))[0]
+    model = KernelQuadraticDiscriminant(landmarks=rows[:500], gamma=0.02, standardize=False)
+    _, local = cpu(lambda: model.fit(batches))
+    out = {"local streaming, CPU s": local}
+    reference = model.decision_function(rows[:500])
     table = dd.read_parquet(folder)
     for workers, goal in ((1, 1.4), (2, 1.6)):
         options = {"threads_per_worker": 1, "dashboard_address": None}
         with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
             before = sum(client.run(time.process_time).values())
             wall = time.perf_counter()
-            parts = collect_parts(plan, table[batches.features], table["y"])
+            model.fit(table[batches.features], table["y"])
             wall = time.perf_counter() - wall
             used = sum(client.run(time.process_time).values()) - before
             rss = max(client.run(peak_rss).values())
-        scores = landmark_model(parts, "quadratic", [1e-4]).scores(first[0][:500])
-        gap = np.abs(scores - reference).max() / np.abs(reference).max()
-        print(
-            f"  {workers} worker(s) {used:.1f} CPU s, {used / local:.2f} × local (goal {goal}), "
-            f"wall {wall:.0f} s, {rss:.0f} MB a worker, {gap:.0e} from local"
+        scores = model.decision_function(rows[:500])
+        out[f"{workers} workers: × local (goal {goal})"] = used / local
+        out[f"{workers} workers: wall s"] = wall
+        out[f"{workers} workers: MB each"] = rss
+        out[f"{workers} workers: from local"] = float(
+            np.abs(scores - reference).max() / np.abs(reference).max()
         )
+    return out
+
+
+def section_report(rows):
+    """All rows that stand in the file."""
+    for row in rows.known.values():
+        rows.show(row)
 
 
 SECTIONS = {
@@ -396,6 +471,7 @@ SECTIONS = {
     "search": section_search,
     "growth": section_growth,
     "dask": section_dask,
+    "report": section_report,
 }
 PARTS = {
     "write": part_write,
@@ -406,18 +482,19 @@ PARTS = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", help=", ".join(SECTIONS))
-    parser.add_argument("--part", nargs=2, metavar=("NAME", "FOLDER"))
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("section", nargs="?", choices=list(SECTIONS))
+    parser.add_argument("--out", default="scale.jsonl", help="file of the rows")
+    parser.add_argument("--part", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with threadpool_limits(limits=1):
-        if arguments.part:
-            PARTS[arguments.part[0]](arguments.part[1])
-            return
-        print_machine()
-        for name in arguments.sections or SECTIONS:
-            SECTIONS[name]()
+    if arguments.part:
+        print(json.dumps(PARTS[arguments.part[0]](arguments.part[1])))
+    elif arguments.section is None:
+        parser.error(f"name a section: {', '.join(SECTIONS)}")
+    else:
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; one BLAS thread")
+        SECTIONS[arguments.section](Rows(arguments.out))
 
 
 if __name__ == "__main__":

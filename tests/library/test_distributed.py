@@ -10,12 +10,19 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
-from mahalearn import GaussianClassifier, KernelQuadraticDiscriminant, distributed
-from mahalearn.classifiers._landmark_models import landmark_model
-from mahalearn.classifiers._landmark_plan import fit_landmark_model, make_plan, scan
-from mahalearn.classifiers._landmark_statistics import collect
+from mahalearn import (
+    DissimilaritySpaceDiscriminant,
+    GaussianClassifier,
+    KernelFisherDiscriminant,
+    KernelKNeighborsClassifier,
+    KernelPCAQuadraticDiscriminant,
+    KernelQuadraticDiscriminant,
+    KernelQuadraticDiscriminantCV,
+    distributed,
+)
 from mahalearn.datasets import ParquetBatches
 
 dask = pytest.importorskip("dask")
@@ -52,47 +59,56 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("quadratic", {}),
-        ("quadratic", {"variant": "FK+", "offset": "map"}),
-        ("fisher", {}),
-        ("kernel_pca", {}),
-        ("dissimilarity", {"discriminant": "quadratic"}),
-    ],
-)
-def test_dask_arrays_give_the_local_model(method, params):
-    if params.get("offset") == "map":
-        params = {"variant": "IC-", "offset": "map"}
-    options = {"method": method, "values": [0.01, 0.1], "params": params, **OPTIONS}
-    local, _ = fit_landmark_model(X, y, **options)
-    model, statistics = distributed.fit_landmark_model(*chunked(), **options)
-    assert statistics.n_rows == 4000
-    assert relative(model.scores(X[:500]), local.scores(X[:500])) < 1e-11
+MODELS = [
+    KernelQuadraticDiscriminant(**OPTIONS),
+    KernelQuadraticDiscriminant("IC-", offset="map", **OPTIONS),
+    KernelQuadraticDiscriminant("FK+", landmarks=X[:30], gamma=0.1),
+    KernelFisherDiscriminant(**OPTIONS),
+    KernelPCAQuadraticDiscriminant(**OPTIONS),
+    DissimilaritySpaceDiscriminant("quadratic", **OPTIONS),
+    GaussianClassifier(),
+    GaussianClassifier("diag", pooled=True),
+]
 
 
-def test_dask_dataframes_give_the_local_model(folder):
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: str(m)[:60])
+def test_dask_arrays_give_the_local_model(model):
+    local = clone(model).fit(X, y)
+    fitted = clone(model).fit(*chunked())
+    assert_array_equal(fitted.predict(X[:500]), local.predict(X[:500]))
+    assert relative(fitted.decision_function(X[:500]), local.decision_function(X[:500])) < 1e-10
+    assert fitted.n_features_in_ == 8
+    with dask.config.set(scheduler="threads"):  # whoever computes: the same bits
+        again = clone(model).fit(*chunked())
+    assert_array_equal(again.decision_function(X), fitted.decision_function(X))
+    if hasattr(fitted, "landmarks_"):
+        assert_array_equal(fitted.landmarks_, local.landmarks_)  # whatever the parts
+        fitted.partial_fit(X[:9], y[:9])  # an ordinary estimator
+
+
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[-1]], ids=lambda m: type(m).__name__)
+def test_dask_dataframes_give_the_local_model(model, folder):
     dd = pytest.importorskip("dask.dataframe")
     frame = dd.read_parquet(folder)
     names = [f"f{j}" for j in range(8)]
-    model, _ = distributed.fit_landmark_model(frame[names], frame["kind"], **OPTIONS)
-    batches = ParquetBatches(folder, target="kind", batch_rows=250)
-    local, statistics = fit_landmark_model(batches, **OPTIONS)
-    assert statistics.plan.classes.tolist() == ["blue", "green", "red"]
-    assert relative(model.scores(X[:500]), local.scores(X[:500])) < 1e-12
+    fitted = clone(model).fit(frame[names], frame["kind"])
+    assert fitted.feature_names_in_.tolist() == names
+    local = clone(model).fit(ParquetBatches(folder, target="kind", batch_rows=250))
+    assert local.classes_.tolist() == ["blue", "green", "red"]
+    table = pd.DataFrame(X[:500], columns=names)
+    assert relative(fitted.decision_function(table), local.decision_function(X[:500])) < 1e-12
 
 
-def test_the_plan_does_not_depend_on_the_parts():
-    a, b = (make_plan(distributed.scan_parts(*chunked(n)), **OPTIONS) for n in (700, 4000))
-    assert_array_equal(a.rows.landmarks, b.rows.landmarks)
-    local = make_plan(scan(X, y), **OPTIONS)
-    assert_array_equal(a.rows.landmarks, local.rows.landmarks)
-    assert_allclose(a.rows.kernel.gamma, local.rows.kernel.gamma, rtol=1e-14)
+def test_auto_on_a_collection():
+    model = KernelQuadraticDiscriminant(landmarks="auto", random_state=0)
+    local = clone(model).fit(X[:1000], y[:1000])
+    parts = (da.from_array(rows[:1000], chunks=(300, *rows.shape[1:])) for rows in (X, y))
+    assert_array_equal(model.fit(*parts).landmarks_, local.landmarks_)
 
 
 def test_spark_would_need_two_functions():
-    plan = distributed.plan_from_sample(X, y, **OPTIONS)
+    estimator = KernelQuadraticDiscriminant(**OPTIONS)
+    plan = distributed.plan_from_sample(estimator, X, y)
     parts = [
         distributed.part_moments(plan, X[i : i + 1000], y[i : i + 1000], i)
         for i in range(0, 4000, 1000)
@@ -100,17 +116,9 @@ def test_spark_would_need_two_functions():
     merged = parts[3]
     for part in parts[:3]:
         merged = distributed.merge(part, merged)
-    whole = collect(plan, X, y)
-    a, b = (landmark_model(s, "quadratic", [0.1]).scores(X[:99]) for s in (merged, whole))
-    assert relative(a, b) < 1e-12
-
-
-def test_gaussian_classifiers_from_dask():
-    model = distributed.fit_gaussian(GaussianClassifier(), *chunked())
-    local = GaussianClassifier().fit(X, y)
-    assert_allclose(model.predict_proba(X[:99]), local.predict_proba(X[:99]), rtol=1e-10)
-    with pytest.raises(ValueError, match="all rows at once"):
-        distributed.fit_gaussian(GaussianClassifier(shrinkage="auto"), *chunked())
+    model = distributed.model_from_moments(estimator, merged)
+    whole = clone(estimator).fit(X, y)
+    assert relative(model.mahalanobis(X[:99]), whole.mahalanobis(X[:99])) < 1e-12
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
@@ -118,7 +126,7 @@ def test_predictions_are_lazy(method, folder):
     dd = pytest.importorskip("dask.dataframe")
     local = GaussianClassifier().fit(X, y)
     lazy = distributed.predict(local, chunked()[0], method)
-    assert distributed.is_dask_collection(lazy)
+    assert hasattr(lazy, "dask")
     assert_allclose(lazy.compute(), getattr(local, method)(X))
     frame = dd.read_parquet(folder)[[f"f{j}" for j in range(8)]]
     named = GaussianClassifier().fit(pd.DataFrame(X, columns=frame.columns), y)
@@ -126,14 +134,29 @@ def test_predictions_are_lazy(method, folder):
     assert_allclose(lazy.compute().to_numpy(), getattr(local, method)(X))
 
 
+@pytest.mark.parametrize(
+    "model",
+    [KernelQuadraticDiscriminant(), KernelQuadraticDiscriminantCV(), KernelKNeighborsClassifier()],
+)
+def test_what_needs_all_objects_refuses_a_collection(cls):
+    with pytest.raises(TypeError, match="does not take dask collections"):
+        cls().fit(*chunked())
+
+
 def test_bad_input_gets_a_sentence():
-    with pytest.raises(TypeError, match="does not take dask"):
-        distributed.refuse_dask_collection(KernelQuadraticDiscriminant(), chunked()[0])
-    distributed.refuse_dask_collection(KernelQuadraticDiscriminant(), X, y)
-    with pytest.raises(TypeError, match="must be a dask collection"):
-        distributed.scan_parts(X, y)
+    model = KernelQuadraticDiscriminant(**OPTIONS)
+    with pytest.raises(TypeError, match="y must be one, too"):
+        model.fit(chunked()[0], y)
+    with pytest.raises(ValueError, match="needs its labels"):
+        model.fit(chunked()[0])
     with pytest.raises(ValueError, match="no rows"):
-        distributed.scan_parts(da.zeros((0, 3)), da.zeros(0))
+        model.fit(da.zeros((0, 3)), da.zeros(0))
+    with pytest.raises(ValueError, match="takes vectors"):
+        KernelQuadraticDiscriminant(kernel="edit", landmarks=5).fit(*chunked())
+    with pytest.raises(ValueError, match="all rows are needed at once"):
+        GaussianClassifier(shrinkage="auto").fit(*chunked())
+    with pytest.raises(TypeError, match=r"distributed\.predict"):
+        model.fit(X, y).predict(chunked()[0])
 
 
 class _SlowKernel:
@@ -144,7 +167,7 @@ class _SlowKernel:
     def __call__(self, A, B):
         from sklearn.metrics.pairwise import rbf_kernel
 
-        time.sleep(0.1)
+        time.sleep(0.05)
         return rbf_kernel(A, B, gamma=0.1)
 
     def diag(self, A):
@@ -162,34 +185,36 @@ def _scores_on_cluster(n_workers, kill):
     ):
         killed = []
 
+        victim = next(iter(client.run(os.getpid).values()))
+
         def kill_one():
-            victim = next(iter(client.run(os.getpid).values()))
-            time.sleep(1.0)
+            time.sleep(1.5)
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
 
-        plan = make_plan(scan(X, y), kernel=_SlowKernel(), **OPTIONS)
         thread = threading.Thread(target=kill_one)
         if kill:
             thread.start()
-        statistics = distributed.collect_parts(plan, *chunked(200))
+        model = _slow_model().fit(*chunked(250))
         if kill:
             thread.join()
             assert killed
-        return statistics
+        return model.decision_function(X[:500])
+
+
+def _slow_model():
+    return KernelQuadraticDiscriminant(kernel=_SlowKernel(), landmarks=X[:30])
+
+
+def test_the_same_bits_after_a_worker_was_killed():
+    scores = _scores_on_cluster(2, True)
+    assert_array_equal(scores, _slow_model().fit(*chunked(250)).decision_function(X[:500]))
+    assert relative(scores, _slow_model().fit(X, y).decision_function(X[:500])) < 1e-12
 
 
 @pytest.mark.full
-def test_the_same_bits_on_one_worker_on_two_and_after_one_was_killed():
-    local = collect(make_plan(scan(X, y), kernel=_SlowKernel(), **OPTIONS), X, y)
-    reference = None
-    for n_workers, kill in ((1, False), (2, False), (2, True)):
-        statistics = _scores_on_cluster(n_workers, kill)
-        scores = landmark_model(statistics, "quadratic", [0.1]).scores(X[:500])
-        reference = scores if reference is None else reference
-        assert_array_equal(scores, reference)
-    expected = landmark_model(local, "quadratic", [0.1]).scores(X[:500])
-    assert relative(reference, expected) < 1e-12
+def test_the_same_bits_on_one_worker_and_on_two():
+    assert_array_equal(_scores_on_cluster(1, False), _scores_on_cluster(2, False))
 
 
 # --- Parquet --------------------------------------------------------------------------------------
@@ -232,20 +257,19 @@ def test_parquet_problems_get_a_sentence(tmp_path, folder):
 _BOUNDED = """
 import resource, sys
 import numpy as np
-from mahalearn.classifiers._landmark_plan import fit_landmark_model
+from mahalearn import KernelQuadraticDiscriminant
 from mahalearn.datasets import ParquetBatches
 
 folder, limit = sys.argv[1], int(sys.argv[2])
 batches = ParquetBatches(folder, target="y", batch_rows=8192)
 def fit(source):
-    options = {"landmarks": 50, "random_state": 0, "sample_rows": 5000}
-    return fit_landmark_model(source, **options)
+    return KernelQuadraticDiscriminant(landmarks=50, random_state=0).fit(source)
 fit([next(iter(batches))])  # what is loaded on first use is not counted
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 used = int(status["VmData"].split()[0]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (used + limit, used + limit))
-model, statistics = fit(batches)
-print(statistics.n_rows, model.scores(next(iter(batches))[0]).shape)
+model = fit(batches)
+print(batches.n_rows, model.decision_function(next(iter(batches))[0]).shape)
 try:
     X = np.concatenate([X for X, _ in batches])
 except MemoryError:
@@ -256,7 +280,7 @@ except MemoryError:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_is_bounded_on_a_folder_four_times_the_limit(tmp_path):
     rng = np.random.default_rng(0)
-    n_files, rows, limit = 8, 100_000, 32 * 2**20
+    n_files, rows, limit = 8, 75_000, 24 * 2**20
     for i in range(n_files):
         table = pd.DataFrame(rng.normal(size=(rows, 20)), columns=list(map(str, range(20))))
         table["y"] = (table["0"] > 0).astype(int)
@@ -271,6 +295,6 @@ def test_memory_is_bounded_on_a_folder_four_times_the_limit(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.split("\n")[:2] == [
-        "800000 (1, 8192, 2)",
+        "600000 (8192,)",
         "all rows do not fit",
     ]

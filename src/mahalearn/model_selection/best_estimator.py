@@ -111,7 +111,7 @@ class BestAttributesMixin:
     """Whatever else the refitted estimator has, the search has too."""
 
     def __getattr__(self, name):
-        # Called for missing attributes only.
-        if name.startswith("__") or "best_estimator_" not in vars(self):
+        # Called for missing attributes only. More objects would be no search any more.
+        if name.startswith("__") or name == "partial_fit" or "best_estimator_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.best_estimator_, name)
