@@ -6,13 +6,9 @@ data. Every figure is a row of FILE (JSON lines), and is not measured again whil
 an interrupted run goes on. ``report`` prints the rows, ``growth`` also draws its plot beside FILE.
 """
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
-
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -24,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import blas
 from sklearn.datasets import make_classification
+from threadpoolctl import threadpool_limits
 
 from mahalearn import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
 from mahalearn.datasets import ParquetBatches, ringnorm, waveform
@@ -488,13 +485,16 @@ def main():
     parser.add_argument("--out", default="scale.jsonl", help="file of the rows")
     parser.add_argument("--part", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.part:
-        print(json.dumps(PARTS[arguments.part[0]](arguments.part[1])))
-    elif arguments.section is None:
-        parser.error(f"name a section: {', '.join(SECTIONS)}")
-    else:
-        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; one BLAS thread")
-        SECTIONS[arguments.section](Rows(arguments.out))
+    # One thread, here and in the processes that a section starts.
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with threadpool_limits(limits=1):
+        if arguments.part:
+            print(json.dumps(PARTS[arguments.part[0]](arguments.part[1])))
+        elif arguments.section is None:
+            parser.error(f"name a section: {', '.join(SECTIONS)}")
+        else:
+            print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; one BLAS thread")
+            SECTIONS[arguments.section](Rows(arguments.out))
 
 
 if __name__ == "__main__":
