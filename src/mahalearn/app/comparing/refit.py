@@ -16,7 +16,15 @@ from ...classifiers.distances import reg_for_part
 from ...classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
 from ...formulas.calibration import fit_temperature
 from ...novelty._models import CrossFold
-from .crossval import Data, chosen_params, fit_weighted, outer_splits, setting_for
+from .crossval import (
+    FINAL_FOLDS,
+    Data,
+    chosen_params,
+    fit_plan,
+    fit_weighted,
+    outer_splits,
+    setting_for,
+)
 from .methods import DISTANCE_METHOD, METHODS
 from .model import MeasureRows, TrainedModel, class_distances
 
@@ -58,7 +66,8 @@ def refit(problem, outcome, name, whole=None):
         The model to save. Held-out distances are of one more cross-validation with the parameters
         that were chosen on all objects, and on the scale of its distances.
     """
-    setting = setting_for(problem, outcome.plan)
+    finer = replace(outcome.plan, inner_folds=FINAL_FOLDS)
+    setting = setting_for(problem, fit_plan(problem, finer))
     classifier, params = _fit(problem, METHODS[name].pipeline(setting))
     measured, distance_method, d2 = classifier, name, None
     if hasattr(classifier[-1], "mahalanobis"):

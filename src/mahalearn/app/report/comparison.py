@@ -1004,7 +1004,7 @@ def _repeat(found):
     chosen = ", ".join(f"{k} = {v}" for k, v in found["chosen"].items())
     items = [
         f"Seed {found['plan']['seed']}; {found['plan']['inner_folds']} folds within each training "
-        "part for the choice of parameters.",
+        "part for the choice of parameters (for the saved model: up to 5 folds of all objects).",
         f"Saved model: {found['winner']['title']}" + (f" ({chosen})." if chosen else "."),
         f"Versions: {versions}.",
         "mahalearn report DIR renders this page again from comparison.json; it needs neither the "
