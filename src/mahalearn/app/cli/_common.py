@@ -81,6 +81,7 @@ HINTS = {
     "groups": "--groups names that column.",
     "weights": "--weights names that column.",
     "time_budget": "--time-budget and --methods set them.",
+    "landmarks": "--landmarks sets their number, 0 takes all objects.",
     "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another.",
     "measure": "--measure names another.",

@@ -11,7 +11,7 @@ from rich.table import Table
 from ...persistence import model_bytes, save_model
 from ...proximity.diagnosis import equal_distances
 from ...results import locked, versions, write_files
-from ..comparing.crossval import Data, cross_validate, fit_plan, with_best_measure
+from ..comparing.crossval import Data, cross_validate, fit_plan, landmarks_for, with_best_measure
 from ..comparing.findings import findings, leaderboard, table_rows
 from ..comparing.methods import METHODS, QUICK, WIDE, select_methods
 from ..comparing.progress import Progress, fingerprint
@@ -34,7 +34,7 @@ SHARE = 0.75
 
 def compare(
     problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(), resume=False,
-    sample=None, quick=False, figures=None,
+    sample=None, quick=False, figures=None, everything=None,
 ):  # fmt: skip
     """Compare, save the best, write the page."""
     check_out(out, force or resume, OUTPUTS, inputs)
@@ -62,17 +62,11 @@ def compare(
             refitted = refit(ranked, outcome, winner, whole)
             about = describe(ranked, outcome, board, refitted, command)
             found = findings(ranked, outcome, refitted, board, about)
-            made = document(found)
-            page = html.render(made)
-        texts = {
-            "results.csv": csv_text(table_rows(board, outcome)),
-            "comparison.json": json.dumps(found, ensure_ascii=False, default=str),
-            "report.html": page,
-        }
-        files = {out / name: text.encode() for name, text in texts.items()}
-        write_files({out / "model.skops": model_bytes(refitted.model, about=about), **files})
+            made = _write(out, board, outcome, found, refitted.model, about)
         progress.remove()
-    show(board, outcome.plan.by)
+        show(board, outcome.plan.by)
+        if everything is not None:
+            made = _finals(everything, out, board, outcome, found, refitted, about) or made
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"),
         ("the page", "the best, fitted on all objects", "the leaderboard"),
@@ -81,6 +75,54 @@ def compare(
     if figures is not None:
         save_figures(made, figures)
         console.print(f"{figures}  [dim]figures and numbers[/]", soft_wrap=True, highlight=False)
+
+
+def _write(out, board, outcome, found, model, about):
+    """Write all results at once; returns the document of the page."""
+    made = document(found)
+    texts = {
+        "results.csv": csv_text(table_rows(board, outcome)),
+        "comparison.json": json.dumps(found, ensure_ascii=False, default=str),
+        "report.html": html.render(made),
+    }
+    files = {out / name: text.encode() for name, text in texts.items()}
+    write_files({out / "model.skops": model_bytes(model, about=about), **files})
+    return made
+
+
+def _finals(everything, out, board, outcome, found, refitted, about):
+    """Fit finalists on all rows of a large table; the best becomes the saved model."""
+    from ._large import show_finalists
+
+    try:
+        finalists = everything.finish(outcome, board, refitted)
+    except KeyboardInterrupt:
+        console.print(
+            "Stopped: the model and the report rest on the sample, whose results are complete."
+        )
+        return None
+    best = finalists[0]
+    found["everything"] = {
+        "rows": everything.look.n_rows,
+        "sample": len(everything.problem),
+        "finalists": [one.row() for one in finalists],
+    }
+    mean, low, high = best.row()["error"]
+    about = {
+        **about,
+        "method": best.name,
+        "title": best.title,
+        "distances": best.name if best.model is not refitted.model else about["distances"],
+        "training": {
+            **about["training"],
+            "objects": best.fitted_rows,
+            "counts": dict(everything.look.counts),
+            "error": [mean, low, high],
+        },
+    }
+    made = _write(out, board, outcome, found, best.model, about)
+    show_finalists(finalists)
+    return made
 
 
 def sampled(problem, size, seed):
@@ -107,7 +149,7 @@ def sampled(problem, size, seed):
     return part
 
 
-def train(problem, out, *, method, plan, jobs, force, command, inputs=()):
+def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everything=None):
     """Fit one method on everything and save it, with its cross-validated error."""
     if out.suffix != ".skops":  # inspect and predict know model files by it
         raise DataError(f"--out must end with .skops, such as {out.stem}.skops; got {str(out)!r}.")
@@ -119,6 +161,15 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=()):
         about = describe(problem, outcome, board, refitted, command)
     save_model(refitted.model, out, about=about, overwrite=force)
     row = board[0]
+    if everything is not None:
+        from ._large import show_finalists
+
+        finalists = everything.finish(outcome, board, refitted)
+        best = finalists[0]
+        about = {**about, "title": best.title}
+        about["training"] = {**about["training"], "objects": best.fitted_rows}
+        save_model(best.model, out, about=about, overwrite=True)
+        show_finalists(finalists)
     console.print(
         f"{escape(row['title'])}: cross-validated error {row['error'][0]:.1%}, balanced "
         f"{row['balanced'][0]:.1%}. Saved as {escape(str(out))}",
@@ -141,6 +192,14 @@ def run(problem, wanted, plan, jobs, time_budget, known=None, keep=None):
             "directions of single columns work in the space that the training rows span."
         )
     fitting = fit_plan(problem, plan)
+    if m := landmarks_for(problem, fitting):
+        problem.notes.append(
+            Note(
+                f"Kernel discriminants (kqd, fd, qd, kfd, kpca-qda) use {m} landmarks instead of "
+                "all objects.",
+                "landmarks",
+            )
+        )
     if fitting.folds < plan.folds:
         smallest = counted(min(problem.counts.values()), "object")
         problem.notes.append(

@@ -103,6 +103,22 @@ _Weights = Annotated[str | None, typer.Option(help="Column of what each row coun
 _Rare = Annotated[
     str, typer.Option(help="Classes with fewer than 3 objects: keep (refused), merge or drop.")
 ]
+_Landmarks = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Landmarks of kernel discriminants on tables: 0 for none, 300 for more than 2000 rows "
+        "by default.",
+    ),
+]
+_Memory = Annotated[
+    str | None,
+    typer.Option(help="Memory for the table (2GB); a larger one is read part by part."),
+]
+_Scheduler = Annotated[
+    str | None,
+    typer.Option(help="Address of a dask scheduler (tcp://...) for fits on all rows."),
+]
 _Config = Annotated[
     Path | None,
     typer.Option(
@@ -151,6 +167,29 @@ def _problem(context, **options):
     return read_problem(**{name: context.params[name] for name in _SOURCE}, **options)
 
 
+def _everything(context, size, seed=0):
+    """The table of a command if it is to be read part by part, else None."""
+    from ..reading.large import large_table, parse_memory
+
+    given = context.params
+    memory = parse_memory(given["memory"])
+    if given["proximity"] or given["objects"]:
+        return None
+    table = large_table(given["data"], memory, header=given["header"], skip=given["skip"])
+    if table is None:
+        if given["scheduler"]:
+            from ..reading.problem import DataError
+
+            raise DataError(
+                "--scheduler is for Parquet tables that do not fit into memory; --memory says how "
+                "much of it there is."
+            )
+        return None
+    from ._large import Everything
+
+    return Everything(table, given, size, seed, given["landmarks"], given["scheduler"])
+
+
 def _inputs(context):
     """Files that a command reads."""
     return [context.params[name] for name in ("data", "proximity", "labels", "objects")]
@@ -162,13 +201,13 @@ def _guard(function):
     return speaking(function)()
 
 
-def _plan(folds, repeats, seed, by):
+def _plan(folds, repeats, seed, by, landmarks=None):
     from ..comparing.crossval import Plan
     from ..reading.problem import DataError
 
     if by not in ("plain", "balanced"):
         raise DataError(f"--by must be plain or balanced; got {by!r}.")
-    return Plan(folds, repeats, seed=seed, by=by)
+    return Plan(folds, repeats, seed=seed, by=by, landmarks=landmarks)
 
 
 def compare(
@@ -219,6 +258,9 @@ def compare(
     figures: Annotated[
         Path | None, typer.Option(help="Folder for the figures (SVG, PNG) and numbers (CSV).")
     ] = None,
+    landmarks: _Landmarks = None,
+    memory: _Memory = None,
+    scheduler: _Scheduler = None,
     jobs: _Jobs = None,
     seed: _Seed = 0,
     force: _Force = False,
@@ -242,8 +284,9 @@ def compare(
             _list_methods()
             return
         check_finite("--time-budget", time_budget)
-        plan = _plan(folds, 1 if quick else repeats, seed, by)
-        problem = _problem(context)
+        plan = _plan(folds, 1 if quick else repeats, seed, by, landmarks)
+        everything = _everything(context, sample or _compare.SAMPLE, seed)
+        problem = everything.problem if everything else _problem(context)
         folder = out or Path(f"{problem.name}-comparison")
         command = command_line(context, out=folder)
         _compare.compare(
@@ -255,7 +298,8 @@ def compare(
             time_budget=time_budget,
             force=force,
             resume=resume,
-            sample=sample,
+            sample=0 if everything else sample,
+            everything=everything,
             quick=quick,
             command=command,
             inputs=_inputs(context),
@@ -296,6 +340,9 @@ def train(
     weights: _Weights = None,
     rare: _Rare = "keep",
     by: _By = "plain",
+    landmarks: _Landmarks = None,
+    memory: _Memory = None,
+    scheduler: _Scheduler = None,
     jobs: _Jobs = None,
     seed: _Seed = 0,
     force: _Force = False,
@@ -311,13 +358,15 @@ def train(
         from . import _compare
         from ._common import command_line, cpu_count
 
-        problem = _problem(context)
+        everything = _everything(context, _compare.SAMPLE, seed)
+        problem = everything.problem if everything else _problem(context)
         command = command_line(context)
         _compare.train(
             problem,
             out,
+            everything=everything,
             method=method,
-            plan=_plan(5, 1, seed, by),
+            plan=_plan(5, 1, seed, by, landmarks),
             jobs=jobs or cpu_count(),
             force=force,
             command=command,
@@ -368,6 +417,7 @@ def predict(
     sheet: _Sheet = None,
     skip: _Skip = None,
     id: _Id = None,
+    memory: _Memory = None,
     force: _Force = False,
 ):
     """Predict labels and probabilities, and say how typical each object is of each class.
@@ -382,6 +432,7 @@ def predict(
     \b
     mahalearn predict flowers.skops new.csv --out predictions.csv
     mahalearn predict flowers.skops new.xlsx --keep --out predictions.xlsx
+    mahalearn predict flowers.skops folder-of-parquet --memory 2GB --out predictions.parquet
     """
 
     def work():
@@ -410,6 +461,7 @@ def predict(
             sheet=sheet,
             skip=skip,
             id=id,
+            memory=memory,
         )
 
     _guard(work)
@@ -436,6 +488,7 @@ def inspect(
     groups: _Groups = None,
     weights: _Weights = None,
     rare: _Rare = "keep",
+    memory: _Memory = None,
 ):
     """Look at data before choosing a method, or at what a model file says about itself.
 
@@ -454,6 +507,16 @@ def inspect(
             from ..comparing.features import check_about
 
             _inspect.inspect_model(check_about(model_about(data), data, complete=False))
+            return
+        from ..reading.large import large_table, parse_memory
+
+        table = None
+        if not (proximity or objects):
+            table = large_table(data, parse_memory(memory), header=header, skip=skip)
+        if table is not None:
+            from ._large import inspect_table
+
+            inspect_table(table, target)
             return
         _inspect.inspect_problem(_problem(context, only_look=True))
 

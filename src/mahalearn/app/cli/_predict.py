@@ -20,6 +20,7 @@ from ...results import write_bytes
 from ..comparing.features import NAME, check_about, match_columns
 from ..comparing.methods import METHODS
 from ..comparing.scores import score
+from ..reading.large import large_table, parse_memory
 from ..reading.problem import DataError, listed
 from ..reading.source import is_stream
 from ..words import counted
@@ -42,14 +43,18 @@ class New(NamedTuple):
 
 def predict(
     path, data, out, *, level, confidence=0.95, fdr=None, force=False, keep=False, labels=None,
-    **reading,
+    memory=None, **reading,
 ):  # fmt: skip
     """Predict, score where the classes are known, and write a line for each object."""
     printed = is_stream(out)
     # What is said goes elsewhere than the table.
     console = Console(stderr=True) if printed else Console()
     if not printed:
-        check_out(out, force, inputs=[path, data, labels])
+        if out.suffix.lower() == ".parquet" and out.is_dir():  # a table in parts
+            if not force and not (out / "_state.json").exists():
+                raise FileExistsError(f"{out} exists already; --force overwrites it.")
+        else:
+            check_out(out, force, inputs=[path, data, labels])
         if out.suffix.lower() not in ("", ".txt", *FORMATS):
             raise DataError(
                 f"--out must end with {listed(FORMATS)}, or be - to print; got {str(out)!r}."
@@ -66,6 +71,22 @@ def predict(
     if not hasattr(model, "typicality"):
         raise DataError(f"{str(path)!r} holds no model of mahalearn train or compare.")
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    table = None
+    if about["kind"] == "vectors":
+        options = {name: reading.get(name) for name in ("header", "skip")}
+        table = large_table(data, parse_memory(memory), **options)
+    if table is not None:
+        from ._large import predict_parts
+
+        if printed or fdr is not None or labels is not None:
+            raise DataError(
+                "A table that is read part by part is written to a file, without --fdr (which "
+                "needs all p-values at once) and --labels; --memory says how much may be read."
+            )
+        say_notes(console, [*notes, *small_classes(model, about, confidence)])
+        how = {"level": level, "confidence": confidence, "keep": keep, "id": reading.get("id")}
+        predict_parts(model, about, path, table, out, **how)
+        return
     new = read_new(data, about, labels, **reading)
     if keep and new.columns is None:
         raise DataError("--keep is for tables; these objects have no columns.")

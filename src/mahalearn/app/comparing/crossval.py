@@ -28,7 +28,7 @@ from ...measures.table import as_measure
 from ...results import error_rates
 from ..reading.problem import DataError, listed
 from ..words import counted
-from .methods import CLASSWISE, METHODS, WHOLE, Setting
+from .methods import CLASSWISE, EXACT, LANDMARKS, METHODS, WHOLE, Setting
 from .model import class_scores, square_matrix
 
 # Parameters are chosen by three folds of each training part: a comparison makes that choice for
@@ -52,6 +52,8 @@ class Plan:
         Of all folds and of methods that draw.
     by : {"plain", "balanced"}
         Which error decides, in the choice of parameters and of the winner.
+    landmarks : int or None
+        Landmarks of kernel discriminants on tables; 0 for none, None by the number of rows.
     """
 
     folds: int = FOLDS
@@ -59,6 +61,7 @@ class Plan:
     inner_folds: int = INNER_FOLDS
     seed: int = 0
     by: str = "plain"
+    landmarks: int | None = None
 
     @property
     def scoring(self):
@@ -113,7 +116,7 @@ def fit_plan(problem, plan):
             )
     folds = min(plan.folds, smallest)
     rest = smallest - -(-smallest // folds)  # of the smallest class, in a training part
-    return Plan(folds, plan.repeats, max(2, min(plan.inner_folds, rest)), plan.seed, plan.by)
+    return replace(plan, folds=folds, inner_folds=max(2, min(plan.inner_folds, rest)))
 
 
 def outer_splits(problem, plan):
@@ -177,6 +180,13 @@ def inner_folds(problem, plan, rows=None):
     return splits
 
 
+def landmarks_for(problem, plan):
+    """Landmarks of the kernel discriminants, None where they compute with all objects."""
+    if problem.kind != "vectors" or plan.landmarks == 0:
+        return None
+    return plan.landmarks or (LANDMARKS if len(problem) > EXACT else None)
+
+
 def setting_for(problem, plan, time_budget=None):
     """What the methods are told."""
     if problem.kind == "vectors":
@@ -200,6 +210,7 @@ def setting_for(problem, plan, time_budget=None):
         plan.seed,
         time_budget,
         WHOLE if _self_similarities_differ(problem) else CLASSWISE,
+        landmarks_for(problem, plan),
     )
 
 

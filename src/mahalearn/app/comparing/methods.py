@@ -27,6 +27,8 @@ PROCESS_OBJECTS = 400
 BOOSTING_FEATURES = 2000
 # Features above which, if they are more than the objects, methods work in the objects' span.
 WIDE = 500
+# Rows above which kernel discriminants of a table use landmarks, and how many.
+EXACT, LANDMARKS = 2000, 300
 # Methods up to this cost are quick, and fit to be trained on large tables.
 QUICK = 2
 
@@ -48,6 +50,7 @@ class Setting(NamedTuple):
     seed: int
     time_budget: float | None = None
     variants: tuple = CLASSWISE
+    landmarks: int | None = None
 
     @property
     def wide(self):
@@ -62,11 +65,14 @@ class Setting(NamedTuple):
         """Widths of RBF kernels."""
         return [width / self.n_features for width in WIDTHS]
 
-    def kernel(self):
-        """What a search of the library is told of kernels."""
-        if self.kind == "vectors":
-            return {"kernel": "rbf", "gammas": self.gammas}
-        return {"kernel": "precomputed"}
+    def kernel(self, landmarks=False):
+        """What a search of the library is told of kernels, and of landmarks if it takes some."""
+        if self.kind != "vectors":
+            return {"kernel": "precomputed"}
+        known = {"kernel": "rbf", "gammas": self.gammas}
+        if landmarks and self.landmarks:
+            known |= {"landmarks": self.landmarks, "random_state": self.seed}
+        return known
 
     def search(self):
         """How a search compares candidates."""
@@ -147,14 +153,16 @@ def _chooser(s):
 def _quadratic(s):
     from ...classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
 
-    return KernelQuadraticDiscriminantCV(s.variants, **s.kernel(), **s.search())
+    return KernelQuadraticDiscriminantCV(s.variants, **s.kernel(landmarks=True), **s.search())
 
 
 def _space(head):
     def build(s):
         from ...classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
 
-        return DissimilaritySpaceDiscriminantCV(head, s.variants, **s.kernel(), **s.search())
+        return DissimilaritySpaceDiscriminantCV(
+            head, s.variants, **s.kernel(landmarks=True), **s.search()
+        )
 
     return build
 
@@ -162,7 +170,7 @@ def _space(head):
 def _fisher(s):
     from ...classifiers.kernel_fisher import KernelFisherDiscriminantCV
 
-    return KernelFisherDiscriminantCV(**s.kernel(), **s.search())
+    return KernelFisherDiscriminantCV(**s.kernel(landmarks=True), **s.search())
 
 
 def _ridge(s):
@@ -174,7 +182,7 @@ def _ridge(s):
 def _pca(s):
     from ...classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 
-    return KernelPCAQuadraticDiscriminantCV(**s.kernel(), **s.search())
+    return KernelPCAQuadraticDiscriminantCV(**s.kernel(landmarks=True), **s.search())
 
 
 def _kernel_neighbours(s):

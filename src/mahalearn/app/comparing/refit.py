@@ -66,8 +66,7 @@ def refit(problem, outcome, name, whole=None):
         The model to save. Held-out distances are of one more cross-validation with the parameters
         that were chosen on all objects, and on the scale of its distances.
     """
-    finer = replace(outcome.plan, inner_folds=FINAL_FOLDS)
-    setting = setting_for(problem, fit_plan(problem, finer))
+    setting = _final_setting(problem, outcome.plan)
     classifier, params = _fit(problem, METHODS[name].pipeline(setting))
     measured, distance_method, d2 = classifier, name, None
     if hasattr(classifier[-1], "mahalanobis"):
@@ -86,6 +85,15 @@ def refit(problem, outcome, name, whole=None):
     temperature = _temperature(problem, outcome, name)
     model = TrainedModel(classifier, measured, held_out, temperature, folds)
     return Refitted(model, distance_method, d2, params, parts)
+
+
+def chosen_on(problem, plan, name):
+    """The pipeline of a method, fitted on all objects with parameters chosen on them."""
+    return _fit(problem, METHODS[name].pipeline(_final_setting(problem, plan)))[0]
+
+
+def _final_setting(problem, plan):
+    return setting_for(problem, fit_plan(problem, replace(plan, inner_folds=FINAL_FOLDS)))
 
 
 def fixed(pipeline):

@@ -96,3 +96,43 @@ def score(truth, predicted, proba, classes):
         confusion.tolist(),
         notes,
     )
+
+
+def merged(parts):
+    """The scores of several parts of a table, of the same model, as one.
+
+    Parameters
+    ----------
+    parts : list of Scores
+        Of each part.
+
+    Returns
+    -------
+    scores : Scores
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahalearn.app.comparing.scores import merged, score
+    >>> parts = [score([c], ["a"], np.full((1, 2), 0.5), ["a", "b"]) for c in "ab"]
+    >>> merged(parts).accuracy, merged(parts).confusion
+    (0.5, [[1, 0], [1, 0]])
+    """
+    known = [part for part in parts if part.n]
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    if not known:
+        return parts[0]._replace(notes=notes)
+    confusion = np.sum([part.confusion for part in known], axis=0)
+    counts, n = confusion.sum(axis=1), int(confusion.sum())
+    there = counts > 0
+    shares = counts[there] / n
+    return Scores(
+        n,
+        float(confusion.trace() / n),
+        float((confusion.diagonal()[there] / counts[there]).mean()),
+        float(sum(part.log_loss * part.n for part in known) / n),
+        float(-(shares * np.log(shares)).sum()),
+        known[0].classes,
+        confusion.tolist(),
+        notes,
+    )

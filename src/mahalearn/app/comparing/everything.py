@@ -1,0 +1,233 @@
+"""Finalists of a comparison fitted on all rows of a table that is read part by part."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from ...formulas.calibration import fit_temperature
+from ...novelty._models import CrossFold
+from ..reading.large import LEAST, uniform
+from ..reading.problem import DataError
+from .encoder import TableEncoder
+from .methods import METHODS
+from .model import TrainedModel, class_distances, class_scores
+from .refit import fixed
+
+# Methods that are fitted in passes over the rows, and how many of them become finalists.
+STREAMED = ("gaussian", "kqd", "fd", "qd", "kfd", "kpca-qda")
+FINALISTS = 2
+# Rows that are held out for the test of the finalists: a share of all, and so many at most.
+TEST_SHARE, MOST_TEST = 0.1, 20_000
+# Held-out rows whose distances a model file keeps, to rank new objects among them.
+MOST_CALIBRATION = 5000
+
+
+class Rows:
+    """Rows of a table as the finalists take them: training batches, or the test rows.
+
+    Parameters
+    ----------
+    table : ParquetTable or TextTable
+        The table.
+    look : Look
+        What its first pass found.
+    problem : Problem
+        The problem of the sample: which columns are features, how classes are written.
+    seed : int
+        Decides, with its position, whether a row is a test row.
+    tell : callable or None
+        Called with the number of rows of each part.
+    """
+
+    def __init__(self, table, look, problem, seed, tell=None):
+        self.table, self.look, self.problem = table, look, problem
+        self.seed, self.tell = seed, tell
+        n = sum(look.counts.values())
+        self.share = min(TEST_SHARE, MOST_TEST / n)
+        self.classes = np.unique(problem.y)
+        # The sample holds the rows with the smallest numbers, of a small class perhaps all rows.
+        self.common = [k for k in self.classes if look.counts[str(k)] >= 2 * LEAST]
+        self.encoder = encoder_of(problem, look)
+        self.features = list(problem.X.columns)
+
+    def __iter__(self):
+        """Batches (X, y) of the training rows."""
+        for X, y, test in self.parts():
+            if not test.all():
+                yield X[~test], y[~test]
+
+    def labels(self, column):
+        """Classes as the sample's problem writes them."""
+        if self.problem.label_type == "int":
+            return np.array([int(float(v)) for v in column])
+        return np.array([str(v).strip() for v in column], dtype=self.classes.dtype)
+
+    def held_out(self, positions, y):
+        """Which rows are test rows: none of them is in the sample."""
+        chosen = uniform(positions, self.seed) >= 1 - self.share
+        return chosen & np.isin(y, self.common)
+
+    def parts(self):
+        """(X, y, test) of all parts: vectors, classes, and which rows are held out."""
+        for position, frame in self.table.parts():
+            X, y, test = encoded_part(self, position, frame)
+            if self.tell:
+                self.tell(len(frame))
+            if len(y):
+                yield X, y, test
+
+
+def encoded_part(rows, position, frame):
+    """Vectors, classes and test rows of one part."""
+    known = frame[rows.look.target].notna().to_numpy()
+    y = rows.labels(frame[rows.look.target][known])
+    X = rows.encoder.transform(frame[known][rows.features])
+    return X, y, rows.held_out(position + np.flatnonzero(known), y)
+
+
+def encoder_of(problem, look):
+    """The encoder of the sample, with the means and scales of all rows."""
+    encoder = TableEncoder().fit(problem.X)
+    for i, column in enumerate(encoder.numeric_):
+        n, mean, spread = look.moments[column]
+        if n and spread > 0:
+            encoder.means_[i], encoder.scales_[i] = mean, np.sqrt(spread / n)
+    return encoder
+
+
+class Finalist(NamedTuple):
+    """A method on all rows, or the winner of the sample: what the test rows say of it."""
+
+    name: str
+    title: str
+    fitted_rows: int
+    errors: int
+    tested: int
+    seconds: float
+    model: object
+
+    def row(self):
+        """Plain values for the report."""
+        low, high = stats.beta.ppf(
+            [0.025, 0.975],
+            [self.errors, self.errors + 1],
+            [self.tested - self.errors + 1, self.tested - self.errors],
+        )
+        share = self.errors / self.tested
+        return {
+            "name": self.name,
+            "title": self.title,
+            "fitted_rows": self.fitted_rows,
+            "tested": self.tested,
+            "error": [share, 0.0 if np.isnan(low) else low, 1.0 if np.isnan(high) else high],
+            "seconds": self.seconds,
+        }
+
+
+def fit_everything(rows, name, pipeline, landmarks, client=None):
+    """One method with chosen parameters, fitted on all training rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table.
+    name : str
+        The method.
+    pipeline : Pipeline
+        Fitted on the sample: its parameters count.
+    landmarks : int
+        For kernel methods.
+    client : dask Client or None
+        Where to compute.
+
+    Returns
+    -------
+    model : Pipeline
+        From rows of the table to labels.
+    """
+    estimator = clone(fixed(pipeline)[-1])
+    if name == "gaussian":
+        estimator.set_params(shrinkage=None)  # so many rows need none, and it takes all of them
+    elif "landmarks" in estimator.get_params():
+        estimator.set_params(landmarks=landmarks)
+    else:
+        raise DataError(f"The method {name!r} cannot be fitted on rows that come part by part.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if client is None:
+            estimator.fit(rows)
+        else:
+            estimator.fit(*dask_arrays(rows))
+    return Pipeline([("encode", rows.encoder), ("classify", estimator)])
+
+
+def dask_arrays(rows):
+    """The training rows of a Parquet table as dask arrays, a part for each row group."""
+    import dask
+    import dask.array as da
+
+    told, rows.tell = rows.tell, None  # workers have no progress bar
+    shared = dask.delayed(rows, traverse=False)
+    parts, position = [], 0
+    for i, (_, _, n) in enumerate(rows.table.groups):
+        parts.append(dask.delayed(_group_arrays)(shared, i, position))
+        position += n
+    sizes = dask.compute(*[dask.delayed(lambda part: len(part[1]))(part) for part in parts])
+    rows.tell = told
+    d = len(rows.encoder.feature_names_out_)
+    X = [da.from_delayed(part[0], (n, d), float) for part, n in zip(parts, sizes, strict=True) if n]
+    y = [
+        da.from_delayed(part[1], (n,), rows.classes.dtype)
+        for part, n in zip(parts, sizes, strict=True)
+        if n
+    ]
+    return da.concatenate(X), da.concatenate(y)
+
+
+def _group_arrays(rows, i, position):
+    from ..reading.large import _read_group
+
+    file, group, n = rows.table.groups[i]
+    (_, frame), *_ = _read_group(file, group, n, position)
+    X, y, test = encoded_part(rows, position, frame)
+    return X[~test], y[~test]
+
+
+def tested(rows, models):
+    """Predictions of the test rows: their classes, and for each model labels, scores, distances."""
+    truth, found = [], [[] for _ in models]
+    for position, frame in rows.table.parts():
+        known = frame[rows.look.target].notna().to_numpy()
+        test = rows.held_out(
+            position + np.flatnonzero(known), rows.labels(frame[rows.look.target][known])
+        )
+        if rows.tell:
+            rows.tell(len(frame))
+        if not test.any():
+            continue
+        frame = frame[known][test].reset_index(drop=True)
+        truth.append(rows.labels(frame[rows.look.target]))
+        X = frame[rows.features]
+        for model, mine in zip(models, found, strict=True):
+            mine.append((model.predict(X), class_scores(model, X)[0], class_distances(model, X)))
+    if not truth:
+        raise DataError("There are too few rows to hold some out for a test.")
+    return np.concatenate(truth), found
+
+
+def finalist(rows, name, model, fitted_rows, truth, found, seconds):
+    """A finalist with a model to save: calibrated, and ranked, on the test rows."""
+    predicted = np.concatenate([part[0] for part in found])
+    codes = np.searchsorted(rows.classes, truth)
+    temperature = float(fit_temperature(np.vstack([part[1] for part in found]), codes))
+    d2 = np.vstack([part[2] for part in found])[:MOST_CALIBRATION]
+    own = codes[: len(d2)]
+    held_out = [np.sort(d2[own == j, j]) for j in range(len(rows.classes))]
+    folds = [CrossFold(model, None, d2, own)]
+    trained = TrainedModel(model, model, held_out, temperature, folds)
+    title, errors = METHODS[name].title, int((predicted != truth).sum())
+    return Finalist(name, title, fitted_rows, errors, len(truth), seconds, trained)

@@ -1,0 +1,309 @@
+"""Tables larger than memory: read part by part, looked at once, and sampled.
+
+Which rows a sample or a test set holds is a function of their positions and a seed alone: not of
+the size of the parts, nor of the number of workers.
+"""
+
+import gzip
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..._validation import available_memory
+from .cells import MISSING, NO_CLASS, number
+from .problem import DataError, listed
+from .source import Source, is_stream
+from .tables import _delimited, _plain, find_target
+from .text import cells_of, decoded
+
+# Bytes in memory for each byte of a text file, and for each cell of a Parquet file: what reading
+# the whole table takes at its peak.
+TEXT_FACTOR, CELL_BYTES = 15, 24
+# Share of the available memory that a table may take before it is read part by part.
+SHARE = 0.5
+# Beginning of a text file by which its columns are known.
+HEAD = 2**18
+TEXTS = (".csv", ".tsv", ".txt", ".tab", ".gz")
+# Categories of a column; texts with more are left out.
+MOST_LEVELS = 50
+# Rows of each class that a sample holds, if there are so many.
+LEAST = 50
+
+
+def parse_memory(text):
+    """Bytes from a text such as 2GB or 500 MB; None stays None."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
+    if not found or float(found[1]) == 0:
+        raise DataError(f"--memory must be a size such as 2GB or 500MB; got {text!r}.")
+    return int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
+
+
+def large_table(path, memory=None, *, header=None, skip=None):
+    """The table of a path if it does not fit into memory (or `memory` bytes), else None."""
+    if path is None or is_stream(path):
+        return None
+    path = Path(path)
+    folder = path.is_dir() and any(path.glob("*.parquet"))
+    parquet = folder or (path.is_file() and path.suffix == ".parquet")
+    if not parquet and not (path.is_file() and path.suffix.lower() in TEXTS):
+        return None
+    limit = memory
+    if limit is None:
+        free = available_memory()
+        limit = np.inf if free is None else SHARE * free
+    if parquet:
+        table = ParquetTable(path, limit)
+        needed = table.n_rows * len(table.columns) * CELL_BYTES
+        return table if needed > limit else None
+    packed = 5 if path.suffix == ".gz" else 1
+    if path.stat().st_size * packed * TEXT_FACTOR <= limit:
+        return None
+    return TextTable(path, limit, header, skip)
+
+
+def _part_rows(n_columns, limit):
+    """Rows of a part: a tenth of the memory, 1,024 to 65,536."""
+    if not np.isfinite(limit):
+        return 65536
+    return int(np.clip(limit / 10 / (n_columns * CELL_BYTES), 1024, 65536))
+
+
+class ParquetTable:
+    """A Parquet file, or a folder of them in the order of their names."""
+
+    notes: list
+
+    def __init__(self, path, limit=np.inf):
+        import pyarrow.parquet as parquet
+
+        self.path, self.notes = Path(path), []
+        self.files = sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
+        try:
+            meta = [parquet.read_metadata(file) for file in self.files]
+            schemas = [parquet.read_schema(file) for file in self.files]
+        except OSError:
+            raise
+        except Exception:
+            raise DataError(
+                f"{str(path)!r} could not be read as Parquet: it is none, or damaged."
+            ) from None
+        self.columns = [str(name) for name in schemas[0].names]
+        for file, schema in zip(self.files, schemas):
+            if list(map(str, schema.names)) != self.columns:
+                raise DataError(
+                    f"{file.name!r} has other columns than {self.files[0].name!r}: "
+                    f"{listed(set(map(str, schema.names)) ^ set(self.columns))}."
+                )
+        self.n_rows = sum(m.num_rows for m in meta)
+        self.part_rows = _part_rows(len(self.columns), limit)
+        # (file, number of the row group, its rows): what workers read.
+        self.groups = [
+            (file, g, m.row_group(g).num_rows)
+            for file, m in zip(self.files, meta)
+            for g in range(m.num_row_groups)
+        ]
+
+    def parts(self, start=0):
+        """(position of the first row, data frame), from the row `start` on."""
+        position = 0
+        for file, group, rows in self.groups:
+            if position + rows > start:
+                for at, frame in _read_group(file, group, self.part_rows, position):
+                    if at + len(frame) > start:
+                        cut = max(0, start - at)
+                        yield at + cut, frame.iloc[cut:].reset_index(drop=True)
+            position += rows
+
+
+def _read_group(file, group, part_rows, position):
+    import pyarrow.parquet as parquet
+
+    source = Source(str(file), ".parquet", b"", [])
+    with parquet.ParquetFile(file, pre_buffer=False) as table:
+        options = {"batch_size": part_rows, "use_threads": False}
+        for batch in table.iter_batches(row_groups=[group], **options):
+            frame = _plain(batch.to_pandas(), source)
+            yield position, frame
+            position += len(frame)
+
+
+class TextTable:
+    """A delimited text file, compressed by gzip or not; its beginning says what columns hold."""
+
+    n_rows = None
+
+    def __init__(self, path, limit=np.inf, header=None, skip=None):
+        self.path = Path(path)
+        opener = gzip.open if self.path.suffix == ".gz" else open
+        with opener(self.path, "rb") as file:
+            head = file.read(HEAD)
+        if len(head) == HEAD:
+            head = head[: head.rindex(b"\n") + 1] if b"\n" in head else head
+        source = Source(str(path), ".csv", head, [])
+        frame, self.notes = _delimited(source, header, None, (), None, skip)
+        text, _ = decoded(source)
+        rows, self.delimiter = cells_of(str(path), text=text, skip=skip or 0)
+        self.decimal = "," if any("decimal points" in note for note in self.notes) else "."
+        self.above = len(rows) - len(frame)  # the header, and titles above it
+        self.skip = skip or 0
+        self.columns = [str(name) for name in frame.columns]
+        self.numeric = [c for c in self.columns if frame[c].dtype.kind == "f"]
+        self.part_rows = _part_rows(len(self.columns), limit)
+
+    def parts(self, start=0):
+        """(position of the first row, data frame), from the row `start` on."""
+        import pandas as pd
+
+        words = [w for word in MISSING for w in {word, word.upper(), word.capitalize()}]
+        reader = pd.read_csv(
+            self.path,
+            sep=r"\s+" if self.delimiter == " " else self.delimiter,
+            decimal=self.decimal,
+            header=None,
+            names=self.columns,
+            skiprows=self.skip + self.above + start,
+            chunksize=self.part_rows,
+            dtype={c: str for c in self.columns if c not in self.numeric},
+            na_values=dict.fromkeys(self.numeric, words)
+            | {c: sorted(NO_CLASS) for c in self.columns if c not in self.numeric},
+            keep_default_na=False,
+            skipinitialspace=True,
+            low_memory=False,
+        )
+        position = start
+        with reader:
+            for frame in reader:
+                frame = frame.reset_index(drop=True)
+                for column in self.numeric:
+                    if frame[column].dtype.kind not in "fiub":
+                        self._refuse(frame[column], column, position)
+                    frame[column] = frame[column].astype(float)
+                for column in set(self.columns) - set(self.numeric):
+                    frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
+                yield position, frame
+                position += len(frame)
+
+    def _refuse(self, values, column, position):
+        odd = next(i for i, v in enumerate(values) if isinstance(v, str) and number(v) is None)
+        raise DataError(
+            f"Column {column!r} holds numbers at the beginning of the file and {values[odd]!r} in "
+            f"row {position + odd + 1}; correct such cells, or save the table as Parquet."
+        )
+
+
+def uniform(positions, seed):
+    """A number in [0, 1) for each row, by its position and the seed alone (splitmix64)."""
+    with np.errstate(over="ignore"):
+        z = np.asarray(positions, dtype=np.uint64) + np.uint64(seed % 2**32) * np.uint64(2**33 + 1)
+        z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return (z >> np.uint64(11)).astype(float) / 2**53
+
+
+@dataclass
+class Look:
+    """What the first pass over a table found.
+
+    Attributes
+    ----------
+    target : str
+        Column of the classes.
+    n_rows : int
+        Rows, those without a class included.
+    counts : Counter
+        Rows of each class, by its text.
+    moments : dict
+        Numeric column -> [count, mean, sum of squared deviations] of its known cells.
+    levels : dict
+        Other column -> its categories, None where they are more than `MOST_LEVELS`.
+    sample : DataFrame
+        Rows of a stratified sample, in the order of the table.
+    """
+
+    target: str
+    n_rows: int = 0
+    counts: Counter = field(default_factory=Counter)
+    moments: dict = field(default_factory=dict)
+    levels: dict = field(default_factory=dict)
+    sample: object = None
+
+
+def look_at(table, target, size, seed=0, tell=None):
+    """The first pass: schema, classes, means and scales, a stratified sample of `size` rows."""
+    target = find_target(table.columns, target)
+    look, pool = Look(target), None
+    for position, frame in table.parts():
+        look.n_rows = position + len(frame)
+        known = frame[target].notna().to_numpy()
+        part = frame[known].assign(**{_KEY: uniform(position + np.flatnonzero(known), seed)})
+        part = part.assign(**{_PLACE: position + np.flatnonzero(known)})
+        look.counts.update(map(_text, part[target]))
+        for column in table.columns:
+            if column != target:
+                _add(look, column, part[column])
+        pool = _cut(part if pool is None else _joined(pool, part), target, 1.25 * size)
+        if tell:
+            tell(len(frame))
+    if pool is None or not len(pool):
+        raise DataError("There are no objects with a class; check the target column.", "target")
+    total = sum(look.counts.values())
+    rank = pool.groupby(pool[target].map(_text))[_KEY].rank(method="first")
+    shares = pool[target].map(_text).map(look.counts) / total
+    wanted = np.maximum(LEAST, np.round(size * shares))
+    kept = pool[rank.to_numpy() <= wanted.to_numpy()].sort_values(_PLACE)
+    look.sample = kept.drop(columns=[_KEY, _PLACE]).reset_index(drop=True)
+    texts = [c for c in look.sample.columns if look.sample[c].dtype.kind != "f"]
+    look.sample = look.sample.astype(dict.fromkeys(texts, object))
+    return look
+
+
+_KEY, _PLACE = "mahalearn key", "mahalearn place"
+
+
+def _text(value):
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _joined(pool, part):
+    import pandas as pd
+
+    # Only rows that may stay are joined.
+    return pd.concat([pool, part], ignore_index=True)
+
+
+def _cut(pool, target, most):
+    """The rows with the smallest keys, and of each class LEAST of them."""
+    if len(pool) <= most:
+        return pool
+    first = pool[_KEY].rank(method="first") <= most
+    own = pool.groupby(pool[target].map(_text))[_KEY].rank(method="first") <= LEAST
+    return pool[(first | own).to_numpy()].reset_index(drop=True)
+
+
+def _add(look, column, values):
+    """Moments of a column of numbers, categories of another one."""
+    if values.dtype.kind == "f":
+        x = values.to_numpy()
+        x = x[np.isfinite(x)]
+        n, mean, spread = look.moments.get(column, (0, 0.0, 0.0))
+        if len(x):
+            mine = float(x.mean())
+            d, total = mine - mean, n + len(x)
+            spread += float(np.square(x - mine).sum()) + d * d * n * len(x) / total
+            mean += d * len(x) / total
+            look.moments[column] = (total, mean, spread)
+        else:
+            look.moments.setdefault(column, (n, mean, spread))
+        return
+    if look.levels.get(column, ()) is not None:
+        found = look.levels.setdefault(column, set())
+        found.update(map(str, values.dropna().unique()))
+        if len(found) > MOST_LEVELS:
+            look.levels[column] = None

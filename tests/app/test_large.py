@@ -1,0 +1,252 @@
+"""Tables larger than memory: read part by part, sampled, fitted and predicted on all rows."""
+
+import json
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from own_data import refused, works
+
+from mahalearn import GaussianClassifier
+from mahalearn.app.cli import _large
+from mahalearn.app.comparing import everything
+from mahalearn.app.reading.large import (
+    LEAST,
+    ParquetTable,
+    TextTable,
+    large_table,
+    look_at,
+    parse_memory,
+    uniform,
+)
+from mahalearn.app.reading.problem import DataError
+from mahalearn.persistence import model_about
+
+N = 6000
+SMALL = ("--memory", "100KB")
+
+
+def made(n=N, seed=0):
+    """Three classes, one of them rare, with a column of categories and gaps in another."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["a", "b", "rare"], size=n, p=[0.6, 0.39, 0.01])
+    X = rng.normal(size=(n, 3)) * [1, 5, 0.1] + 1.5 * (kind == "b")[:, None] * [1, 5, 0]
+    X[kind == "rare"] += 3
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    frame["colour"] = np.where(rng.random(n) < 0.5 + 0.3 * (kind == "a"), "red", "blue")
+    frame.loc[rng.random(n) < 0.02, "z"] = np.nan
+    frame["kind"] = kind
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The table as a folder of Parquet files and as CSV."""
+    place = tmp_path_factory.mktemp("large")
+    frame = made()
+    (place / "t").mkdir()
+    for i, start in enumerate(range(0, N, 2500)):
+        part = frame[start : start + 2500]
+        part.to_parquet(place / "t" / f"part-{i}.parquet", row_group_size=1700)
+    frame.to_csv(place / "t.csv", index=False)
+    return place
+
+
+@pytest.fixture(scope="module")
+def trained(folder):
+    """Results of a comparison of the folder."""
+    works(
+        "compare", folder / "t", "--target", "kind", "--methods", "gaussian,lda", "--folds", 2,
+        "--repeats", 1, "--sample", 600, "--jobs", 1, "--out", folder / "out", *SMALL,
+    )  # fmt: skip
+    return folder / "out"
+
+
+def test_the_first_pass_does_not_depend_on_parts_or_format(folder):
+    frame = made()
+    looks = []
+    for table, rows in (
+        (ParquetTable(folder / "t"), 1700),
+        (ParquetTable(folder / "t"), 333),
+        (TextTable(folder / "t.csv"), 1000),
+    ):
+        table.part_rows = rows
+        positions = np.concatenate([at + np.arange(len(part)) for at, part in table.parts()])
+        assert_array_equal(positions, np.arange(N))
+        looks.append(look_at(table, "kind", 500, seed=3))
+    for look in looks:
+        assert look.n_rows == N and look.counts == frame["kind"].value_counts().to_dict()
+        for name in "xyz":
+            count, mean, spread = look.moments[name]
+            known = frame[name].dropna()
+            assert count == len(known)
+            assert_allclose([mean, np.sqrt(spread / count)], [known.mean(), known.std(ddof=0)])
+        assert look.levels == {"colour": {"red", "blue"}}
+        pd.testing.assert_frame_equal(look.sample, looks[0].sample)
+
+
+def test_the_sample_is_stratified_and_drawn_by_position(folder):
+    look = look_at(ParquetTable(folder / "t"), "kind", 500, seed=3)
+    counts, sample = look.counts, look.sample["kind"].value_counts()
+    assert sample["rare"] == min(LEAST, counts["rare"])
+    for label in "ab":
+        assert sample[label] == round(500 * counts[label] / N)
+    frame, keys = made(), uniform(np.arange(N), 3)
+    for label in sample.index:
+        mine = np.flatnonzero(frame["kind"] == label)
+        kept = np.sort(mine[np.argsort(keys[mine])[: sample[label]]])
+        found = look.sample[look.sample["kind"] == label]["x"]
+        assert_allclose(found, frame["x"][kept])
+
+
+def test_uniform_numbers_are_uniform():
+    u = uniform(np.arange(200_000), 0)
+    assert abs(u.mean() - 0.5) < 0.003 and abs((u < 0.1).mean() - 0.1) < 0.003
+    other = uniform(np.arange(200_000), 1)
+    assert abs(np.corrcoef(u, other)[0, 1]) < 0.01
+    assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 0.01
+    assert_array_equal(uniform([7, 8], 1), other[7:9])
+
+
+def test_finalists_are_fitted_on_all_rows_but_the_test_rows(folder, trained):
+    """The same fit with all rows in memory."""
+    found = json.loads((trained / "comparison.json").read_text(encoding="utf-8"))["everything"]
+    frame = made()
+    counts = frame["kind"].value_counts()
+    test = uniform(np.arange(N), 0) >= 1 - everything.TEST_SHARE
+    test &= frame["kind"].map(counts).to_numpy() >= 2 * LEAST
+    look = look_at(ParquetTable(folder / "t"), "kind", 600, 0)
+    Z = frame[["x", "y", "z"]].to_numpy()
+    Z = np.where(np.isnan(Z), look.sample["z"].median(), Z)
+    Z = np.column_stack([Z, frame["colour"] == "blue", frame["colour"] == "red"])
+    Z[:, :3] = (Z[:, :3] - frame[["x", "y", "z"]].mean().to_numpy()) / frame[["x", "y", "z"]].std(
+        ddof=0
+    ).to_numpy()
+    model = GaussianClassifier().fit(Z[~test], frame["kind"][~test])
+    errors = int((model.predict(Z[test]) != frame["kind"][test]).sum())
+    rows = {row["title"]: row for row in found["finalists"]}
+    mine = rows["Gaussian, Ledoit–Wolf"]
+    assert (mine["fitted_rows"], mine["tested"]) == (int((~test).sum()), int(test.sum()))
+    assert mine["error"][0] == pytest.approx(errors / test.sum())
+    assert found["rows"] == N and found["sample"] == 600 + LEAST - round(600 * counts["rare"] / N)
+    page = (trained / "report.html").read_text(encoding="utf-8")
+    assert "On all rows" in page and "read part by part" in page
+    about = model_about(trained / "model.skops")
+    best = min(found["finalists"], key=lambda row: row["error"][0])
+    assert about["training"]["objects"] == best["fitted_rows"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_predictions_part_by_part_are_those_of_the_whole(folder, trained, tmp_path, suffix):
+    model = trained / "model.skops"
+    done = works("predict", model, folder / "t", *SMALL, "--out", tmp_path / f"p{suffix}")
+    assert f"{N} objects predicted" in done.output and "Scored on" in done.output
+    assert "rows/s" in done.output and "Drift: no sign" in " ".join(done.output.split())
+    works("predict", model, folder / "t.csv", "--out", tmp_path / "whole.csv")
+    read = pd.read_parquet if suffix == ".parquet" else pd.read_csv
+    parts, whole = read(tmp_path / f"p{suffix}"), pd.read_csv(tmp_path / "whole.csv")
+    pd.testing.assert_frame_equal(
+        parts.fillna({"set": ""}), whole.fillna({"set": ""}), check_dtype=False, rtol=1e-4
+    )
+
+
+def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, monkeypatch):
+    model, out = trained / "model.skops", tmp_path / "p.csv"
+    command = ("predict", model, folder / "t", *SMALL, "--out")
+    works(*command, tmp_path / "whole.csv")
+    add, calls = _large.PartWriter.add, []
+
+    def stops(self, rows, position):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(position)
+        add(self, rows, position)
+
+    monkeypatch.setattr(_large.PartWriter, "add", stops)
+    done = works(*command, out, code=130)
+    assert "goes on" in " ".join(done.output.split()) and not out.exists()
+    with open(tmp_path / "p.csv.partial", "ab") as file:
+        file.write(b"half a li")  # what a kill leaves
+    monkeypatch.setattr(_large.PartWriter, "add", add)
+    done = works(*command, out)
+    assert "rows are there from an earlier run" in done.output
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["p.csv", "whole.csv"]
+
+
+def test_memory_is_bounded(tmp_path):
+    frame = made(30_000)
+    (tmp_path / "t").mkdir()
+    frame.to_parquet(tmp_path / "t" / "a.parquet", row_group_size=5000)
+    limit = parse_memory("1MB")
+    table = large_table(tmp_path / "t", limit)
+    assert table is not None and table.n_rows * 5 * 8 > limit
+    tracemalloc.start()
+    look_at(table, "kind", 300)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * limit  # the parts, and the sample of a few hundred rows
+    assert large_table(tmp_path / "t", parse_memory("1GB")) is None
+
+
+def test_all_rows_on_a_dask_scheduler(folder):
+    distributed = pytest.importorskip("distributed")
+    options = {"target": "kind"}
+    table = ParquetTable(folder / "t")
+    source = _large.Everything(table, options, 300, 0)
+    rows = everything.Rows(table, source.look, source.problem, 0)
+    from mahalearn.app.comparing.crossval import Plan, setting_for
+    from mahalearn.app.comparing.methods import METHODS
+    from mahalearn.app.comparing.refit import _fit
+
+    pipeline, _ = _fit(
+        source.problem, METHODS["gaussian"].pipeline(setting_for(source.problem, Plan()))
+    )
+    here = everything.fit_everything(rows, "gaussian", pipeline, 50)
+    with (
+        distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client,
+        _large.connected(client.scheduler.address) as connected,
+    ):
+        there = everything.fit_everything(rows, "gaussian", pipeline, 50, connected)
+    X = source.problem.X
+    assert_allclose(there[:-1].transform(X), here[:-1].transform(X))
+    Z = here[:-1].transform(X)
+    assert_allclose(there[-1].mahalanobis(Z), here[-1].mahalanobis(Z), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("2GB", 2**31), ("500 MB", 500 * 2**20), ("1.5k", 1536), ("3MiB", 3 * 2**20)]
+)
+def test_sizes(text, size):
+    assert parse_memory(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "0GB", "-1GB", "2XB"])
+def test_sizes_that_are_none(text):
+    with pytest.raises(DataError, match="such as 2GB"):
+        parse_memory(text)
+
+
+def test_refusals(folder, trained, tmp_path):
+    data = [folder / "t", "--target", "kind", *SMALL, "--out", tmp_path / "o"]
+    assert "fit into memory" in refused("compare", *data, "--groups", "colour")
+    assert "fit into memory" in refused("compare", *data, "--mixed", "gower")
+    assert "Parquet" in refused(
+        "compare", folder / "t.csv", "--target", "kind", *SMALL, "--scheduler", "tcp://x:1",
+        "--out", tmp_path / "o",
+    )  # fmt: skip
+    model = trained / "model.skops"
+    assert "--fdr" in refused(
+        "predict", model, folder / "t", *SMALL, "--fdr", 0.1, "--out", tmp_path / "p.csv"
+    )
+    assert ".parquet (a folder)" in refused(
+        "predict", model, folder / "t", *SMALL, "--out", tmp_path / "p.xlsx"
+    )
+    text = (folder / "t.csv").read_text()
+    (tmp_path / "odd.csv").write_text(text * 2)  # the header again, far below the beginning
+    sentence = refused("inspect", tmp_path / "odd.csv", "--target", "kind", *SMALL)
+    assert f"'x' in row {N + 1}" in sentence
+    done = works("inspect", folder / "t.csv", "--target", "kind", *SMALL)
+    assert f"{N} rows" in done.output and "colour" in done.output
