@@ -59,16 +59,16 @@ SETS = (
     "ACSF1",
 )
 MATRICES = {  # objects of each class, None: all
-    "catcortex": None,
+    "cat-cortex": None,
     "protein": None,
-    "kimia": None,
     "heart-gower": None,
-    "news-cor": 150,
-    "pendigits-angles": 40,
-    "pendigits-distances": 40,
-    "chromosomes": 20,
-    "polydish57": 150,
-    "polydism57": 150,
+    "chicken15": None,
+    "chicken29": None,
+    "pen-ang": 25,
+    "pen-dis": 25,
+    "chromo-dif": 12,
+    "news-cor": 75,
+    "poly-mh": 125,
 }
 BANDS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 100)  # per cent
 GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)
