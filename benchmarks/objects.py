@@ -1,7 +1,7 @@
 """Objects: time series and dissimilarity matrices, and the speed of the measures.
 
     python -m benchmarks.objects timeseries   errors on UCR/UEA sets beside 1-NN-DTW
-    python -m benchmarks.objects matrices     errors on dissimilarity matrices: voting and choosing
+    python -m benchmarks.objects matrices     errors on dissimilarity matrices: combining and choosing
     python -m benchmarks.objects spectra      an SVM with the kernel as is, clipped and flipped
     python -m benchmarks.objects speed        ratios to dtaidistance, rapidfuzz and parasail
 
@@ -27,17 +27,8 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import binomtest
-from sklearn.model_selection import RepeatedStratifiedKFold
 
-from mahalearn import (
-    KernelFisherDiscriminantCV,
-    KernelKNeighborsClassifierCV,
-    KernelQuadraticDiscriminantCV,
-    KernelRidgeClassifierCV,
-    MeasureKernel,
-    OneVsRestSVC,
-    OneVsRestSVCCV,
-)
+from mahalearn import MahalanobisClassifierCV, MeasureKernel, OneVsRestSVC
 from mahalearn.datasets import load as load_set
 from mahalearn.measures import Alignment, Elastic, Measure, elastic_measures, pairwise
 
@@ -71,7 +62,6 @@ MATRICES = {  # objects of each class, None: all
     "poly-mh": 125,
 }
 BANDS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 100)  # per cent
-GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 CACHE = Path(tempfile.gettempdir()) / "mahalearn-objects"
 
 
@@ -134,7 +124,7 @@ def prepare(names, cache):
         print(f"{name:<24}{time.process_time() - start:8.1f} s", flush=True)
 
 
-# --- the members: searches over measures and forms ------------------------------------------------
+# --- ours -----------------------------------------------------------------------------------------
 
 
 class Lookup(Measure):
@@ -150,53 +140,18 @@ class Lookup(Measure):
         return self.known[self.name][np.ix_(P, Q)]
 
 
-def kernels(*kinds):
-    """Kernels of every known measure in these forms; "rbf" with five widths."""
-    return [
-        MeasureKernel(Lookup(name), kind=kind, gamma=gamma)
-        for name in Lookup.known
-        for kind in kinds
-        for gamma in (GAMMAS if kind == "rbf" else (1.0,))
-    ]
-
-
-def members(cv):
-    """The learners, each with its measure, form and parameters by cross-validation."""
-    return {
-        "KQD": KernelQuadraticDiscriminantCV(
-            ("RC+", "FK+"), kernels=kernels("neg", "neg_squared"), cv=cv
-        ),
-        "KFD": KernelFisherDiscriminantCV(kernels=kernels("neg_squared"), cv=cv),
-        "ridge": KernelRidgeClassifierCV(kernels=kernels("neg", "neg_squared"), cv=cv),
-        "SVM": OneVsRestSVCCV(
-            (1.0, 10.0, 100.0), kernels=kernels("rbf", "neg_squared"), spectrum="flip", cv=cv
-        ),
-        "1-NN": KernelKNeighborsClassifierCV([1], kernels=kernels("neg"), cv=cv),
-    }
-
-
-def folds(y):
-    """Five stratified folds, or as many as the smallest class allows, twice."""
-    smallest = np.unique(y, return_counts=True)[1].min()
-    return RepeatedStratifiedKFold(
-        n_splits=int(min(5, max(2, smallest))), n_repeats=2, random_state=0
-    )
-
-
-def vote(train, y, test):
-    """Predictions of every member, of their vote, and of the choice by cross-validation."""
-    found, proba, scores = {}, [], {}
-    splits = list(folds(y).split(y, y))
-    for name, search in members(splits).items():
-        search.fit(train, y)
-        proba.append(search.predict_proba(test))
-        found[name], scores[name] = search.predict(test), search.best_score_
-    classes = np.unique(y)
-    return {
-        "vote": classes[np.mean(proba, axis=0).argmax(axis=1)],
-        "choice": found[max(scores, key=scores.get)],
-        **found,
-    }
+def default(train, y, test):
+    """Predictions of the default on objects, of its members, and of the best one by its folds."""
+    kernels = [MeasureKernel(Lookup(name)) for name in Lookup.known]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MahalanobisClassifierCV(kernels=kernels, random_state=0).fit(train, y)
+        members = dict(model.members_)
+        for name in set(model.candidates_) - set(members):
+            members[name] = model.candidates_[name].fit(train, y)
+        found = {name: member.predict(test) for name, member in sorted(members.items())}
+        chosen = max(model.leaderboard_, key=lambda row: np.nan_to_num(row["mean_score"]))
+        return {"default": model.predict(test), "choice": found[chosen["member"]], **found}
 
 
 def nearest_dtw(name, train, test, y, cache):
@@ -215,24 +170,27 @@ import sys, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 from aeon.classification.convolution_based import MiniRocketClassifier
-X = np.load(sys.argv[1], allow_pickle=True)
-with np.load(sys.argv[2]) as parts:
-    train, test, y = parts["train"], parts["test"], parts["y"]
-model = MiniRocketClassifier(random_state=0)
-np.save(sys.argv[3], model.fit(X[train], y[train]).predict(X[test]))
+with np.load(sys.argv[1]) as data:
+    X, y, trains, tests = (data[name] for name in ("X", "y", "trains", "tests"))
+found = [
+    MiniRocketClassifier(random_state=0).fit(X[train], y[train]).predict(X[test])
+    for train, test in zip(trains, tests)
+]
+np.save(sys.argv[2], found)
 """
 
 
-def mini_rocket(aeon, name, train, test, y):
+def mini_rocket(aeon, name, parts):
     """MiniRocket's predictions from another environment; series padded by their last value."""
-    X, longest = load(name)[0], max(x.shape[1] for x in load(name)[0])
-    X = np.stack([np.pad(x, ((0, 0), (0, longest - x.shape[1])), mode="edge") for x in X])
+    series, y, _ = load(name)
+    longest = max(x.shape[1] for x in series)
+    X = np.stack([np.pad(x, ((0, 0), (0, longest - x.shape[1])), mode="edge") for x in series])
+    trains, tests = map(np.array, zip(*parts, strict=True))
     with tempfile.TemporaryDirectory() as folder:
-        files = [str(Path(folder) / f) for f in ("x.npy", "parts.npz", "out.npy")]
-        np.save(files[0], X)
-        np.savez(files[1], train=train, test=test, y=y)
-        subprocess.run([aeon, "-c", AEON, *files], check=True, env={"OMP_NUM_THREADS": "1"})
-        return np.load(files[2])
+        given, found = (str(Path(folder) / name) for name in ("given.npz", "found.npy"))
+        np.savez(given, X=X, y=y, trains=trains, tests=tests)
+        subprocess.run([aeon, "-c", AEON, given, found], check=True)
+        return np.load(found)
 
 
 # --- rows on disk ---------------------------------------------------------------------------------
@@ -296,25 +254,25 @@ def print_table(table):
 
 
 def timeseries(names, resamples, cache, aeon):
-    """Print the errors of 1-NN-DTW, the members, their vote and MiniRocket."""
+    """Print the errors of 1-NN-DTW, the default, its members and MiniRocket."""
     rows = Rows(cache / "timeseries.csv")
-    for name in names:
-        y = load(name)[1]
-        for number, (train, test) in enumerate(splits(name, resamples)):
+    for number in range(resamples + 1):
+        for name in names:
+            y = load(name)[1]
+            train, test = list(splits(name, number))[-1]
             if (name, number, "1-NN-DTW") not in rows.errors:
                 found = {"1-NN-DTW": nearest_dtw(name, train, test, y, cache)}
                 rows.add(name, number, found, y[test])
-            if (name, number, "vote") not in rows.errors:
-                Lookup.known = {
-                    key: distances(name, key, measure, cache)
-                    for key, measure in measures_of(name).items()
-                }
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    rows.add(name, number, vote(train, y[train], test), y[test])
-            if aeon and (name, number, "MiniRocket") not in rows.errors:
-                found = {"MiniRocket": mini_rocket(aeon, name, train, test, y)}
-                rows.add(name, number, found, y[test])
+            if (name, number, "default") not in rows.errors:
+                measures = measures_of(name).items()
+                Lookup.known = {key: distances(name, key, m, cache) for key, m in measures}
+                rows.add(name, number, default(train, y[train], test), y[test])
+    for name in names if aeon else ():
+        parts = list(splits(name, resamples))
+        left = [i for i in range(len(parts)) if (name, i, "MiniRocket") not in rows.errors]
+        found = mini_rocket(aeon, name, [parts[i] for i in left]) if left else ()
+        for i, predicted in zip(left, found, strict=True):
+            rows.add(name, i, {"MiniRocket": predicted}, load(name)[1][parts[i][1]])
     table = rows.table(names)
     print_table(table)
     print(f"\n{len(names)} sets, standard split and {resamples} resamples, means over the splits")
@@ -322,26 +280,19 @@ def timeseries(names, resamples, cache, aeon):
 
 
 def matrices(names, n_splits, cache):
-    """Print the errors of the members, their vote and the choice on dissimilarity matrices."""
+    """Print the errors of the default, its members and the choice on dissimilarity matrices."""
     rows = Rows(cache / "matrices.csv")
     for name in names:
         data = load_set(name, n_per_class=MATRICES[name], random_state=0)
         D, y = (data.matrix + data.matrix.T) / 2, data.target
         Lookup.known = {name: D}
         for number in range(n_splits):
-            if (name, number, "vote") in rows.errors:
-                continue
             rng = np.random.default_rng(number)
-            train = np.concatenate(
-                [
-                    rng.permutation(np.flatnonzero(y == c))[: int(np.ceil((y == c).sum() / 2))]
-                    for c in np.unique(y)
-                ]
-            )
-            train, test = np.sort(train), np.setdiff1d(np.arange(len(y)), train)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                rows.add(name, number, vote(train, y[train], test), y[test])
+            halves = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
+            train = np.sort(np.concatenate([half[: (len(half) + 1) // 2] for half in halves]))
+            test = np.setdiff1d(np.arange(len(y)), train)
+            if (name, number, "default") not in rows.errors:
+                rows.add(name, number, default(train, y[train], test), y[test])
     table = rows.table(names)
     print_table(table)
     print(f"\n{len(names)} matrices, {n_splits} stratified halves, means over the splits")

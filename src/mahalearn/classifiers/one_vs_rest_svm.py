@@ -41,15 +41,26 @@ class LinearMachines(NamedTuple):
         return linear_rounding(self.coefficients, self.intercepts, largest)
 
 
-def _fit_linear(svc, K, y):
-    """The LinearMachines of the same machines as `_fit_machines`."""
+def _fit_linear(svc, K, y, Cs):
+    """LinearMachines for each C, the same as those of `_fit_machines`.
+
+    A machine whose coefficients stay below C is that of every larger C, too.
+    """
     classes = np.unique(y)
     positives = classes if len(classes) > 2 else classes[1:]
-    A, b = np.zeros((len(K), len(positives))), np.zeros(len(positives))
+    A, b = np.zeros((len(Cs), len(K), len(positives))), np.zeros((len(Cs), len(positives)))
     for j, label in enumerate(positives):
-        machine = _finite(K, lambda label=label: svc.fit(K, (y == label).astype(int)))
-        A[machine.support_, j], b[j] = machine.dual_coef_[0], machine.intercept_[0]
-    return LinearMachines(A, b)
+        free = None
+        for i in np.argsort(Cs, kind="stable"):
+            if free is None:
+                svc.set_params(C=Cs[i])
+                machine = _finite(K, lambda label=label: svc.fit(K, (y == label).astype(int)))
+                A[i, machine.support_, j], b[i, j] = machine.dual_coef_[0], machine.intercept_[0]
+                if not machine.fit_status_ and np.abs(machine.dual_coef_).max() < Cs[i]:
+                    free = i
+            else:
+                A[i, :, j], b[i, j] = A[free, :, j], b[free, j]
+    return [LinearMachines(*machines) for machines in zip(A, b, strict=True)]
 
 
 def _fit_machines(svc, K, y):
@@ -178,7 +189,7 @@ class OneVsRestSVC(KernelClassifier):
         svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
         largest = np.abs(K).max()
         if len(values) > 1:
-            models = [_fit_linear(svc.set_params(C=C), K, y) for C in values]
+            models = _fit_linear(svc, K, y, values)
             return SVCPath(models, np.array([model.rounding(largest) for model in models]))
         model = _fit_machines(svc.set_params(C=values[0]), K, y)
         return SVCPath([model], np.array([_rounding(model, largest)]))

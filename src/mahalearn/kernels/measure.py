@@ -12,6 +12,8 @@ from ..measures.table import GROUPS, as_measure, elastic_measures
 
 # What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
 PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
+# What an ensemble compares of a dissimilarity: kind and width.
+FORMS = (("neg_squared", 1.0), ("neg", 1.0), ("rbf", 0.3), ("rbf", 1.0), ("rbf", 3.0))
 
 
 @np.errstate(over="ignore")  # what overflows is refused where kernel values are checked
@@ -262,22 +264,33 @@ class MeasureKernel(BaseEstimator):
             )
         return proximity_to_kernel(values / self.scale_, self.kind_, self.gamma)
 
-    def alternatives(self, X: Objects) -> "list[MeasureKernel]":
+    def alternatives(self, X: Objects, forms: bool = False) -> "list[MeasureKernel]":
         """The kernels that a search compares: this one, or one for each measure of a group.
 
         Parameters
         ----------
         X : sequence of objects
             Training objects.
+        forms : bool, default=False
+            Whether ``kind="auto"`` of a dissimilarity stands for −d², −d and exp(−γd²) with three
+            widths.
 
         Returns
         -------
         kernels : list of MeasureKernel
             Not fitted.
         """
-        if not (isinstance(self.measure, str) and self.measure in GROUPS):
-            return [self]
-        return [clone(self).set_params(measure=m) for m in elastic_measures(X).values()]
+        kernels = [self]
+        if isinstance(self.measure, str) and self.measure in GROUPS:
+            measures = elastic_measures(X).values()
+            kernels = [clone(self).set_params(measure=measure) for measure in measures]
+        if not forms or self.kind != "auto" or kernels[0].kind_ != "neg_squared":
+            return kernels
+        return [
+            clone(kernel).set_params(kind=kind, gamma=gamma)
+            for kernel in kernels
+            for kind, gamma in FORMS
+        ]
 
     def _measure(self):
         return as_measure(self.measure, symmetric=self.symmetric, dissimilarity=False)
