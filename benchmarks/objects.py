@@ -1,7 +1,7 @@
 """Objects: time series and dissimilarity matrices, and the speed of the measures.
 
     python -m benchmarks.objects timeseries   errors on UCR/UEA sets beside 1-NN-DTW
-    python -m benchmarks.objects matrices     errors on dissimilarity matrices: combining and choosing
+    python -m benchmarks.objects matrices     errors on matrices: combining and choosing
     python -m benchmarks.objects spectra      an SVM with the kernel as is, clipped and flipped
     python -m benchmarks.objects speed        ratios to dtaidistance, rapidfuzz and parasail
 
