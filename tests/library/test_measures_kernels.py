@@ -327,3 +327,27 @@ def test_a_plain_estimator_needs_one_measure():
         KernelRidgeClassifier(kernel="elastic").fit(X, y)
     with pytest.raises(ValueError, match="'elastic' stands for several measures"):
         pairwise(X, "elastic")
+
+
+def test_landmarks_are_prototypes_for_fast_prediction():
+    X, y = series([24] * 60, seed=1), np.repeat(["early", "late"], 30)
+    measure, calls = counted_series()
+    kernel = MeasureKernel(measure, kind="neg_squared", scale=1.0)
+    model = KernelFisherDiscriminant(0.1, kernel=kernel, landmarks=8, random_state=0).fit(X, y)
+    assert len(calls) < 12 * len(X)  # not every pair: the landmarks with all objects
+    calls.clear()
+    new = series([24] * 20, seed=2)
+    predicted = model.predict(new)
+    assert len(calls) == 8 * len(new)
+    assert (predicted == np.repeat(["early", "late"], 10)).mean() > 0.8
+
+
+def counted_series():
+    """A distance of series, and the list that its calls fill."""
+    calls = []
+
+    def distance(a, b):
+        calls.append(1)
+        return float(np.linalg.norm(a - b))
+
+    return distance, calls

@@ -109,13 +109,15 @@ def fit_kernel(
         coef0=coef0,
         kernel_params=kernel_params,
         standardize=standardize,
+        gram=False,
     )[0]
 
 
-def fit_kernel_and_gram(kernel, X, y=None, *, kernel_params=None, **named):
+def fit_kernel_and_gram(kernel, X, y=None, *, kernel_params=None, gram=True, **named):
     """The fitted kernel and its Gram matrix, None where fitting does not compute it.
 
-    named: gamma, degree, coef0 and standardize of a kernel by name.
+    named: gamma, degree, coef0 and standardize of a kernel by name. gram: whether the matrix is
+    wanted.
     """
     if is_named(kernel):
         if kernel_params:
@@ -125,7 +127,7 @@ def fit_kernel_and_gram(kernel, X, y=None, *, kernel_params=None, **named):
             )
         return fit_named_kernel(check_kernel_name(kernel), X, **named), None
     kernel = as_kernel(kernel, kernel_params=kernel_params)
-    if hasattr(kernel, "fit_gram"):
+    if gram and hasattr(kernel, "fit_gram"):
         return kernel, kernel.fit_gram(X, y)
     return (kernel.fit(X, y) if hasattr(kernel, "fit") else kernel), None
 

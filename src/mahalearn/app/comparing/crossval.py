@@ -272,7 +272,7 @@ def run_cell(data, setting, name, fold, split, plan=None):
         warnings.simplefilter("ignore")
         start = time.perf_counter()
         if data.problem.alternatives is not None:
-            best, model = fit_best_measure(model, X_train, y[train])
+            best, model = fit_best_measure(model, X_train, y[train], scout(name, setting))
             X_test = X_test[..., best]
         else:
             fit_weighted(model, X_train, y[train], None if weights is None else weights[train])
@@ -290,11 +290,17 @@ def run_cell(data, setting, name, fold, split, plan=None):
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
 
 
-def fit_best_measure(pipeline, D, y):
+def scout(name, setting):
+    """What chooses the measure for a method that is too slow to do so itself, None for others."""
+    return METHODS["ridge"].pipeline(setting) if name == "chooser" else None
+
+
+def fit_best_measure(pipeline, D, y, scout=None):
     """The pipeline fitted on the matrix of the measure that suits it best, and its place.
 
-    That is the measure with the best score of the pipeline's own cross-validation, among equals the
-    first; for classifiers without one, that with the least error of a nearest neighbour.
+    That is the measure with the best score of the pipeline's own cross-validation (or of the
+    scout's, where there is one), among equals the first; for classifiers without one, that with the
+    least error of a nearest neighbour.
 
     Parameters
     ----------
@@ -304,6 +310,8 @@ def fit_best_measure(pipeline, D, y):
         Dissimilarities.
     y : ndarray of shape (n,)
         Classes.
+    scout : Pipeline or None
+        What chooses in the place of the pipeline.
 
     Returns
     -------
@@ -312,6 +320,9 @@ def fit_best_measure(pipeline, D, y):
     pipeline : Pipeline
         Fitted.
     """
+    if scout is not None:
+        place, _ = fit_best_measure(scout, D, y)
+        return place, pipeline.fit(D[..., place], y)
     places = range(D.shape[-1])
     if not hasattr(pipeline[-1], "cv"):
         alone = np.diag(np.full(len(D), np.inf))
@@ -343,9 +354,9 @@ def with_best_measure(problem, plan, name):
     D = Data(problem).matrix
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        place, _ = fit_best_measure(
-            METHODS[name].pipeline(setting_for(problem, plan)), D, problem.y
-        )
+        setting = setting_for(problem, plan)
+        pipeline = METHODS[name].pipeline(setting)
+        place, _ = fit_best_measure(pipeline, D, problem.y, scout(name, setting))
     measure = list(problem.alternatives.values())[place]
     return replace(problem, measure=measure, alternatives=None, distances=D[..., place].copy())
 
