@@ -85,10 +85,9 @@ assert pairwise(names, "edit", progress=True).shape == (8, 8)
 import dask.array as da
 from sklearn.datasets import load_iris
 from mahalearn import GaussianClassifier
-from mahalearn.distributed import fit_gaussian
 X, y = load_iris(return_X_y=True)
 X, y = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50)
-assert len(fit_gaussian(GaussianClassifier(), X, y).classes_) == 3
+assert len(GaussianClassifier().fit(X, y).classes_) == 3
 """,
 }
 
