@@ -83,22 +83,46 @@ class ConformalClass(NamedTuple):
 class LandmarkClass(NamedTuple):
     """A class ready to be joined by queries: RC+ in the map x → k(x, landmarks)/√N.
 
-    mean (N,) is the class mean in the map; B (n, N) = SΦ̃ with Φ̃ the centred class, so that
-    u = Bφ̃; A (n, n) = Φ̃Φ̃ᵀ + αI, so that k̃ᵀSk̃ = uᵀAu.
+    W (n + 1, N) holds B = SΦ̃ with Φ̃ the centred class, so that u = Bφ̃, and below it the class
+    mean in the map; A (n, n) = Φ̃Φ̃ᵀ + αI, so that k̃ᵀSk̃ = uᵀAu.
     """
 
     alpha: float
-    mean: np.ndarray
-    B: np.ndarray
+    W: np.ndarray
     A: np.ndarray
     c: np.ndarray
 
-    def augment(self, k):
-        """Join queries: k (m, N) kernel values against the landmarks, overwritten."""
-        k = self.project(k)
-        u = k @ self.B.T
-        n = len(self.c)
-        r = row_sq_norms(k) - self.explained(u) + self.alpha * (1 + 1 / n)
+    @property
+    def mean(self):
+        """Class mean in the map, (N,)."""
+        return self.W[-1]
+
+    @property
+    def B(self):
+        """SΦ̃, (n, N)."""
+        return self.W[:-1]
+
+    def augment(self, *blocks, sq_norms=None):
+        """Join queries: blocks of their kernel values against the landmarks, (m, N) together.
+
+        sq_norms (m,) are the squared norms of these rows, if they are known. One product gives u
+        and the products with the mean: ‖φ − μ‖² = ‖φ‖² − 2φᵀμ + ‖μ‖². That is accurate if kernel
+        values are taken relative to their means over all objects.
+        """
+        if sq_norms is None:
+            sq_norms = sum(row_sq_norms(block) for block in blocks)
+        n, N = len(self.c), self.W.shape[1]
+        products, start = 0.0, 0
+        for block in blocks:
+            stop = start + block.shape[1]
+            products = products + block @ self.W[:, start:stop].T
+            start = stop
+        products /= np.sqrt(N)
+        products -= self.W @ self.mean
+        u = products[:, :n]
+        # What is left of the product with the mean is φᵀμ − ‖μ‖².
+        sq_norms = sq_norms / N - 2 * products[:, n] - self.mean @ self.mean
+        r = sq_norms - self.explained(u) + self.alpha * (1 + 1 / n)
         u += 1 / n
         return Augmented(u, r)
 
@@ -153,7 +177,7 @@ def landmark_class(k, alpha):
         return None
     B = S @ phi
     K.flat[:: len(K) + 1] += alpha
-    return LandmarkClass(alpha, mean, B, K, _leverage(S, alpha))
+    return LandmarkClass(alpha, np.vstack([B, mean]), K, _leverage(S, alpha))
 
 
 def landmark_map(k):

@@ -21,6 +21,7 @@ from ..formulas.conformal import (
     margin_p_values,
     query_sq_distances,
 )
+from ..formulas.linalg import row_sq_norms
 from ..kernels.training import row_chunks
 
 SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
@@ -30,11 +31,13 @@ class FullConformal(NamedTuple):
     """Full-conformal RC+ of all classes: of the kernel itself or in the landmark maps.
 
     models: of type ConformalClass, or LandmarkClass; slices: the classes among the training
-    objects, which are in class order.
+    objects, which are in class order; origin (n,): what kernel values against the training objects
+    are taken relative to, in landmark maps.
     """
 
     models: list
     slices: list
+    origin: np.ndarray | None = None
 
     @property
     def landmarks(self):
@@ -43,9 +46,14 @@ class FullConformal(NamedTuple):
 
     def augmented(self, k, kxx):
         """Queries joined with each class in turn, from their full kernel rows k (m, n)."""
+        if self.landmarks:
+            k = k - self.origin
+            everyone = row_sq_norms(k)
         for model, members in zip(self.models, self.slices, strict=True):
             if self.landmarks:
-                yield model, model.augment(without(k, members))
+                others = k[:, : members.start], k[:, members.stop :]
+                own = row_sq_norms(k[:, members])
+                yield model, model.augment(*others, sq_norms=everyone - own)
             else:
                 yield model, model.augment(k[:, members].copy(), kxx)
 
@@ -83,6 +91,8 @@ class FullConformal(NamedTuple):
         d2 = np.full((n, len(self.models)), np.nan)
         for rows in row_chunks(n, 4 * n):
             k = block(rows)
+            if self.landmarks:
+                k = k - self.origin
             position = np.arange(rows.start, rows.stop)
             for j, (model, members) in enumerate(zip(self.models, self.slices, strict=True)):
                 other = (position < members.start) | (position >= members.stop)
@@ -113,12 +123,14 @@ def fit_full(training_block, slices, kind, reg, reg_on):
     """
     counts = np.array([members.stop - members.start for members in slices])
     n = counts.sum()
-    everything = slice(0, n)
+    everything, origin = slice(0, n), None
+    if kind == "landmark":
+        origin = sum(training_block(members, everything).sum(axis=0) for members in slices) / n
 
     def block(j):
         members = slices[j]
         if kind == "landmark":
-            return without(training_block(members, everything), members)
+            return without(training_block(members, everything) - origin, members)
         return training_block(members, members)
 
     reg = check_reg(reg, len(slices))
@@ -135,7 +147,9 @@ def fit_full(training_block, slices, kind, reg, reg_on):
     alphas = reg if reg_on == "kernel" else reg * scale * (counts + 1)
     make = landmark_class if kind == "landmark" else conformal_class
     models = [make(block(j), alpha) for j, alpha in enumerate(alphas.tolist())]
-    return None if any(model is None for model in models) else FullConformal(models, slices)
+    if any(model is None for model in models):
+        return None
+    return FullConformal(models, slices, origin)
 
 
 class CrossFold(NamedTuple):
