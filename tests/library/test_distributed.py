@@ -106,6 +106,15 @@ def test_auto_on_a_collection():
     assert_array_equal(model.fit(*parts).landmarks_, local.landmarks_)
 
 
+def test_searches_of_collections():
+    options = {"regs": [0.01, 0.1], "gammas": [0.1], "landmarks": 30, "random_state": 0, "cv": 3}
+    search = KernelQuadraticDiscriminantCV(**options).fit(*chunked())
+    local = KernelQuadraticDiscriminantCV(**options).fit([(X[:999], y[:999]), (X[999:], y[999:])])
+    a, b = (s.cv_results_["mean_test_score"] for s in (search, local))
+    assert_allclose(a, b, rtol=1e-10)
+    assert_array_equal(search.predict(X[:99]), local.predict(X[:99]))
+
+
 def test_spark_would_need_two_functions():
     estimator = KernelQuadraticDiscriminant(**OPTIONS)
     plan = distributed.plan_from_sample(estimator, X, y)

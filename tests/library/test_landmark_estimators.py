@@ -1,6 +1,7 @@
 """Estimators with landmarks: exact at m = n, the same from any batches, and blind folds."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -366,6 +367,29 @@ def test_searches_of_objects_and_matrices():
     assert_array_equal(square.predict(K), columns.predict(K[:, at]))
 
 
+@pytest.mark.parametrize("landmarks", [30, X[:30], "auto"], ids=["number", "given", "auto"])
+def test_searches_of_batches(landmarks):
+    batches = [(X[:250], y[:250]), (X[250:], y[250:])]
+    options = {"regs": [0.01, 0.1], "landmarks": landmarks, "random_state": 0, "cv": 4}
+    search = KernelQuadraticDiscriminantCV(**options).fit(batches)
+    others = KernelQuadraticDiscriminantCV(**options).fit([(X[:700], y[:700]), (X[700:], y[700:])])
+    results = [s.cv_results_["mean_test_score"] for s in (search, others)]
+    assert_allclose(*results, rtol=1e-10)  # folds do not depend on the batches
+    in_memory = KernelQuadraticDiscriminantCV(**options).fit(X, y)
+    assert_allclose(
+        [p["gamma"] for p in search.cv_results_["params"]],
+        [p["gamma"] for p in in_memory.cv_results_["params"]],
+    )
+    assert abs(search.best_score_ - in_memory.best_score_) < 0.03  # other folds
+    given = {**search.best_params_, "landmarks": search.landmarks_}
+    assert (
+        gap(search.best_estimator_, KernelQuadraticDiscriminant(**given).fit(X, y), X[:99]) < 1e-8
+    )
+    assert search.n_splits_ == 4 and search.predict_proba(X).shape == (900, 3)
+    with pytest.raises(ValueError, match="cv must be a number"):
+        KernelQuadraticDiscriminantCV(landmarks=9, cv=GroupKFold(3)).fit(batches)
+
+
 def test_a_fold_that_lacks_a_class():
     rows = np.r_[np.flatnonzero(y != "c"), np.flatnonzero(y == "c")[:1]]
     Z, labels = X[rows], y[rows]
@@ -535,6 +559,20 @@ def test_bad_input_gets_a_sentence():
         model.fit(X, y, sample_weight=np.ones(900))
     with pytest.raises(AttributeError, match="no attribute"):
         KernelQuadraticDiscriminant().partial_fit(X, y)
+
+
+def test_many_objects_are_pointed_to_landmarks(monkeypatch):
+    monkeypatch.setattr("mahalearn.classifiers._landmarks.MANY_OBJECTS", 500)
+    with pytest.warns(UserWarning, match="landmarks=1000"):
+        KernelQuadraticDiscriminant().fit(X, y)
+    monkeypatch.setattr("mahalearn._validation.available_memory", lambda: 10**5)
+    for model in (KernelQuadraticDiscriminant(), KernelFisherDiscriminantCV()):
+        with pytest.raises(MemoryError, match="landmarks=1000"):
+            model.fit(X[:400], y[:400])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        monkeypatch.setattr("mahalearn._validation.available_memory", lambda: None)
+        KernelQuadraticDiscriminant(landmarks=20, random_state=0).fit(X, y)
 
 
 def test_k_xx_of_precomputed_rows():

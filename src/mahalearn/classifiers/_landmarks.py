@@ -1,6 +1,7 @@
 """Kernel classifiers at landmarks: what all that take ``landmarks=`` share."""
 
 import numbers
+import warnings
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -46,6 +47,8 @@ from ._sources import DaskRows, LocalRows, check_batches, pairs_of
 
 # Folds by which "auto" chooses the number of landmarks.
 AUTO_FOLDS = 3
+# From here on an exact fit takes minutes, and landmarks cost less.
+MANY_OBJECTS = 15_000
 # Rows stay in the precision that they come in.
 FLOATS = [np.float64, np.float32]
 
@@ -66,7 +69,8 @@ class LandmarkData(NamedTuple):
     kernel is learned. landmarks: as given; for precomputed values positions, or kernel rows.
     columns: of precomputed values, those of the landmarks where they are known already. X, y:
     objects and labels in memory, where they are. chosen: landmarks that a search has chosen, or its
-    seed.
+    seed. folds, sample_folds: where X and y are only a sample, the folds of all rows as a function
+    of their positions, and those of the sample.
     """
 
     rows: Any
@@ -77,6 +81,16 @@ class LandmarkData(NamedTuple):
     X: Any = None
     y: Any = None
     chosen: Any = None
+    folds: Any = None
+    sample_folds: Any = None
+
+    def splits(self):
+        """Pairs of positions (train, test) in a sample."""
+        folds = range(self.sample_folds.max() + 1)
+        return [
+            tuple(map(np.flatnonzero, (self.sample_folds != f, self.sample_folds == f)))
+            for f in folds
+        ]
 
 
 class LandmarkFolds(NamedTuple):
@@ -170,6 +184,7 @@ class LandmarkClassifier(KernelClassifier):
     def _fit(self, X, y, known=None):
         self._forget()
         if self.landmarks is None:
+            _warn_of_many(X)
             return super()._fit(X, y, known)
         self._check_landmark_parameters()
         data = self._landmark_data(X, y)._replace(chosen=known)
@@ -427,13 +442,24 @@ class LandmarkClassifier(KernelClassifier):
 
     # --- the folds of a search --------------------------------------------------------------------
 
-    def _searched_landmarks(self, X, y):
-        """Data of a search, and what its kernels share: landmarks, or a seed to choose them by.
+    def _landmark_parts(self, X, y, n_folds):
+        """Data of a search that are not in memory: X and y are a sample's, with its folds."""
+        self._check_landmark_parameters()
+        data = self._landmark_data(X, y)
+        self.classes_, folds = data.scanned.classes, partial(random_folds, n_folds)
+        # A pass at one landmark says which rows the statistics of a plan will keep.
+        some = data._replace(landmarks=1) if _to_choose(self.landmarks) else data
+        seen = data.rows.collect(self._landmark_plan(some, n_folds).first(1), folds)
+        sample = seen.sample.in_proportion(seen.counts)
+        labels = self.classes_[sample.codes]
+        return data._replace(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
+
+    def _with_landmarks_chosen(self, data):
+        """What the kernels of a search share: landmarks, or a seed to choose them by.
 
         k-means and a uniform choice do not depend on the width of a kernel.
         """
         self._check_landmark_parameters()
-        data = self._landmark_data(X, y)
         if not _to_choose(self.landmarks):
             return data
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -445,7 +471,12 @@ class LandmarkClassifier(KernelClassifier):
         return data._replace(chosen=chosen)
 
     def _landmark_folds(self, data, splits):
-        """The training sets of a cross-validation on data in memory."""
+        """The training sets of a cross-validation."""
+        if data.folds is not None:
+            plan = self._landmark_plan(data, len(splits))
+            statistics = data.rows.collect(plan, data.folds)
+            cells = [[g for g in range(len(splits)) if g != f] for f in range(len(splits))]
+            return LandmarkFolds(plan, statistics, cells, data.X, data.y, splits)
         member = np.zeros((len(data.y), len(splits)), bool)
         for f, (train, _) in enumerate(splits):
             member[train, f] = True
@@ -556,6 +587,19 @@ class LandmarkClassifier(KernelClassifier):
         if self._eigenvalues is None:
             self._eigenvalues = eigh(self._statistics.plan.gram, vectors=False).values
         return self._eigenvalues
+
+
+def _warn_of_many(X):
+    """Say that an exact fit on many objects takes long."""
+    n = len(X) if hasattr(X, "__len__") else 0
+    if n > MANY_OBJECTS:
+        warnings.warn(
+            f"An exact kernel classifier of {n} objects takes a time that grows with the cube of "
+            "their number; landmarks=1000 (or 'auto') takes one pass over them, and predicts "
+            "faster. docs/scale.md says when they pay.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _to_choose(landmarks):

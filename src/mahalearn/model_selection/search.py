@@ -7,6 +7,7 @@ distance of a measure) are resolved once, on all training objects and without th
 numbers; one matrix per number then serves all folds.
 """
 
+import numbers
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
@@ -26,6 +27,7 @@ from .._validation import (
     check_classes,
     check_memory,
     check_positive,
+    is_dask_collection,
     refuse_dask,
 )
 from ..formulas.calibration import fit_temperature
@@ -247,15 +249,17 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return self.kernels is None and is_precomputed(self.kernel)
 
     @refuses_weights
-    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
+    def fit(self, X: Any, y: Objects | None = None, groups: Objects | None = None) -> Self:
         """Search, then fit the best on all objects.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
+            Training objects, or their square kernel matrix (``kernel="precomputed"``). With
+            landmarks also batches and dask collections, as in the plain estimator: their folds are
+            random, and the scores are those of a sample of at most 20,000 rows.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; None where X is an iterable of batches.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
 
@@ -265,6 +269,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             The fitted search.
         """
         self._check_parameters()
+        if self.landmarks is not None and (is_dask_collection(X) or not hasattr(y, "__len__")):
+            return self._fit_parts(X, y, groups)
         refuse_dask(self, X, y)
         given = X  # the best estimator is to see the names of the columns too
         kernels = [self.kernel] if self.kernels is None else list(self.kernels)
@@ -289,9 +295,34 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         settings = self._settings(objects)
         if self.landmarks is not None:
             plain = self._plain(**{**self._common(), **settings[0].params})
-            objects = objects._replace(landmarks=plain._searched_landmarks(X, y))
+            data = plain._with_landmarks_chosen(plain._landmark_data(X, y))
+            objects = objects._replace(landmarks=data)
         setting = self._evaluate(self._candidates(objects, settings), objects)
         self._refit(given, y, objects, setting)
+        return self
+
+    def _fit_parts(self, X, y, groups):
+        """The same for batches or a dask collection: folds are random, their scores a sample's."""
+        if groups is not None or not isinstance(self.cv, numbers.Integral):
+            raise ValueError(
+                "Batches and dask collections are divided into folds at random: cv must be a "
+                f"number, and groups are not taken; got cv={self.cv!r}."
+            )
+        kernel = self.kernel if self.kernels is None else next(iter(self.kernels))
+        plain = self._plain(**{**self._common(), "kernel": kernel})
+        data = plain._landmark_parts(X, y, int(self.cv))
+        self.classes_ = plain.classes_
+        splits = data.splits()
+        self.n_splits_ = len(splits)
+        codes = np.searchsorted(self.classes_, data.y)
+        named = is_named(kernel)  # two rows have the mean and the spread of all
+        rows = data.scanned.two_rows() if named else data.X
+        settings = self._settings(SearchedObjects(rows, data.y, codes, splits, {}))
+        plain = self._plain(**{**self._common(), **settings[0].params})
+        data = plain._with_landmarks_chosen(data)
+        objects = SearchedObjects(data.X, data.y, codes, splits, {}, data)
+        setting = self._evaluate(self._candidates(objects, settings), objects)
+        self._refit(X, y, objects, setting)
         return self
 
     # --- kernels ----------------------------------------------------------------------------------
