@@ -46,7 +46,7 @@ def problem(n=1000, c=2):
 
 def the_grid():
     X, y = problem()
-    search = KernelQuadraticDiscriminantCV(regs=REGS, gammas=GAMMAS, cv=SPLITS)
+    search = KernelQuadraticDiscriminantCV(regs=REGS, gammas=GAMMAS, cv=SPLITS, reg_on="kernel")
     plain = KernelQuadraticDiscriminant(reg_on="kernel")
     times = compare(
         {
@@ -83,7 +83,6 @@ def leave_one_out():
         )
 
     def scores(offset):
-
         search(offset).fit(X, y)
 
     times = compare(
@@ -111,14 +110,16 @@ def the_others():
     pairs = {}
     for variant in ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-"):
         pairs[f"quadratic {variant}"] = (
-            KernelQuadraticDiscriminantCV(variant, regs, gammas=gammas, cv=SPLITS),
+            KernelQuadraticDiscriminantCV(variant, regs, gammas=gammas, cv=SPLITS, reg_on="kernel"),
             kqd(variant, reg_on="kernel"),
             "reg",
             regs,
         )
     for head in ("fisher", "quadratic"):
         pairs[f"dissimilarity space, {head} RC+"] = (
-            DissimilaritySpaceDiscriminantCV(head, "RC+", regs, gammas=gammas, cv=SPLITS),
+            DissimilaritySpaceDiscriminantCV(
+                head, "RC+", regs, gammas=gammas, cv=SPLITS, reg_on="kernel"
+            ),
             space(head, "RC+", reg_on="kernel"),
             "reg",
             regs,
@@ -173,7 +174,9 @@ def growth(path=None):
 
 def _cost(n, c):
     X, y = problem(n, c)
-    search = KernelQuadraticDiscriminantCV(regs=REGS, gammas=GAMMAS[[1, 4]], cv=SPLITS)
+    search = KernelQuadraticDiscriminantCV(
+        regs=REGS, gammas=GAMMAS[[1, 4]], cv=SPLITS, reg_on="kernel"
+    )
     return compare({"search": lambda: search.fit(X, y)}, repeats=1)["search"]
 
 
