@@ -20,12 +20,13 @@ from mahalearn.datasets import checkerboard_kernel
 from mahalearn.datasets.dataset import Dataset
 from mahalearn.papers import claims, paper_b
 from mahalearn.papers.describe import context, describe
-from mahalearn.papers.methods import Searched
+from mahalearn.papers.methods import Searched, knn
 from mahalearn.papers.protocol import (
     Draw,
     Experiment,
     Measured,
     Measurement,
+    Trial,
     run,
     run_cell,
     seed_of,
@@ -48,6 +49,14 @@ def timeless(rows):
 @pytest.mark.parametrize("name", IDS)
 def test_all_tables_and_figures_are_there(name):
     assert name in [e.id for e in select([name.lower()])]
+
+
+def test_nearest_neighbours_on_fewer_objects_than_the_paper_s_grid_asks_for():
+    X, y = load_iris(return_X_y=True)
+    few = np.arange(0, 150, 4)
+    trial = Trial(X[few], y[few], X[1::4], y[1::4], {"kernels": ["linear"]})
+    found = knn("KNN", 45).run(trial, 0, {})
+    assert found.error < 0.2 and found.params["n_neighbors"] <= 38
 
 
 def test_all_means_all_and_unknown_ids_are_named():

@@ -82,7 +82,8 @@ def _fisher(values, folds, **more):
 def _neighbours(values, folds, **more):
     from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
 
-    return KernelKNeighborsClassifierCV(values, cv=folds, **more)
+    most = min(len(train) for train, _ in folds)
+    return KernelKNeighborsClassifierCV([k for k in values if k <= most], cv=folds, **more)
 
 
 def _pca(values, folds, **more):
@@ -130,7 +131,7 @@ def svm(name, values, scoring=ACCURACY, pseudo_fisher=False):
 
 
 def knn(name, most, scoring=ACCURACY):
-    """Kernel nearest neighbours with 1 to `most` neighbours."""
+    """Kernel nearest neighbours with 1 to `most` neighbours, as far as a training part has them."""
     fixed = {"scoring": scoring, "weights": "uniform", **COMMON}
     return Searched(name, _neighbours, tuple(range(1, most + 1)), fixed)
 
