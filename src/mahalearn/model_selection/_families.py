@@ -16,6 +16,7 @@ from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
 from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
+from ..classifiers.kernel_ridge import KernelRidgeClassifierCV
 from ..classifiers.one_vs_rest_svm import OneVsRestSVCCV
 from ..classifiers.svm import MahalanobisSVCCV
 from ..formulas.calibration import fit_temperature
@@ -125,6 +126,10 @@ def _neighbors(given):
     yield KernelKNeighborsClassifierCV()
 
 
+def _kernel_ridge(given):
+    yield KernelRidgeClassifierCV()
+
+
 def _svm(given):
     # C is measured in the kernel's scale.
     scale = 1.0 if given.spread is None else given.spread
@@ -150,10 +155,11 @@ def _on_kernels(searches):
 
 
 def _path_search(search, grid, given):
+    flips = isinstance(search, FLIPPED) and given.spread and given.spectrum == "krein"
     search.set_params(
         **grid,
         cv=given.splits,
-        spectrum="flip" if isinstance(search, FLIPPED) and given.spread else given.spectrum,
+        spectrum="flip" if flips else given.spectrum,
         standardize=False,
         scoring=given.scoring,
         n_jobs=given.n_jobs,
@@ -173,8 +179,8 @@ def _found(search, fixed=None):
     )
 
 
-# Searches that need a positive semidefinite matrix, where the user leaves the spectrum as it is.
-FLIPPED = (OneVsRestSVCCV,)
+# Searches on objects that flip negative eigenvalues, where the user leaves the spectrum as it is.
+FLIPPED = (OneVsRestSVCCV, KernelRidgeClassifierCV)
 
 
 # --- vectors: the searches that refit -------------------------------------------------------------
@@ -268,12 +274,14 @@ FAMILIES = {
     "kqd": Family(_on_kernels(_kqd), False, 3, ("vectors", "kernels", "objects")),
     "dissimilarity_space": Family(_on_kernels(_dissimilarity_space), False, 3),
     "kernel_pca": Family(_on_kernels(_kernel_pca), False, 3),
+    "kernel_ridge": Family(_on_kernels(_kernel_ridge), False, 3, ("objects",)),
     "neighbors": Family(_on_kernels(_neighbors), False, 2, ("objects",)),
 }
 # In the order of what the search costs, for a budget of time.
 BY_COST = (
     "gaussian",
     "neighbors",
+    "kernel_ridge",
     "kernel_fisher",
     "kernel_pca",
     "kqd",

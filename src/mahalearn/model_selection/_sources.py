@@ -68,6 +68,7 @@ class ObjectSource:
     """
 
     def __init__(self, X, y, codes, kernels):
+        kernels = [kernel for given in kernels for kernel in _each(given, X)]
         self.X, self.y, self.given = X, y, kernels
         pairs = {}
         self.fitted = [_fit(kernel, X, y, pairs) for kernel in kernels]
@@ -115,6 +116,13 @@ class ObjectSource:
 def kernel_spread(K):
     """Centred by all objects: |trace HKH|/n, 1 for a constant kernel."""
     return abs(np.trace(K) - K.mean() * len(K)) / len(K) or 1.0
+
+
+def _each(kernel, X):
+    """The kernel, or one for each measure of a group such as "elastic"."""
+    own = as_kernel(kernel)
+    several = own.alternatives(X) if isinstance(own, MeasureKernel) else []
+    return several if len(several) > 1 else [kernel]
 
 
 def _fit(kernel, X, y, pairs):

@@ -35,7 +35,7 @@ from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import held_out_log_loss, stack, vote
 from ..kernels.named import KERNEL_NAMES
 from ..kernels.protocol import takes_vectors
-from ..measures.table import MEASURES
+from ..measures.table import GROUPS, MEASURES
 from ._choice import choose, make_splits
 from ._ensemble import (
     combine_members,
@@ -95,9 +95,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     families : "auto" or sequence of str, default="auto"
         What to combine or compare, of "gaussian" (covariances and shrinkage), "mahalanobis_svm",
         "svm" (one class against the rest), "kernel_fisher", "kqd" (kernel quadratic discriminants
-        RC+ and FK+), "dissimilarity_space" (Fisher's and the quadratic discriminant), "kernel_pca"
-        and "neighbors". "gaussian" and "mahalanobis_svm" need vectors and a kernel by name. "auto":
-        what suits the input; see docs/chooser.md.
+        RC+ and FK+), "dissimilarity_space" (Fisher's and the quadratic discriminant),
+        "kernel_pca", "kernel_ridge" and "neighbors". "gaussian" and "mahalanobis_svm" need vectors
+        and a kernel by name. "auto": what suits the input; see docs/chooser.md.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
         "auto" is the RBF kernel, its width searched. "precomputed": X is the square kernel matrix
         (:class:`mahalearn.ProximityKernel` makes it from dissimilarities). Any other kernel of the
@@ -123,8 +123,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
         .. versionadded:: 0.2
     spectrum : str, default="krein"
-        What to do about negative eigenvalues, as in the plain estimators. The SVM on objects and
-        matrices flips them where this is "krein".
+        What to do about negative eigenvalues, as in the plain estimators. The SVM and ridge
+        regression on objects and matrices flip them where this is "krein".
     scoring : str or callable, default=None
         What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
         accuracy if None; "balanced_accuracy" or any other scikit-learn scorer. Probabilities are
@@ -331,7 +331,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
         for kernel in (self.kernel, *(self.kernels or ())):
             if isinstance(kernel, str):
-                known = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES)
+                known = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES, *GROUPS)
                 check_choice(kernel, "kernel", known)
         pool = self._pool()
         if isinstance(self.scoring, str):
