@@ -113,7 +113,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         all members. "best": one model.
 
         .. versionadded:: 0.2
-    stack_penalty : float, default=1.0
+    stack_penalty : float, default=10.0
         λ of the penalty λK‖w − 1/K‖² on the weights of K members, in objects: the larger, the more
         equal the weights.
 
@@ -208,7 +208,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     _in_0_1: dict[str, Any] = {
         "combine": "best",
         "kernels": None,
-        "stack_penalty": 1.0,
+        "stack_penalty": 10.0,
         "max_members": None,
         "class_weight": None,
     }
@@ -220,7 +220,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         kernel: Kernel = "auto",
         kernels: Sequence[Kernel] | None = None,
         combine: str = "stack",
-        stack_penalty: float = 1.0,
+        stack_penalty: float = 10.0,
         max_members: int | None = None,
         spectrum: str = "krein",
         scoring: Scoring | None = None,
