@@ -24,6 +24,7 @@ from mahalearn import (
 )
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stacking_weights
 from mahalearn.kernels.named import NamedKernel
+from mahalearn.measures import FunctionMeasure
 from mahalearn.model_selection import _families, grids
 from mahalearn.model_selection._ensemble import held_out_rows
 from mahalearn.model_selection._families import FAMILIES
@@ -437,3 +438,27 @@ def test_noise_is_reported_as_noise():
         losses.append(held_out_log_loss(np.log(model.oof_proba_), y, np.ones(60)))
     assert np.mean(scores) < 0.6
     assert np.mean(losses) > 0.66  # ln 2 is 0.69
+
+
+def test_a_measure_stands_for_its_forms():
+    calls = []
+
+    def counted(a, b):
+        calls.append((a, b))
+        return float(len(set(a) ^ set(b)))
+
+    measure = FunctionMeasure(counted, symmetric=True)
+    families = ("kernel_fisher", "neighbors", "svm")
+    model = MahalanobisClassifierCV(families, kernel=measure, cv=3, random_state=0)
+    model.fit(WORDS, LETTER)
+    n = len(WORDS)
+    assert n * (n - 1) // 2 <= len(calls) <= n * (n + 1) // 2
+    kinds = {row["family"]: row["params"]["kernel"].kind for row in model.leaderboard_}
+    assert kinds["svm"] == "rbf" and {kinds["kernel_fisher"], kinds["neighbors"]} <= {
+        "neg",
+        "neg_squared",
+    }
+    one = MahalanobisClassifierCV(
+        families, kernel=MeasureKernel(measure, kind="neg"), cv=3, random_state=0
+    ).fit(WORDS, LETTER)
+    assert {member.kernel.kind for member in one.members_.values()} == {"neg"}

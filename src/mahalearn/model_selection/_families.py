@@ -59,6 +59,7 @@ class Comparison(NamedTuple):
     knows_queries: bool = True  # whether k(x, x) of a query is known
     weights: np.ndarray | None = None
     first_kernel: bool = True  # False for the further ones of several kernels by name
+    kinds: list | None = None  # the forms of a measure that several kernels on objects are
 
     def part(self, rows):
         """The same for a part of the objects, with its part of the splits."""
@@ -91,10 +92,16 @@ class Found(NamedTuple):
 # --- kernels: the searches with shared factorisations ---------------------------------------------
 
 
-def kernel_grids(given, fine=False):
-    """Keyword arguments of the kernel searches; fine: one width at a time, the middle first."""
+def kernel_grids(given, fine=False, bounded=False):
+    """Keyword arguments of the kernel searches; fine: one width at a time, the middle first.
+
+    bounded: whether, of the forms of a measure, exp(−γd²) suits rather than −d and −d².
+    """
     if isinstance(given.kernel, list):
-        return [{"kernels": given.kernel}]
+        kinds = given.kinds or [None] * len(given.kernel)
+        pairs = zip(given.kernel, kinds, strict=True)
+        kept = [kernel for kernel, kind in pairs if (kind == "rbf") == bounded]
+        return [{"kernels": kept or given.kernel}]
     if given.kernel in ("rbf", "laplacian"):
         # Members with a further kernel add less: every second width does.
         gammas = np.array(grids.GAMMAS[:: 1 if given.first_kernel else 2]) / given.n_varying
@@ -141,13 +148,13 @@ def _kernel_pca(given):
         yield KernelPCAQuadraticDiscriminantCV(n_components=kept)
 
 
-def _on_kernels(searches):
+def _on_kernels(searches, bounded=False):
     """The searches of a family for each part of the kernel grid."""
 
     def build(given, fine):
         return [
             lambda given, search=search, grid=grid: _path_search(search, grid, given)
-            for grid in kernel_grids(given, fine)
+            for grid in kernel_grids(given, fine, bounded)
             for search in searches(given)
         ]
 
@@ -267,7 +274,7 @@ class Family(NamedTuple):
 FAMILIES = {
     "gaussian": Family(lambda given, fine: [_gaussian], True, 1, ("vectors",)),
     "mahalanobis_svm": Family(_mahalanobis_svm, True, 2, ("vectors",)),
-    "svm": Family(_on_kernels(_svm), False, 2, ("kernels", "objects")),
+    "svm": Family(_on_kernels(_svm, bounded=True), False, 2, ("kernels", "objects")),
     "kernel_fisher": Family(
         _on_kernels(_kernel_fisher), False, 3, ("vectors", "kernels", "objects")
     ),

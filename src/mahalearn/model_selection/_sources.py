@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
+from .._validation import check_memory
 from ..kernels.measure import MeasureKernel
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import as_kernel, fit_kernel_and_gram, is_stateless
@@ -70,7 +71,8 @@ class ObjectSource:
     def __init__(self, X, y, codes, kernels):
         kernels = [kernel for given in kernels for kernel in _each(given, X)]
         self.X, self.y, self.given = X, y, kernels
-        pairs = {}
+        n, count, pairs = len(y), len(kernels), {}
+        check_memory((3 + 2 * count) * n**2, f"{count} kernel matrices of {n} objects")
         self.fitted = [_fit(kernel, X, y, pairs) for kernel in kernels]
         grams = [_gram(X, codes, *fitted) for fitted in self.fitted]
         self.spread = kernel_spread(grams[0])
@@ -87,7 +89,8 @@ class ObjectSource:
             if len(kernels) == 1:
                 X, kernels = kernels[0].K, ["precomputed"]
         kernel = kernels[0] if len(kernels) == 1 else kernels
-        return Comparison(X, self.y, kernel=kernel, spread=self.spread, **common)
+        kinds = [getattr(given, "kind", None) for given in self.given]
+        return Comparison(X, self.y, kernel=kernel, spread=self.spread, kinds=kinds, **common)
 
     def _index(self, estimator):
         if self.matrices is not None and len(self.given) > 1:
@@ -119,9 +122,9 @@ def kernel_spread(K):
 
 
 def _each(kernel, X):
-    """The kernel, or one for each measure of a group such as "elastic"."""
+    """The kernels that a measure stands for: one for each of a group, in several forms."""
     own = as_kernel(kernel)
-    several = own.alternatives(X) if isinstance(own, MeasureKernel) else []
+    several = own.alternatives(X, forms=True) if isinstance(own, MeasureKernel) else []
     return several if len(several) > 1 else [kernel]
 
 

@@ -34,6 +34,7 @@ from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import held_out_log_loss, stack, vote
 from ..kernels.named import KERNEL_NAMES
+from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ._choice import choose, make_splits
@@ -548,15 +549,25 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         self.weights_ = weights
         self.best_family_ = max(weights, key=lambda name: weights[name])
         best = found[self.best_family_]
-        self.best_params_, self.temperature_ = best.params, best.temperature
+        self.temperature_ = best.temperature
         self.candidates_ = {
             name: self._as_given(source.estimator(clone(item.estimator)))
             for name, item in found.items()
         }
+        self.best_params_ = self._named(best.params, self.best_family_)
         for row in self.leaderboard_:
+            if row["params"] is not None:
+                row["params"] = self._named(row["params"], row["member"])
             row["weight"] = weights.get(row["member"], 0.0)
             row["chosen"] = row["member"] in weights
         self.leaderboard_.sort(key=lambda row: -np.nan_to_num(row["mean_score"], nan=-np.inf))
+
+    def _named(self, params, member):
+        """Parameters of a member with the kernel as the user knows it, not as a matrix."""
+        candidate = self.candidates_[member]
+        if not isinstance(params.get("kernel"), PrecomputedKernel):
+            return params
+        return {**params, "kernel": candidate.kernel}
 
     def _as_given(self, estimator):
         """The estimator for the user's input instead of what the searches were given."""
