@@ -147,9 +147,9 @@ def test_predictions_are_lazy(method, folder):
     "model",
     [KernelQuadraticDiscriminant(), KernelQuadraticDiscriminantCV(), KernelKNeighborsClassifier()],
 )
-def test_what_needs_all_objects_refuses_a_collection(cls):
+def test_what_needs_all_objects_refuses_a_collection(model):
     with pytest.raises(TypeError, match="does not take dask collections"):
-        cls().fit(*chunked())
+        model.fit(*chunked())
 
 
 def test_bad_input_gets_a_sentence():
