@@ -18,6 +18,7 @@ from sklearn.model_selection import (
 )
 
 from mahalearn import (
+    ConformalClassifier,
     DissimilaritySpaceDiscriminant,
     DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
@@ -559,6 +560,14 @@ def test_bad_input_gets_a_sentence():
         model.fit(X, y, sample_weight=np.ones(900))
     with pytest.raises(AttributeError, match="no attribute"):
         KernelQuadraticDiscriminant().partial_fit(X, y)
+
+
+def test_full_conformal_prediction_is_refused():
+    estimator = KernelQuadraticDiscriminant(landmarks=30, random_state=0)
+    with pytest.raises(ValueError, match="at landmarks"):
+        ConformalClassifier(estimator, "full").fit(X, y)
+    p = ConformalClassifier(estimator, "split", random_state=0).fit(X, y).p_values(X)
+    assert p.shape == (900, 3)
 
 
 def test_many_objects_are_pointed_to_landmarks(monkeypatch):

@@ -365,6 +365,8 @@ def why_not_full(estimator):
             f"spectrum={last.spectrum!r} corrects the kernel by the training objects, which a "
             "query is not among."
         )
+    if last.landmarks is not None:
+        return "at landmarks distances are approximations, which the closed form does not know."
     return ""
 
 
