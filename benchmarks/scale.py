@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -294,10 +295,17 @@ def mixtures(n, seed=0):
     return X, y
 
 
+def shuffled(make, n):
+    """A generated set, which comes class by class, in a fixed mixed order."""
+    X, y = make(n, random_state=0)
+    order = np.random.default_rng(0).permutation(n)
+    return X[order], y[order]
+
+
 SETS = {
     "make_classification": big_set,
-    "waveform": lambda n: waveform(n, random_state=0),
-    "ringnorm": lambda n: ringnorm(n, random_state=0),
+    "waveform": partial(shuffled, waveform),
+    "ringnorm": partial(shuffled, ringnorm),
     "mixtures, 10 classes": mixtures,
 }
 
