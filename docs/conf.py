@@ -42,8 +42,9 @@ myst_heading_anchors = 3
 
 # API
 autosummary_generate = True
-autodoc_default_options = {"show-inheritance": False}
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
+smartquotes = False  # "RC+" is a value
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
