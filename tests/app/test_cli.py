@@ -1,6 +1,7 @@
 """The command line as a user meets it."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -54,13 +55,13 @@ def test_list_names_all():
     [
         (["Z9"], "no experiment"),
         ([], "--list"),
-        (["D2", "--jobs", "0"], "greater than"),
-        (["D2", "--repetitions", "0"], "greater than"),
+        (["D2", "--jobs", "0"], "greater than|x>=1"),
+        (["D2", "--repetitions", "0"], "greater than|x>=1"),
     ],
 )
 def test_bad_calls_say_what_to_do(arguments, message):
     done = call("reproduce", *arguments)
-    assert done.exit_code == 2 and message in done.output
+    assert done.exit_code == 2 and re.search(message, done.output)
 
 
 def test_reproduce_writes_rows_and_a_page(tmp_path):
