@@ -164,14 +164,14 @@ _SOURCE += (
 def _problem(context, **options):
     from ._common import read_problem
 
-    return read_problem(**{name: context.params[name] for name in _SOURCE}, **options)
+    return read_problem(**{name: _given(context)[name] for name in _SOURCE}, **options)
 
 
 def _everything(context, size, seed=0):
     """The table of a command if it is to be read part by part, else None."""
     from ..reading.large import large_table, parse_memory
 
-    given = context.params
+    given = _given(context)
     memory = parse_memory(given["memory"])
     if given["proximity"] or given["objects"]:
         return None
@@ -192,7 +192,13 @@ def _everything(context, size, seed=0):
 
 def _inputs(context):
     """Files that a command reads."""
-    return [context.params[name] for name in ("data", "proximity", "labels", "objects")]
+    return [_given(context)[name] for name in ("data", "proximity", "labels", "objects")]
+
+
+def _given(context):
+    """What was given; older versions of typer leave paths there as text."""
+    files = ("proximity", "labels", "objects")
+    return {k: Path(v) if v and k in files else v for k, v in context.params.items()}
 
 
 def _guard(function):
