@@ -33,7 +33,6 @@ for (name, model), color in zip(models.items(), ["#9aa3ad", "#3b6ea5", "#c8553d"
 axes[0].set(xscale="log", xlabel="factor of the second column", title="Test errors in %")
 axes[0].legend(frameon=False)
 
-# %%
 # The borders at a factor of 100.
 a, b = np.meshgrid(np.linspace(-1.8, 2.8, 150), np.linspace(-1.3, 1.8, 150))
 grid, unit = np.column_stack([a.ravel(), b.ravel()]), np.array([1, 100])

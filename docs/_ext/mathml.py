@@ -1,18 +1,39 @@
 """Formulas as MathML, which browsers draw themselves: no script and no network."""
 
+from xml.etree import ElementTree
+
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+ACCENTS = "~ˉ^"
+
+
+def mathml(tex, block=False):
+    """The formula; an index of a letter with an accent stands beside it, not below."""
+    ElementTree.register_namespace("", NAMESPACE)
+    text = tex2mathml(tex, as_block=block).replace("&ApplyFunction;", "\u2061")
+    root = ElementTree.fromstring(text)
+    for node in list(root.iter(f"{{{NAMESPACE}}}munderover")):
+        letter, index, accent = node
+        if (accent.text or "").strip() in ACCENTS:
+            node.tag = f"{{{NAMESPACE}}}msub"
+            for child in (letter, index, accent):
+                node.remove(child)
+            over = ElementTree.SubElement(node, f"{{{NAMESPACE}}}mover", {"accent": "true"})
+            over.extend([letter, accent])
+            node.append(index)
+    return ElementTree.tostring(root, encoding="unicode")
+
 
 def _inline(writer, node):
-    writer.body.append(tex2mathml(node.astext()))
+    writer.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def _block(writer, node):
     identifiers = "".join(f'<span id="{name}"></span>' for name in node.get("ids", ()))
-    formula = tex2mathml(node.astext(), as_block=True)
-    writer.body.append(f'<div class="math">{identifiers}{formula}</div>\n')
+    writer.body.append(f'<div class="math">{identifiers}{mathml(node.astext(), True)}</div>\n')
     raise nodes.SkipNode
 
 
