@@ -666,3 +666,24 @@ def test_every_method_runs_on_what_it_says(tmp_path):
     split = crossval.outer_splits(problem, plan)[0]
     for method in methods:
         assert crossval.run_cell(data, setting, method.name, 0, split, plan).error < 0.5
+
+
+def test_predictions_of_sequences_have_their_names(tmp_path):
+    kinds = ["ab", "cd"] * 9
+    text = "".join(f">s{i} {kind}\n{kind * (4 + i // 5)}\n" for i, kind in enumerate(kinds))
+    (tmp_path / "t.fasta").write_text(text)
+    (tmp_path / "new.fasta").write_text(">first\nababab\n>second\ncdcdcd\n")
+    arguments = ["--method", "kfd", "--measure", "edit", "--jobs", 1, "--out", tmp_path / "m.skops"]
+    works("train", "--objects", tmp_path / "t.fasta", *arguments)
+    works("predict", tmp_path / "m.skops", tmp_path / "new.fasta", "--out", tmp_path / "p.csv")
+    rows = rows_of(tmp_path / "p.csv")
+    assert [row["object"] for row in rows] == ["first", "second"]
+    assert [row["prediction"] for row in rows] == ["ab", "cd"]
+
+
+def test_a_class_written_in_two_ways_is_named_in_the_refusal(tmp_path):
+    header, rows = flowers()
+    rows[0][4] = "Rose"
+    table = write_csv(tmp_path / "t.csv", header, rows)
+    sentence = refused("compare", table, "--target", "species", "--out", tmp_path / "o")
+    assert "'Rose' and 'rose' differ in case or blanks only" in sentence

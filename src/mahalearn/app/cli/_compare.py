@@ -20,7 +20,7 @@ from ..reading.problem import SMALLEST_CLASS, DataError, Note
 from ..report import html
 from ..report.comparison import document
 from ..report.export import save_figures
-from ..words import counted
+from ..words import counted, number
 from ._common import OUTPUTS, check_out, csv_text, say_notes
 
 console = Console()
@@ -316,7 +316,7 @@ def show(board, by):
     for i, row in enumerate(board, 1):
         d, low, high = (100 * v for v in row["difference"])
         style = "bold" if i == 1 else "" if row["tied"] else "dim"
-        gap = ("", "") if i == 1 else (f"{d:.1f}", f"{low:.1f} to {high:.1f}")
+        gap = ("", "") if i == 1 else (number(d), f"{number(low)} to {number(high)}")
         table.add_row(
             str(i),
             row["title"],

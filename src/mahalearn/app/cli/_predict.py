@@ -195,10 +195,10 @@ def _new_objects(data, about, labels):
         X, names, notes = _new_rows(data, about)
         truth = None
     else:
-        from ..reading.objects import read_objects
+        from ..reading.objects import read_collection
 
-        X, truth = read_objects(data)[:2]
-        names, notes = None, []
+        found = read_collection(data)
+        X, truth, names, notes = found.objects, found.labels, found.names, []
     if labels is not None:
         found, more = read_labels(labels, len(X), names)
         truth, notes = list(map(str, found)), [*notes, *more]

@@ -130,12 +130,19 @@ class Problem:
             )
         small = {label: n for label, n in counts.items() if n < least}
         if small:
-            raise DataError(
+            written = {str(label).strip().lower(): label for label in counts if label not in small}
+            alike = [
+                f"{label!r} and {written[str(label).strip().lower()]!r} differ in case or blanks "
+                "only; write them alike if they are one class."
+                for label in small
+                if str(label).strip().lower() in written
+            ]
+            sentence = (
                 f"{listed([f'{label!r} ({n})' for label, n in small.items()])} "
                 f"{'has' if len(small) == 1 else 'have'} fewer than {least} objects, which "
-                "cross-validation needs of each class; remove or merge such classes.",
-                "rare",
+                "cross-validation needs of each class; remove or merge such classes."
             )
+            raise DataError(" ".join([sentence, *alike[:3]]), "rare")
 
     def take(self, rows):
         """The problem of some of the objects, by their numbers."""
