@@ -52,12 +52,20 @@ def test_an_interruption_ranks_what_finished(iris, monkeypatch):
 def test_what_can_be_ranked():
     methods = [METHODS[name] for name in ("lda", "svm", "kqd")]
     found = {("lda", f): 1 for f in range(4)} | {("svm", f): 1 for f in range(3)}
-    ranked, folds = crossval._rankable(methods, found, {}, 4)
+    ranked, folds = crossval._rankable(methods, found, {}, 4, 4)
     assert [m.name for m in ranked] == ["lda"] and folds == [0, 1, 2, 3]
     del found["lda", 3]
-    ranked, folds = crossval._rankable(methods, found, {}, 4)
+    ranked, folds = crossval._rankable(methods, found, {}, 4, 4)
     assert [m.name for m in ranked] == ["lda", "svm"] and folds == [0, 1, 2]
-    assert crossval._rankable(methods, {("lda", 0): 1}, {}, 4) == ([], [])
+    assert crossval._rankable(methods, {("lda", 0): 1}, {}, 4, 4) == ([], [])
+    # The first repetition, of which more methods have all folds.
+    found = {("lda", f): 1 for f in range(4)} | {("svm", f): 1 for f in range(3)}
+    ranked, folds = crossval._rankable(methods, found, {}, 4, 2)
+    assert [m.name for m in ranked] == ["lda", "svm"] and folds == [0, 1]
+    # Nobody has a fold of it: those of the method that has most.
+    found = {("lda", f): 1 for f in (2, 3)}
+    ranked, folds = crossval._rankable(methods, found, {}, 4, 2)
+    assert [m.name for m in ranked] == ["lda"] and folds == [2, 3]
 
 
 def test_the_time_left_is_honest():

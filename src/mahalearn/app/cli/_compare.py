@@ -1,6 +1,7 @@
 """What `compare` and `train` do, with their printing."""
 
 import json
+import time
 
 import numpy as np
 import rich.live
@@ -12,6 +13,7 @@ from ...persistence import model_bytes, save_model
 from ...proximity.diagnosis import equal_distances
 from ...results import locked, versions, write_files
 from ..comparing.crossval import Data, cross_validate, fit_plan, landmarks_for, with_best_measure
+from ..comparing.explanations import SECONDS
 from ..comparing.findings import findings, leaderboard, table_rows
 from ..comparing.methods import METHODS, QUICK, WIDE, select_methods
 from ..comparing.progress import Progress, fingerprint
@@ -30,11 +32,13 @@ console = Console()
 LARGE, SAMPLE = 5000, 4000
 # What of a time budget is for the cross-validation; the rest is for fitting the winner.
 SHARE = 0.75
+# Importance and learning curve have so many seconds each, however little time is left.
+LEAST_SECONDS = 1.0
 
 
 def compare(
     problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(), resume=False,
-    sample=None, quick=False, figures=None, everything=None,
+    sample=None, quick=False, figures=None, everything=None, started=None,
 ):  # fmt: skip
     """Compare, save the best, write the page."""
     check_out(out, force or resume, OUTPUTS, inputs)
@@ -44,7 +48,11 @@ def compare(
         if quick and methods is None:
             chosen, _ = select_methods(None, ranked.kind, ranked.proximity, len(ranked))
             methods = [m.name for m in chosen if m.cost <= QUICK] or None
-        budget = None if time_budget is None else SHARE * time_budget
+        started = time.monotonic() if started is None else started
+        budget = None
+        if time_budget is not None:  # reading counts, but leaves something
+            spent = time.monotonic() - started
+            budget = max(SHARE * time_budget - spent, 0.2 * time_budget)
         progress = Progress(out, fingerprint(ranked, plan))
         known = progress.start(resume)
         if resume:
@@ -61,7 +69,11 @@ def compare(
             ranked = with_best_measure(ranked, outcome.plan, winner)
             refitted = refit(ranked, outcome, winner, whole)
             about = describe(ranked, outcome, board, refitted, command)
-            found = findings(ranked, outcome, refitted, board, about)
+            seconds = SECONDS
+            if time_budget is not None:
+                left = time_budget - (time.monotonic() - started)
+                seconds = min(SECONDS, max(LEAST_SECONDS, left / 3))
+            found = findings(ranked, outcome, refitted, board, about, seconds)
             made = _write(out, board, outcome, found, refitted.model, about)
         progress.remove()
         show(board, outcome.plan.by)

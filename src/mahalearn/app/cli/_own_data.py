@@ -1,5 +1,6 @@
 """The commands on people's own data. What is heavy is imported inside them."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -283,6 +284,7 @@ def compare(
     """
 
     def work():
+        started = time.monotonic()
         from . import _compare
         from ._common import check_finite, command_line, cpu_count
 
@@ -309,6 +311,7 @@ def compare(
             quick=quick,
             command=command,
             inputs=_inputs(context),
+            started=started,
             figures=figures,
         )
 

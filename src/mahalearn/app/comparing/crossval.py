@@ -424,7 +424,7 @@ def _reason(error):
 def cross_validate(
     problem, methods, plan, *, jobs=1, time_budget=None, tell=None, known=None, keep=None
 ):
-    """Run every method on every outer fold, the cheap methods first.
+    """Run every method on every outer fold: all on the first repetition, the cheap ones first.
 
     Parameters
     ----------
@@ -459,7 +459,9 @@ def cross_validate(
         share = max(0.5, 0.5 * time_budget * jobs / (len(splits) * max(1, len(methods))))
     setting = setting_for(problem, plan, share)
     methods = sorted(methods, key=lambda m: m.cost)
-    tasks = [(method.name, fold) for method in methods for fold in range(len(splits))]
+    first = min(plan.folds, len(splits))
+    rounds = [range(first), range(first, len(splits))]
+    tasks = [(method.name, fold) for folds in rounds for method in methods for fold in folds]
     known = known or {}
     found, failed = {task: known[task] for task in tasks if task in known}, {}
 
@@ -467,7 +469,7 @@ def cross_validate(
         if cell is not None and keep:
             keep(cell)
         if tell:
-            tell(State(tasks, found, failed, jobs, name))
+            tell(State(tasks, found, failed, jobs, name, first))
 
     run = _in_processes if jobs > 1 or time_budget else _here
     deadline = None if time_budget is None else start + time_budget
@@ -478,12 +480,12 @@ def cross_validate(
             run((problem, setting, splits, plan), todo, found, failed, jobs, deadline, told)
     except KeyboardInterrupt:
         stopped = True
-        if not _rankable(methods, found, failed, len(splits))[1]:
+        if not _rankable(methods, found, failed, len(splits), first)[1]:
             raise
     if len(failed) == len(methods):
         reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
         raise DataError(f"No method could be fitted ({reasons}).")
-    ranked, complete = _rankable(methods, found, failed, len(splits))
+    ranked, complete = _rankable(methods, found, failed, len(splits), first)
     left = [m for m in methods if m.name not in failed]
     if not complete:
         raise DataError(
@@ -513,21 +515,27 @@ def cross_validate(
     return outcome
 
 
-def _rankable(methods, found, failed, n_folds):
+def _rankable(methods, found, failed, n_folds, first):
     """The methods that can be compared, and the folds they all have finished.
 
-    Methods with all folds; if there are none, those with the folds of the one that has most.
+    The folds of the method that has most of them, or those of the first repetition, whichever more
+    methods have finished; among equals more folds.
     """
     folds = {
-        m.name: [f for f in range(n_folds) if (m.name, f) in found]
+        m.name: {f for f in range(n_folds) if (m.name, f) in found}
         for m in methods
         if m.name not in failed
     }
-    most = max(folds.values(), key=len, default=[])
+    most = max(folds.values(), key=len, default=set())
     if len(most) < min(FEWEST, n_folds):
         return [], []
-    ranked = [m for m in methods if set(most) <= set(folds.get(m.name, ()))]
-    return ranked, most
+
+    def finished(wanted):
+        return [m for m in methods if m.name in folds and wanted <= folds[m.name]]
+
+    best = max((most, set(range(first))), key=lambda wanted: (len(finished(wanted)), len(wanted)))
+    best = best if finished(best) else most
+    return finished(best), sorted(best)
 
 
 class State(NamedTuple):
@@ -545,6 +553,8 @@ class State(NamedTuple):
         Processes.
     method : str
         What was done last; "" at the beginning.
+    first : int or None
+        Folds of the first repetition, by which methods are ranked; all folds if None.
     """
 
     tasks: list
@@ -552,6 +562,7 @@ class State(NamedTuple):
     failed: dict
     jobs: int
     method: str = ""
+    first: int | None = None
 
     @property
     def finished(self):
@@ -575,11 +586,12 @@ class State(NamedTuple):
         return left / self.jobs, sure
 
     def ranking(self):
-        """Methods with all folds, the smallest mean error first: (method, error)."""
-        errors, folds = {}, {fold for _, fold in self.tasks}
-        for (name, _), cell in self.found.items():
-            errors.setdefault(name, []).append(cell.error)
-        full = [(n, float(np.mean(e))) for n, e in errors.items() if len(e) == len(folds)]
+        """Methods that finished the first repetition, the smallest mean error first."""
+        errors, first = {}, self.first or len({fold for _, fold in self.tasks})
+        for (name, fold), cell in self.found.items():
+            if fold < first:
+                errors.setdefault(name, []).append(cell.error)
+        full = [(n, float(np.mean(e))) for n, e in errors.items() if len(e) == first]
         return sorted(full, key=lambda item: item[1])
 
 
