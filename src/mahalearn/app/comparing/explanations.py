@@ -27,6 +27,10 @@ NOT_MEASURED = (
 ENDS_EARLY = (
     "The learning curve ends early, because larger training sets would have taken too long."
 )
+OF_A_MEMBER = (
+    "The best method is an ensemble of {} models. Importance, contributions and learning curve are "
+    "those of its member with the largest weight ({})."
+)
 NO_CURVE = "There is no learning curve: {}."
 WHY_SLOW = "it would have taken too long"
 WHY_SMALL = "the best method cannot be fitted on smaller training sets"
@@ -69,6 +73,10 @@ def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
         pipeline = Pipeline(pipeline.steps[1:])
     work = _Work(problem, outcome, pipeline, refitted.model.temperature)
     found = {"importance": None, "contributions": None, "skipped": []}
+    members = getattr(refitted.model.classifier[-1], "members_", {})
+    if len(members) > 1:
+        family = refitted.model.classifier[-1].best_family_.replace("_", " ")
+        found["skipped"].append(OF_A_MEMBER.format(len(members), family))
     # A fit with fixed parameters takes less than one with its search, but it cannot be stopped.
     too_slow = np.mean([cell.fit_seconds for cell in outcome.of(name)]) > 2 * seconds
     if problem.kind == "vectors" and too_slow:

@@ -273,7 +273,7 @@ DISTANCE_METHOD = "kqd"  # the method whose distances are shown where the winner
 METHODS = {
     method.name: method
     for method in (
-        Method("chooser", "Mahalanobis chooser", True, _chooser, cost=6),
+        Method("chooser", "Mahalanobis ensemble", True, _chooser, cost=6),
         Method("kqd", "Kernel quadratic discriminant", True, _quadratic, cost=4),
         Method("fd", "Fisher in dissimilarity space", True, _space("fisher"), cost=4),
         Method("qd", "Quadratic in dissimilarity space", True, _space("quadratic"), cost=4),
