@@ -27,8 +27,14 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import binomtest
+from sklearn.model_selection import RepeatedStratifiedKFold
 
-from mahalearn import MahalanobisClassifierCV, MeasureKernel, OneVsRestSVC
+from mahalearn import (
+    KernelRidgeClassifierCV,
+    MahalanobisClassifierCV,
+    MeasureKernel,
+    OneVsRestSVC,
+)
 from mahalearn.datasets import load as load_set
 from mahalearn.measures import Alignment, Elastic, Measure, elastic_measures, pairwise
 
@@ -154,6 +160,18 @@ def default(train, y, test):
         return {"default": model.predict(test), "choice": found[chosen["member"]], **found}
 
 
+def ridge(train, y, test):
+    """Predictions of kernel ridge alone: measure, form and regularisation by five folds, twice."""
+    kinds = ("neg_squared", "neg")
+    kernels = [MeasureKernel(Lookup(name), kind=kind) for kind in kinds for name in Lookup.known]
+    smallest = np.unique(y, return_counts=True)[1].min()
+    folds = RepeatedStratifiedKFold(n_splits=min(5, smallest), n_repeats=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KernelRidgeClassifierCV(kernels=kernels, cv=folds).fit(train, y)
+    return model.predict(test)
+
+
 def nearest_dtw(name, train, test, y, cache):
     """1-NN-DTW, the band with least leave-one-out error (the narrowest of equals)."""
     errors = []
@@ -170,27 +188,28 @@ import sys, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 from aeon.classification.convolution_based import MiniRocketClassifier
-with np.load(sys.argv[1]) as data:
-    X, y, trains, tests = (data[name] for name in ("X", "y", "trains", "tests"))
-found = [
-    MiniRocketClassifier(random_state=0).fit(X[train], y[train]).predict(X[test])
-    for train, test in zip(trains, tests)
-]
-np.save(sys.argv[2], found)
+for file in sys.argv[1:]:
+    with np.load(file) as data:
+        X, y, train, test = (data[name] for name in ("X", "y", "train", "test"))
+    model = MiniRocketClassifier(random_state=0).fit(X[train], y[train])
+    np.save(file + ".npy", model.predict(X[test]))
 """
 
 
-def mini_rocket(aeon, name, parts):
-    """MiniRocket's predictions from another environment; series padded by their last value."""
-    series, y, _ = load(name)
-    longest = max(x.shape[1] for x in series)
-    X = np.stack([np.pad(x, ((0, 0), (0, longest - x.shape[1])), mode="edge") for x in series])
-    trains, tests = map(np.array, zip(*parts, strict=True))
+def mini_rocket(aeon, parts):
+    """MiniRocket's predictions {(set, split): labels} from another environment.
+
+    parts {(set, split): (train, test)}; series are padded by their last value.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        given, found = (str(Path(folder) / name) for name in ("given.npz", "found.npy"))
-        np.savez(given, X=X, y=y, trains=trains, tests=tests)
-        subprocess.run([aeon, "-c", AEON, given, found], check=True)
-        return np.load(found)
+        files = {key: str(Path(folder) / f"{key[0]}{key[1]}.npz") for key in parts}
+        for (name, number), (train, test) in parts.items():
+            series, y, _ = load(name)
+            longest = max(x.shape[1] for x in series)
+            X = np.stack([np.pad(x, ((0, 0), (0, longest - x.shape[1])), "edge") for x in series])
+            np.savez(files[name, number], X=X, y=y, train=train, test=test)
+        subprocess.run([aeon, "-c", AEON, *files.values()], check=True)
+        return {key: np.load(f"{file}.npy") for key, file in files.items()}
 
 
 # --- rows on disk ---------------------------------------------------------------------------------
@@ -253,8 +272,8 @@ def print_table(table):
         print(f"{name:<24}" + "".join(f"{cell:>11.2f}" for cell in cells))
 
 
-def timeseries(names, resamples, cache, aeon):
-    """Print the errors of 1-NN-DTW, the default, its members and MiniRocket."""
+def timeseries(names, resamples, cache, aeon, quick):
+    """Print the errors of 1-NN-DTW, kernel ridge, the default, its members and MiniRocket."""
     rows = Rows(cache / "timeseries.csv")
     for number in range(resamples + 1):
         for name in names:
@@ -263,16 +282,22 @@ def timeseries(names, resamples, cache, aeon):
             if (name, number, "1-NN-DTW") not in rows.errors:
                 found = {"1-NN-DTW": nearest_dtw(name, train, test, y, cache)}
                 rows.add(name, number, found, y[test])
-            if (name, number, "default") not in rows.errors:
-                measures = measures_of(name).items()
-                Lookup.known = {key: distances(name, key, m, cache) for key, m in measures}
+            measures = measures_of(name).items()
+            Lookup.known = {key: distances(name, key, m, cache) for key, m in measures}
+            if (name, number, "ridge") not in rows.errors:
+                rows.add(name, number, {"ridge": ridge(train, y[train], test)}, y[test])
+            if not quick and (name, number, "default") not in rows.errors:
                 rows.add(name, number, default(train, y[train], test), y[test])
-    for name in names if aeon else ():
-        parts = list(splits(name, resamples))
-        left = [i for i in range(len(parts)) if (name, i, "MiniRocket") not in rows.errors]
-        found = mini_rocket(aeon, name, [parts[i] for i in left]) if left else ()
-        for i, predicted in zip(left, found, strict=True):
-            rows.add(name, i, {"MiniRocket": predicted}, load(name)[1][parts[i][1]])
+    if aeon:
+        parts = {
+            (name, number): part
+            for name in names
+            for number, part in enumerate(splits(name, resamples))
+            if (name, number, "MiniRocket") not in rows.errors
+        }
+        for (name, number), found in mini_rocket(aeon, parts).items():
+            truth = load(name)[1][parts[name, number][1]]
+            rows.add(name, number, {"MiniRocket": found}, truth)
     table = rows.table(names)
     print_table(table)
     print(f"\n{len(names)} sets, standard split and {resamples} resamples, means over the splits")
@@ -421,6 +446,7 @@ def main():
     parser.add_argument("--splits", type=int, help="resamples of time series (5), halves (10)")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of what is kept")
     parser.add_argument("--aeon", help="Python of an environment with aeon, for MiniRocket")
+    parser.add_argument("--quick", action="store_true", help="without the ensemble")
     options = parser.parse_args()
     names = options.sets.split(",") if options.sets else None
     options.cache.mkdir(parents=True, exist_ok=True)
@@ -436,7 +462,7 @@ def main():
             matrices(names or list(MATRICES), runs, options.cache)
         case "timeseries":
             runs = 5 if options.splits is None else options.splits
-            timeseries(names or SETS, runs, options.cache, options.aeon)
+            timeseries(names or SETS, runs, options.cache, options.aeon, options.quick)
 
 
 if __name__ == "__main__":
