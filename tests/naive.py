@@ -913,3 +913,33 @@ def stacking_loss(tables, truth, w, penalty, weights):
     for i, (code, omega) in enumerate(zip(truth, weights, strict=True)):
         total -= omega * np.log(stacked_proba([table[i] for table in tables], w)[code])
     return total + penalty * K * sum((value - 1 / K) ** 2 for value in w)
+
+
+# --- learned metric -------------------------------------------------------------------------------
+
+
+def metric_regression(x, rows, M, scale, coefficients, intercept):
+    """Σ_i a_i exp(−√((x − x_i)ᵀM(x − x_i))/L) + b of one object."""
+    total = np.array(intercept, dtype=float)
+    for row, a in zip(rows, coefficients, strict=True):
+        d = np.sqrt((x - row) @ M @ (x - row))
+        total += np.exp(-d / scale) * a
+    return total
+
+
+def gradient_outer_product(rows, M, scale, coefficients, intercept, step=1e-6):
+    """Mean of Σ_c ∇f_c∇f_cᵀ by differences, each object's own term left out."""
+    p = len(M)
+    total = np.zeros((p, p))
+    for i, x in enumerate(rows):
+        others = [k for k in range(len(rows)) if k != i]
+        arguments = rows[others], M, scale, coefficients[others], intercept
+        J = np.array(
+            [
+                (metric_regression(x + e, *arguments) - metric_regression(x - e, *arguments))
+                / (2 * step)
+                for e in step * np.eye(p)
+            ]
+        )
+        total += J @ J.T
+    return total / len(rows)

@@ -37,6 +37,7 @@ _HOME = {
     "PrecomputedKernel": "kernels.precomputed",
     "ProximityKernel": "kernels.proximity",
     "PseudoEuclideanEmbedding": "proximity.embedding",
+    "RecursiveFeatureMachine": "classifiers.learned_metric",
     "load_model": "persistence",
     "model_about": "persistence",
     "save_model": "persistence",

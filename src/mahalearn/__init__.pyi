@@ -11,6 +11,7 @@ from .classifiers.kernel_neighbors import KernelKNeighborsClassifier, KernelKNei
 from .classifiers.kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
 from .classifiers.kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
 from .classifiers.kernel_ridge import KernelRidgeClassifier, KernelRidgeClassifierCV
+from .classifiers.learned_metric import RecursiveFeatureMachine
 from .classifiers.one_vs_rest_svm import OneVsRestSVC, OneVsRestSVCCV
 from .classifiers.svm import MahalanobisSVC, MahalanobisSVCCV
 from .formulas.feature_weights import descent_weights, difference_weights
@@ -58,6 +59,7 @@ __all__ = [
     "PrecomputedKernel",
     "ProximityKernel",
     "PseudoEuclideanEmbedding",
+    "RecursiveFeatureMachine",
     "__version__",
     "descent_weights",
     "difference_weights",

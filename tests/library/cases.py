@@ -43,6 +43,7 @@ from mahalearn import (
     PrecomputedKernel,
     ProximityKernel,
     PseudoEuclideanEmbedding,
+    RecursiveFeatureMachine,
 )
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
@@ -314,6 +315,10 @@ def build_cases(reduced=True):
         "ProximityKernel": [
             Case(ProximityKernel(kind, scale), "dissimilarity")
             for kind, scale in product(("neg_squared", "neg", "rbf"), ("mean", 2.0, None))
+        ],
+        "RecursiveFeatureMachine": [
+            Case(RecursiveFeatureMachine(metric=metric, n_iter=2))
+            for metric in ("diagonal", "full")
         ],
         "GaussianClassifier": [
             *(

@@ -27,6 +27,7 @@ from mahalearn import (
     OneVsRestSVC,
     ProximityKernel,
     PseudoEuclideanEmbedding,
+    RecursiveFeatureMachine,
 )
 
 # Expected failures: estimator -> {check: reason}.
@@ -111,6 +112,7 @@ ESTIMATORS = [
     (LandmarkMap(5, kernel="precomputed", random_state=0), {}),
     (KernelRidgeClassifier(), {}),
     (KernelRidgeClassifier(kernel="precomputed", spectrum="flip"), {}),
+    (RecursiveFeatureMachine(), {}),
     (OneVsRestSVC(), {}),
     (PseudoEuclideanEmbedding(kernel="rbf"), {}),
     (PseudoEuclideanEmbedding(3), {}),

@@ -35,6 +35,7 @@ from mahalearn import (
     OneVsRestSVCCV,
     ProximityKernel,
     PseudoEuclideanEmbedding,
+    RecursiveFeatureMachine,
 )
 from mahalearn.kernels import PrecomputedKernel
 
@@ -57,6 +58,7 @@ MODELS = [
     (KernelKNeighborsClassifier(weights="distance", kernel="precomputed"), "indefinite"),
     (KernelRidgeClassifier(), "vectors"),
     (KernelRidgeClassifier(kernel="precomputed"), "indefinite"),
+    (RecursiveFeatureMachine(), "vectors"),
     (OneVsRestSVC(tol=1e-8), "vectors"),
     (PseudoEuclideanEmbedding(3), "indefinite"),
     (LandmarkMap(20, random_state=0), "vectors"),

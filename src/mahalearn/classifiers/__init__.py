@@ -23,5 +23,6 @@ __getattr__, __dir__, __all__ = lazy(
         "MahalanobisSVCCV": "classifiers.svm",
         "OneVsRestSVC": "classifiers.one_vs_rest_svm",
         "OneVsRestSVCCV": "classifiers.one_vs_rest_svm",
+        "RecursiveFeatureMachine": "classifiers.learned_metric",
     },
 )

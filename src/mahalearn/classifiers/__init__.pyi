@@ -8,6 +8,7 @@ from .kernel_neighbors import KernelKNeighborsClassifier, KernelKNeighborsClassi
 from .kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
 from .kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
 from .kernel_ridge import KernelRidgeClassifier, KernelRidgeClassifierCV
+from .learned_metric import RecursiveFeatureMachine
 from .one_vs_rest_svm import OneVsRestSVC, OneVsRestSVCCV
 from .svm import MahalanobisSVC, MahalanobisSVCCV
 
@@ -30,4 +31,5 @@ __all__ = [
     "MahalanobisSVCCV",
     "OneVsRestSVC",
     "OneVsRestSVCCV",
+    "RecursiveFeatureMachine",
 ]

@@ -17,6 +17,7 @@ from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
 from ..classifiers.kernel_ridge import KernelRidgeClassifierCV
+from ..classifiers.learned_metric import RecursiveFeatureMachine
 from ..classifiers.one_vs_rest_svm import OneVsRestSVCCV
 from ..classifiers.svm import MahalanobisSVCCV
 from ..formulas.calibration import fit_temperature
@@ -30,6 +31,8 @@ GAUSSIANS = (
 )
 # The SVM's C with a further kernel, where machines are the costliest members.
 FEWER_CS = (1.0, 10.0, 100.0)
+# Of equal scores the first wins: more regularisation, the diagonal metric.
+LEARNED_METRICS = {"metric": ["diagonal", "full"], "reg": [1e-2, 1e-3, 1e-4], "length": [1.0]}
 # What tells the searches of one family apart.
 NAMED = ("discriminant", "n_components")
 # Up to this size a first search is simply tried; beyond it, it is timed on parts of the objects.
@@ -197,8 +200,17 @@ def _gaussian(given):
     candidates = list(ParameterGrid(list(GAUSSIANS)))
     if given.weights is not None:  # Ledoit and Wolf's formula has no weights
         candidates = [params for params in candidates if params.get("shrinkage") != "auto"]
+    return _refitted(GaussianClassifier, candidates, given, given.weights)
+
+
+def _learned_metric(given):
+    return _refitted(RecursiveFeatureMachine, list(ParameterGrid(LEARNED_METRICS)), given)
+
+
+def _refitted(plain, candidates, given, weights=None):
+    """The best of candidates without shared factorisations: each is fitted in each fold."""
     folds = Parallel(n_jobs=given.n_jobs)(
-        delayed(_held_out_gaussian)(GaussianClassifier(**params), given, *split)
+        delayed(_held_out)(plain(**params), given, weights, *split)
         for params in candidates
         for split in given.splits
     )
@@ -213,13 +225,13 @@ def _gaussian(given):
     best = int(np.argmax(nearly_best(means)))
     params, held_out = candidates[best], tables[best]
     temperature = fit_temperature(held_out, np.searchsorted(classes, truth))
-    return Found(GaussianClassifier(**params), params, scores[best], temperature, held_out)
+    return Found(plain(**params), params, scores[best], temperature, held_out)
 
 
-def _held_out_gaussian(model, given, train, test):
+def _held_out(model, given, weights, train, test):
     """Scores (m, c) of the test part, −inf for classes that the training part does not have."""
-    weights = {} if given.weights is None else {"sample_weight": given.weights[train]}
-    model.fit(given.X[train], given.y[train], **weights)
+    more = {} if weights is None else {"sample_weight": weights[train]}
+    model.fit(given.X[train], given.y[train], **more)
     classes = np.unique(given.y)
     table = np.full((len(test), len(classes)), -np.inf)
     table[:, np.isin(classes, model.classes_)] = head_scores(model, given.X[test])
@@ -274,6 +286,7 @@ class Family(NamedTuple):
 FAMILIES = {
     "gaussian": Family(lambda given, fine: [_gaussian], True, 1, ("vectors",)),
     "mahalanobis_svm": Family(_mahalanobis_svm, True, 2, ("vectors",)),
+    "learned_metric": Family(lambda given, fine: [_learned_metric], True, 3, ()),
     "svm": Family(_on_kernels(_svm, bounded=True), False, 2, ("kernels", "objects")),
     "kernel_fisher": Family(
         _on_kernels(_kernel_fisher), False, 3, ("vectors", "kernels", "objects")
@@ -293,6 +306,7 @@ BY_COST = (
     "kernel_pca",
     "kqd",
     "dissimilarity_space",
+    "learned_metric",
     "svm",
     "mahalanobis_svm",
 )

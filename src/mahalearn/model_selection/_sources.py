@@ -1,7 +1,6 @@
 """The objects of a comparison under their kernels: what the searches get, and the last fits."""
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from .._validation import check_memory
@@ -97,8 +96,7 @@ class ObjectSource:
             return next(i for i, m in enumerate(self.matrices) if m.K is estimator.kernel.K)
         if len(self.given) == 1:
             return 0
-        same = [_same_kernel(kernel, estimator.kernel) for kernel in self.given]
-        return same.index(True)
+        return [_identity(kernel) for kernel in self.given].index(_identity(estimator.kernel))
 
     def estimator(self, estimator):
         """An estimator as the user's input needs it."""
@@ -149,7 +147,9 @@ def _learns_nothing(kernel):
     return getattr(kernel, "measure_is_stateless", None) or is_stateless(kernel)
 
 
-def _same_kernel(kernel, other):
-    if not hasattr(kernel, "get_params") or not hasattr(other, "get_params"):
-        return kernel is other
-    return repr(clone(as_kernel(kernel))) == repr(as_kernel(other))
+def _identity(kernel):
+    """What tells kernels apart; a search resolves the scale of a measure to a number."""
+    own = as_kernel(kernel)
+    if isinstance(own, MeasureKernel):
+        return own.pair_key, own.kind_, own.gamma
+    return repr(own) if hasattr(own, "get_params") else id(kernel)

@@ -97,8 +97,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         What to combine or compare, of "gaussian" (covariances and shrinkage), "mahalanobis_svm",
         "svm" (one class against the rest), "kernel_fisher", "kqd" (kernel quadratic discriminants
         RC+ and FK+), "dissimilarity_space" (Fisher's and the quadratic discriminant),
-        "kernel_pca", "kernel_ridge" and "neighbors". "gaussian" and "mahalanobis_svm" need vectors
-        and a kernel by name. "auto": what suits the input; see docs/chooser.md.
+        "kernel_pca", "kernel_ridge", "neighbors" and "learned_metric". "gaussian",
+        "mahalanobis_svm" and "learned_metric" need vectors and a kernel by name. "auto": what suits
+        the input, without "learned_metric"; see docs/chooser.md.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
         "auto" is the RBF kernel, its width searched. "precomputed": X is the square kernel matrix
         (:class:`mahalearn.ProximityKernel` makes it from dissimilarities). Any other kernel of the
