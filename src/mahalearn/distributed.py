@@ -59,7 +59,7 @@ def part_moments(plan, X, y, start=0, folds=None):
     >>> a, b = part_moments(plan, X[:70], y[:70]), part_moments(plan, X[70:], y[70:], start=70)
     >>> model = model_from_moments(estimator, merge(a, b))
     >>> print(f"{model.score(X, y):.2f}")
-    0.99
+    0.98
     """
     with one_thread():
         return plan.statistics().add(np.asarray(X), np.asarray(y), folds, start)

@@ -81,7 +81,7 @@ def test_everything_is_there(browser, page):
     sections = [s.get_attribute("id") for s in all_of(browser, "section")]
     assert sections == [
         "leaderboard", "classes", "confusion", "curves", "calibration", "importance", "hardest",
-        "distances", "learning", "data", "repeat",
+        "distances", "learning", "novelty", "data", "repeat",
     ]  # fmt: skip
     assert len(all_of(browser, "#leaderboard tbody tr")) == 2
     assert len(all_of(browser, "#leaderboard .bar")) == 2

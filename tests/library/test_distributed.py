@@ -289,10 +289,10 @@ except MemoryError:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_is_bounded_on_a_folder_four_times_the_limit(tmp_path):
     rng = np.random.default_rng(0)
-    n_files, rows, limit = 8, 75_000, 24 * 2**20
+    n_files, rows, limit = 8, 125_000, 40 * 2**20
+    table = pd.DataFrame(rng.normal(size=(rows, 20)), columns=list(map(str, range(20))))
+    table["y"] = (table["0"] > 0).astype(int)
     for i in range(n_files):
-        table = pd.DataFrame(rng.normal(size=(rows, 20)), columns=list(map(str, range(20))))
-        table["y"] = (table["0"] > 0).astype(int)
         table.to_parquet(tmp_path / f"{i}.parquet", row_group_size=10_000)
     assert n_files * rows * 20 * 8 > 3.8 * limit
     result = subprocess.run(
@@ -304,6 +304,6 @@ def test_memory_is_bounded_on_a_folder_four_times_the_limit(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.split("\n")[:2] == [
-        "600000 (8192,)",
+        "1000000 (8192,)",
         "all rows do not fit",
     ]

@@ -262,7 +262,8 @@ def test_auto_takes_few_landmarks_where_few_suffice(cls):
     assert model.score(Z, labels) > 0.95
     nested = cls(reg=0.1)
     nested.set_params(landmarks=model.landmarks_, gamma=model.kernel_.gamma, standardize=False)
-    assert gap(model, nested.fit(Z, labels), Z[:99]) < 1e-8
+    # Rounding of the moments, divided by the smallest eigenvalue that is kept.
+    assert gap(model, nested.fit(Z, labels), Z[:99]) < 1e-6
 
 
 def test_auto_takes_more_where_more_are_better(monkeypatch):
