@@ -80,6 +80,7 @@ def classwise_form(features, group, variant, alpha, *, krein=True):
     s = self_weight(variant, n, alpha)
     if features.definite:
         values, V = eigh(_scatter(W, group), overwrite=True, keep_small=True)
+        values = np.maximum(values, 0.0)  # a scatter has no others; rounding of float32 rows has
         weights = _definite_weights(variant, values, n, alpha)
         volumes = _log_volumes(variant, values, n, alpha)
         return QuadraticForm(group.mean, W @ V, weights, s, None, 0.0, volumes)
