@@ -3,6 +3,7 @@
     python -m benchmarks.ensemble development [--rows development] [--sets wine …] [--splits 1]
     python -m benchmarks.ensemble matrices    [--rows matrices.csv]
     python -m benchmarks.ensemble confirm     [--rows confirm.csv] [--splits 5]
+    python -m benchmarks.ensemble cost        [--sets wine diabetes …] [--train 250]
 
 MAHALEARN_DATA must name the folder of the data: the twelve UCI and thirteen IDA sets and thirteen
 tables. "Elsewhere" are sets on which nothing was set: three of scikit-learn, and those of the
@@ -15,12 +16,15 @@ reads several files: ``--rows a.csv b.csv``.
 
 `development` keeps the held-out and the test scores of every member, so that variants of the recipe
 are compared without fitting anything again. `confirm` measures the recipe as it stands with its
-rivals: everything is chosen on the training part. Times are those of the process (CPU seconds).
+rivals: everything is chosen on the training part. `cost` compares an ensemble with its costliest
+member: predicting 2,000 rows, and the size of the file. Times are those of the process (CPU
+seconds).
 """
 
 import argparse
 import csv
 import importlib.util
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -41,7 +45,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mahalearn import MahalanobisClassifierCV, ProximityKernel
+from mahalearn import MahalanobisClassifierCV, ProximityKernel, save_model
 from mahalearn.datasets import load, names
 from mahalearn.datasets.files import data_folder
 from mahalearn.formulas.calibration import fit_temperature
@@ -365,6 +369,17 @@ def table_of(rows, methods, column, sets):
     return kept, np.array([[np.nanmean(values[s][m]) for m in methods] for s in kept])
 
 
+def paired(rows, name, one, other):
+    """Differences of two methods' errors on one set in points, a value for each split."""
+    errors = {
+        (row["method"], row["split"]): 100 * float(row["error"])
+        for row in rows
+        if row["set"] == name
+    }
+    splits = [split for method, split in errors if method == one and (other, split) in errors]
+    return np.array([errors[one, split] - errors[other, split] for split in splits])
+
+
 def interval(differences):
     """Mean and half the 95 % interval, the sets as the sample."""
     n = len(differences)
@@ -437,10 +452,18 @@ def summary(rows, sets):
     own = [row for row in rows if row["method"] == "stack" and row["set"] in kept]
     gap = np.mean([float(r["oof"]) - float(r["error"]) for r in own])
     print(f"out-of-fold minus test error of the stack: {100 * gap:+.2f} points")
-    worst = 100 * (error[:, 0] - error[:, common.index("best")])
-    print(
-        f"worst set against combine='best': {kept[int(worst.argmax())]}, {worst.max():+.1f} points"
-    )
+    gaps = {s: paired(rows, s, "stack", "best") for s in kept}
+    worst = sorted(kept, key=lambda s: -gaps[s].mean())[:3]
+    told = [f"{s} {gaps[s].mean():+.1f} ± {interval(gaps[s])[1]:.1f}" for s in worst]
+    print(f"worst sets against combine='best' (over their splits): {', '.join(told)}")
+    some, table = table_of(rows, ("stack", "gp"), "error", sets)
+    if some:
+        losses = table_of(rows, ("stack", "gp"), "log_loss", sets)[1].mean(axis=0)
+        errors = 100 * table.mean(axis=0)
+        print(
+            f"Gaussian process on its {len(some)} sets of two classes: error {errors[1]:.2f}, log "
+            f"loss {losses[1]:.3f}; the stack there: {errors[0]:.2f}, {losses[0]:.3f}"
+        )
     print("\n| set | " + " | ".join(common) + " |\n|---|" + "---|" * len(common))
     for s, line in zip(kept, error, strict=True):
         print(f"| {s} | " + " | ".join(f"{100 * e:.1f}" for e in line) + " |")
@@ -631,10 +654,56 @@ def matrices(options):
             print(f"{s:<20}" + "".join(f"{v:>9.4f}" for v in line))
 
 
+# --- what an ensemble costs -----------------------------------------------------------------------
+
+
+def cost(options):
+    """Time of a prediction and size of the file, relative to the costliest member."""
+    print("| set | training objects | classes | members | prediction × | file × |")
+    print("|---|---|---|---|---|---|")
+    for name in options.sets:
+        X, y = read_set(name)
+        train, _ = halves(X, y, DEVELOPMENT, options.train)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = MahalanobisClassifierCV(random_state=0).fit(X[train], y[train])
+        queries = X[np.random.default_rng(0).choice(len(X), 2000)]
+        times = {m: least_seconds(e.predict, queries) for m, e in model.members_.items()}
+        whole = least_seconds(model.predict, queries)
+        with tempfile.TemporaryDirectory() as folder:
+            sizes = {
+                m: file_size(e, Path(folder) / f"{i}.skops")
+                for i, (m, e) in enumerate(model.members_.items())
+            }
+            size = file_size(model, Path(folder) / "whole.skops")
+        print(
+            f"| {name} | {len(train)} | {len(model.classes_)} | {len(times)} "
+            f"| {whole / max(times.values()):.1f} ({max(times, key=times.get)}) "
+            f"| {size / max(sizes.values()):.1f} ({max(sizes, key=sizes.get)}) |",
+            flush=True,
+        )
+
+
+def least_seconds(function, *arguments, repeats=7):
+    """CPU seconds of the fastest of a few calls."""
+    taken = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function(*arguments)
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def file_size(model, path):
+    """Bytes of a saved model."""
+    save_model(model, path)
+    return path.stat().st_size
+
+
 def main():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("part", choices=("development", "matrices", "confirm", "summary"))
+    parser.add_argument("part", choices=("development", "matrices", "confirm", "summary", "cost"))
     parser.add_argument("--rows", type=Path, nargs="*", default=None)
     parser.add_argument("--sets", nargs="*", default=None)
     parser.add_argument("--splits", type=int, default=5)
@@ -648,6 +717,8 @@ def main():
         develop(options)
     elif options.part == "matrices":
         matrices(options)
+    elif options.part == "cost":
+        cost(options)
     else:
         if options.part == "confirm":
             confirm(options)
