@@ -593,8 +593,9 @@ def _grouped(settings):
 def check_splits(splits, y):
     """Pairs of positions (train, test); what cannot be learned from or leaks is refused."""
     splits = check_positions(splits, len(y))
+    codes = np.unique(y, return_inverse=True)[1]
     for train, _ in splits:
-        if len(np.unique(y[train])) < 2:
+        if (codes[train] == codes[train[0]]).all():
             raise ValueError(
                 "A training part of cv holds a single class, and nothing can be learned from it: "
                 "use fewer folds, a stratified splitter, or more objects of each class."
@@ -613,7 +614,9 @@ def check_positions(splits, n):
                 "A split of cv has an empty part; the training and the test part must hold "
                 f"objects, got {len(train)} and {len(test)}."
             )
-        if len(np.intersect1d(train, test)):
+        learned = np.zeros(n, dtype=bool)
+        learned[train] = True
+        if learned[test].any():
             raise ValueError("cv has objects that are in the training and the test part at once.")
     return splits
 
@@ -629,7 +632,7 @@ def _positions(part, n):
             f"The parts of a split in cv are positions of the {n} objects, whole numbers from 0 to "
             f"{n - 1}; got {part!r}."
         )
-    return np.where(part < 0, part + n, part)
+    return np.where(part < 0, part + n, part) if part.min() < 0 else part
 
 
 def results_table(params, table):
