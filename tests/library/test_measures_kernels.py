@@ -29,6 +29,7 @@ from mahalearn.measures import (
     Elastic,
     Gower,
     Hausdorff,
+    Measure,
     elastic_measures,
     pairwise,
 )
@@ -271,6 +272,38 @@ def test_a_measure_is_called_once_for_each_pair(symmetric):
         measure, calls = counted()
         fit(forms(measure)).fit(WORDS, CODE)
         assert len(calls) == pairs
+
+
+class WeightedCityBlock(Measure):
+    """A measure with an array for a parameter."""
+
+    symmetric = True
+    dissimilarity = True
+    self_value = 0.0
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def block(self, P, Q):
+        return np.array([[self.weights @ np.abs(p - q) for q in Q] for p in P])
+
+
+def test_measures_that_are_printed_alike_are_not_one():
+    # numpy leaves out the middle of a long array.
+    r = np.random.default_rng(0)
+    rows = list(r.normal(size=(40, 1200)))
+    plain, other = np.ones(1200), np.ones(1200)
+    other[600] += 1000
+    assert repr(plain) == repr(other)
+    kernels = [MeasureKernel(WeightedCityBlock(w)) for w in (plain, other)]
+    assert kernels[0].pair_key != kernels[1].pair_key
+    assert kernels[0].pair_key == MeasureKernel(WeightedCityBlock(plain.copy())).pair_key
+    together = KernelQuadraticDiscriminantCV(regs=[0.1], kernels=kernels, cv=3).fit(rows, CODE)
+    alone = [
+        KernelQuadraticDiscriminantCV(regs=[0.1], kernel=k, cv=3).fit(rows, CODE).best_score_
+        for k in kernels
+    ]
+    assert_allclose(together.cv_results_["mean_test_score"], alone)
 
 
 def series(lengths, seed=0):

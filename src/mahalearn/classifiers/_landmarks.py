@@ -68,9 +68,9 @@ class LandmarkData(NamedTuple):
     rows: a source. scanned: its Scan. kernel: the kernel of precomputed values, None where the
     kernel is learned. landmarks: as given; for precomputed values positions, or kernel rows.
     columns: of precomputed values, those of the landmarks where they are known already. X, y:
-    objects and labels in memory, where they are. chosen: landmarks that a search has chosen, or its
-    seed. folds, sample_folds: where X and y are only a sample, the folds of all rows as a function
-    of their positions, and those of the sample.
+    objects and labels in memory, where they are. chosen: landmarks that a search has chosen; seed:
+    of its choices. folds, sample_folds: where X and y are only a sample, the folds of all rows as a
+    function of their positions, and those of the sample.
     """
 
     rows: Any
@@ -81,6 +81,7 @@ class LandmarkData(NamedTuple):
     X: Any = None
     y: Any = None
     chosen: Any = None
+    seed: int | None = None
     folds: Any = None
     sample_folds: Any = None
 
@@ -360,10 +361,9 @@ class LandmarkClassifier(KernelClassifier):
 
     def _landmark_plan(self, data, n_folds=1, classes=None):
         """The plan of the data."""
-        kernel, landmarks, seed = data.kernel, data.landmarks, self.random_state
-        if isinstance(data.chosen, numbers.Integral):
-            seed = data.chosen
-        elif data.chosen is not None:
+        kernel, landmarks = data.kernel, data.landmarks
+        seed = self.random_state if data.seed is None else data.seed
+        if data.chosen is not None:
             landmarks = data.chosen
         if kernel is None and is_precomputed(self.kernel):  # objects are their kernel rows
             classes = data.scanned.classes if classes is None else classes
@@ -454,21 +454,24 @@ class LandmarkClassifier(KernelClassifier):
         labels = self.classes_[sample.codes]
         return data._replace(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
 
-    def _with_landmarks_chosen(self, data):
-        """What the kernels of a search share: landmarks, or a seed to choose them by.
+    def _with_landmarks_chosen(self, data, *, shared):
+        """What the kernels of a search have in common: a seed, and landmarks where `shared`.
 
-        k-means and a uniform choice do not depend on the width of a kernel.
+        The seed is that of a plain fit with the same random_state. k-means and a uniform choice do
+        not depend on the width of a kernel: kernels of one name share their landmarks.
         """
         self._check_landmark_parameters()
         if not _to_choose(self.landmarks):
             return data
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self.random_state
+        if not isinstance(seed, numbers.Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        data = data._replace(seed=int(seed))
         kernel = data.kernel or self._learned_kernel(data)
-        method = landmark_method(self.landmark_method, kernel)
-        chosen = seed
-        if method != "rpcholesky":
-            chosen = self._landmark_plan(data._replace(chosen=seed)).rows.landmarks
-        return data._replace(chosen=chosen)
+        if not shared or landmark_method(self.landmark_method, kernel) == "rpcholesky":
+            return data
+        n_folds = AUTO_FOLDS if isinstance(self.landmarks, str) else 1
+        return data._replace(chosen=self._landmark_plan(data, n_folds).rows.landmarks)
 
     def _landmark_folds(self, data, splits):
         """The training sets of a cross-validation."""

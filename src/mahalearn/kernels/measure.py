@@ -217,8 +217,8 @@ class MeasureKernel(BaseEstimator):
         """Kernels with the same key are functions of the same `pair_values`."""
         measure = self._measure()
         params = sorted(measure.get_params().items(), key=lambda item: item[0])
-        values = [f"{name}={id(v) if callable(v) else v!r}" for name, v in params]
-        return type(measure).__qualname__, tuple(values), self.symmetrize
+        values = [(name, _frozen(value)) for name, value in params]
+        return type(measure), tuple(values), self.symmetrize
 
     def pair_values(self, X: Objects, Y: Objects) -> np.ndarray:
         """Proximities of all pairs.
@@ -303,3 +303,14 @@ class MeasureKernel(BaseEstimator):
         """Self-similarities."""
         measure = getattr(self, "measure_", None) or self._measure()
         return self.from_pairs(measure.diagonal(X))
+
+
+def _frozen(value):
+    """What tells a parameter of a measure from others; how an array is printed does not."""
+    if callable(value):
+        return id(value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.shape, value.dtype.str, value.tobytes()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return repr(value)
