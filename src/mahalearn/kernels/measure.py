@@ -299,7 +299,22 @@ class MeasureKernel(BaseEstimator):
         """The matrix of kernel values."""
         return self.from_pairs(self.pair_values(X, Y))
 
+    def pair_diagonal(self, X: Objects) -> np.ndarray:
+        """The proximity of each object and itself.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            The objects.
+
+        Returns
+        -------
+        values : ndarray of shape (len(X),)
+            What `pair_values` has on its diagonal.
+        """
+        measure = getattr(self, "measure_", None) or self._measure()
+        return measure.diagonal(X)
+
     def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""
-        measure = getattr(self, "measure_", None) or self._measure()
-        return self.from_pairs(measure.diagonal(X))
+        return self.from_pairs(self.pair_diagonal(X))
