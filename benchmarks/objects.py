@@ -78,9 +78,10 @@ CACHE = Path(tempfile.gettempdir()) / "mahalearn-objects"
 
 
 class Series:
-    """The folder of the sets; --data names another."""
+    """The folder of the sets (--data names another), and whether series are z-normalised first."""
 
     folder = Path(os.environ.get("MAHALEARN_DATA", ".")) / "timeseries"
+    normalize = False
 
 
 def convert(files, every):
@@ -106,7 +107,10 @@ def load(name):
         X = [*data["X_train"].astype(float), *data["X_test"].astype(float)]
         y = np.concatenate([data["y_train"], data["y_test"]])
         n_train = len(data["y_train"])
-    return [x[:, ~np.isnan(x).all(axis=0)] for x in X], y, n_train
+    X = [x[:, ~np.isnan(x).all(axis=0)] for x in X]
+    if Series.normalize:
+        X = [(x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True) for x in X]
+    return X, y, n_train
 
 
 def splits(name, resamples=0):
@@ -472,6 +476,7 @@ def main():
     parser.add_argument("what", choices=what)
     parser.add_argument("files", nargs="*", help="NAME_TRAIN.ts or .txt, to convert")
     parser.add_argument("--data", type=Path, help="folder of other sets, all of them by default")
+    parser.add_argument("--normalize", action="store_true", help="z-normalise; own --cache")
     parser.add_argument("--every", type=int, default=1, help="convert: keep every n-th time point")
     parser.add_argument("--sets", help="names, separated by commas")
     parser.add_argument("--splits", type=int, help="resamples of time series (5), halves (10)")
@@ -480,6 +485,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="without the ensemble")
     options = parser.parse_intermixed_args()
     names = options.sets.split(",") if options.sets else None
+    Series.normalize = options.normalize
     if options.data is not None:
         Series.folder = options.data
         names = names or sorted(file.stem for file in options.data.glob("*.npz"))
