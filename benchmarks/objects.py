@@ -298,10 +298,11 @@ def summary(table, reference):
 def print_table(table):
     """Print the errors in % set by set."""
     names = list(next(iter(table.values())))
-    print(f"\n{'':<24}" + "".join(f"{method:>11}" for method in table))
+    widths = [max(11, len(method) + 2) for method in table]
+    print(f"\n{'':<24}" + "".join(f"{m:>{width}}" for m, width in zip(table, widths)))
     for name in names:
         cells = [100 * rows[name] if name in rows else np.nan for rows in table.values()]
-        print(f"{name:<24}" + "".join(f"{cell:>11.2f}" for cell in cells))
+        print(f"{name:<24}" + "".join(f"{c:>{width}.2f}" for c, width in zip(cells, widths)))
 
 
 def timeseries(names, resamples, cache, aeon, quick):
