@@ -445,6 +445,35 @@ def test_noise_is_reported_as_noise():
     assert np.mean(losses) > 0.66  # ln 2 is 0.69
 
 
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("given", ["measure", "forms", "forms and another measure"])
+def test_all_families_together_call_a_measure_once_for_each_pair(symmetric, given):
+    """The comparison, the last fits and the calibration share one matrix; so do predictions."""
+    calls = []
+
+    def counted(a, b):
+        calls.append((a, b))
+        return float(len(set(a) ^ set(b)))
+
+    measure = FunctionMeasure(counted, symmetric=symmetric)
+    kernels = [measure]
+    if given != "measure":
+        kinds = ("neg_squared", "neg", "rbf", "laplacian")
+        kernels = [MeasureKernel(measure, kind=kind) for kind in kinds]
+    if given == "forms and another measure":
+        kernels.append(MeasureKernel("edit"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MahalanobisClassifierCV(kernels=kernels, cv=3, random_state=0).fit(WORDS, LETTER)
+    n, new = len(WORDS), ["apple", "blob", "cab"]
+    assert len({row["family"] for row in model.leaderboard_}) == 7
+    assert len(calls) == (n * (n + 1) // 2 if symmetric else n**2)
+    calls.clear()
+    model.predict(new)
+    ways = 1 if symmetric else 2
+    assert len(calls) == len(new) * (ways * n + 1)  # and the self-similarities
+
+
 def test_a_measure_stands_for_its_forms():
     calls = []
 

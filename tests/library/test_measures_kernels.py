@@ -19,6 +19,7 @@ from mahalearn import (
     KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
     KernelRidgeClassifierCV,
+    MahalanobisClassifierCV,
     MeasureKernel,
     OneVsRestSVCCV,
 )
@@ -209,6 +210,34 @@ def test_bad_input_gets_a_sentence():
         clone(model).set_params(kernel__kind="square").fit(WORDS, CODE)
     with pytest.raises(ValueError, match="Object 0 must be"):
         model.fit(WORDS, CODE).predict([3])
+
+
+@pytest.mark.parametrize(
+    "search", [KernelRidgeClassifierCV, KernelFisherDiscriminantCV, MahalanobisClassifierCV]
+)
+def test_kernels_must_be_a_list(search):
+    X, y = series([24] * 40), np.repeat(["early", "late"], 20)
+    for kernels, message in (
+        ("elastic", "got 'elastic'. One kernel is kernel='elastic'"),
+        (elastic_measures(X), r"got a dict. Pass list\(kernels.values\(\)\)"),
+        ([], "it is empty"),
+    ):
+        with pytest.raises(ValueError, match=f"kernels must be a list of kernels; {message}"):
+            search(kernels=kernels).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidgeClassifier(), KernelRidgeClassifierCV(), MahalanobisClassifierCV()]
+)
+def test_objects_without_a_measure_are_told_of_measures(model):
+    ragged, y = series([24, 30] * 20), np.repeat(["early", "late"], 20)
+    for X, got in (
+        (ragged, "objects of different lengths"),
+        (np.array(series([24] * 40))[:, None], r"an array of shape \(40, 1, 24\)"),
+        (["aa", "bb"] * 20, "strings"),
+    ):
+        with pytest.raises(ValueError, match=f"rows of numbers; got {got}.*kernel='dtw'.*'edit'"):
+            model.fit(X, y)
 
 
 def test_kernels_are_scaled_by_the_mean_training_distance():

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._objects import check_objects
+from .._objects import check_objects, refuse_objects
 from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring
 from .._validation import (
@@ -35,7 +35,7 @@ from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import held_out_log_loss, stack, vote
 from ..kernels.named import KERNEL_NAMES
 from ..kernels.precomputed import PrecomputedKernel
-from ..kernels.protocol import takes_vectors
+from ..kernels.protocol import check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ._choice import choose, make_splits
 from ._ensemble import (
@@ -278,14 +278,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _kernels(self):
         """The kernels to compare, as users name them."""
         if self.kernels is not None:
-            if isinstance(self.kernels, str) or len(self.kernels) == 0:
-                raise ValueError(f"kernels must be a list of kernels; got {self.kernels!r}.")
-            if any(isinstance(k, str) and k in ("auto", "precomputed") for k in self.kernels):
+            kernels = check_kernel_list(self.kernels)
+            if any(isinstance(k, str) and k in ("auto", "precomputed") for k in kernels):
                 raise ValueError(
                     "kernels cannot hold 'auto' or 'precomputed'; use names such as 'rbf', or "
                     "PrecomputedKernel(K) objects on row numbers."
                 )
-            return list(self.kernels)
+            return kernels
         if self._is("auto"):
             return ["rbf", "laplacian"][: 1 if self._how == "best" else 2]
         return [self._kernel]
@@ -332,7 +331,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             check_count(self.max_members, "max_members")
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
-        for kernel in (self.kernel, *(self.kernels or ())):
+        for kernel in (self.kernel, *(() if self.kernels is None else self._kernels())):
             if isinstance(kernel, str):
                 known = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES, *GROUPS)
                 check_choice(kernel, "kernel", known)
@@ -340,6 +339,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
         if self._takes_vectors():
+            refuse_objects(X)
             checked, y = validate_data(self, X, y, dtype=np.float64)
         else:
             X = checked = check_objects(X)

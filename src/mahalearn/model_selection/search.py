@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .._base import refuses_weights
-from .._objects import check_objects
+from .._objects import check_objects, refuse_objects
 from .._progress import progress
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import (
@@ -37,6 +37,7 @@ from ..kernels.measure import MeasureKernel
 from ..kernels.named import POLYNOMIAL, WITH_GAMMA, fit_named_kernel, resolve_gamma, standardizes
 from ..kernels.protocol import (
     as_kernel,
+    check_kernel_list,
     check_kernel_name,
     is_named,
     is_precomputed,
@@ -273,9 +274,10 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             return self._fit_parts(X, y, groups)
         refuse_dask(self, X, y)
         given = X  # the best estimator is to see the names of the columns too
-        kernels = [self.kernel] if self.kernels is None else list(self.kernels)
+        kernels = [self.kernel] if self.kernels is None else check_kernel_list(self.kernels)
         if all(takes_vectors(kernel) for kernel in kernels):
             # At landmarks rows stay in the precision that they come in.
+            refuse_objects(X)
             floats = np.float64 if self.landmarks is None else [np.float64, np.float32]
             X, y = validate_data(self, X, y, dtype=floats)
         else:
@@ -309,7 +311,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
                 "Batches and dask collections are divided into folds at random: cv must be a "
                 f"number, and groups are not taken; got cv={self.cv!r}."
             )
-        kernel = self.kernel if self.kernels is None else next(iter(self.kernels))
+        kernel = self.kernel if self.kernels is None else check_kernel_list(self.kernels)[0]
         plain = self._plain(**{**self._common(), "kernel": kernel})
         data = plain._landmark_parts(X, y, int(self.cv))
         self.classes_ = plain.classes_
@@ -334,8 +336,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             return self._settings_of(self.kernel, objects)
         if self.gammas is not None or self.degrees is not None:
             raise ValueError("Pass either kernels= or gammas=/degrees=, not both.")
-        if len(self.kernels) == 0:
-            raise ValueError("kernels= is empty; it must name at least one kernel.")
         if any(is_precomputed(kernel) for kernel in self.kernels):
             raise ValueError(
                 "kernels= cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
