@@ -346,8 +346,8 @@ SET_METHODS = {
 }
 
 
-def sets_part(rows):
-    for name in SET_DATA:
+def sets_part(rows, names=SET_DATA):
+    for name in names:
         for method, (predict, _) in SET_METHODS.items():
             if rows.has("sets", name, method):
                 continue
@@ -616,6 +616,9 @@ def main():
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; default: all")
     parser.add_argument("--out", default="novelty-results.jsonl", help="file of the results")
     parser.add_argument("--report", action="store_true", help="print the tables of the file only")
+    parser.add_argument(
+        "--sets", nargs="+", choices=SET_DATA, default=SET_DATA, help="data sets of the part sets"
+    )
     options = parser.parse_args()
     rows = Rows(options.out)
     for part in options.parts or PARTS:
@@ -623,7 +626,7 @@ def main():
         if not options.report:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                run(rows)
+                run(rows, options.sets) if part == "sets" else run(rows)
         if rows.of(part):
             report(rows)
 
