@@ -85,10 +85,23 @@ def check_finite_distances(d2):
     return d2
 
 
+def sorted_labels(y):
+    """Class labels, one or more: (classes, codes). Labels that cannot be sorted are refused."""
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"The labels are of different types ({', '.join(types)}) and cannot be sorted; make "
+            "all of them strings or all numbers, and leave out objects without a label."
+        ) from None
+    check_classification_targets(y)
+    return classes, codes
+
+
 def check_classes(y):
     """Class labels, at least two of them: (classes, codes)."""
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = sorted_labels(y)
     if len(classes) < 2:
         raise ValueError(
             f"The number of classes has to be greater than one; got {len(classes)} class "
