@@ -20,12 +20,13 @@ from .._objects import check_objects, take
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
-    check_classes,
+    check_class_list,
     check_count,
+    check_fraction,
     check_square,
     check_symmetric,
     is_dask_collection,
-    refuse_dask,
+    refuse_dask_labels,
     refuse_dask_query,
     warn_dissimilarity_as_kernel,
 )
@@ -43,7 +44,7 @@ from ._landmark_statistics import (
     collect,
     random_folds,
 )
-from ._sources import DaskRows, LocalRows, check_batches, pairs_of
+from ._sources import DaskRows, LocalRows, check_batches, check_dask_table, pairs_of
 
 # Folds by which "auto" chooses the number of landmarks.
 AUTO_FOLDS = 3
@@ -186,6 +187,11 @@ class LandmarkClassifier(KernelClassifier):
         self._forget()
         if self.landmarks is None:
             _warn_of_many(X)
+            if y is None and not hasattr(X, "shape"):
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None. An "
+                    "iterable of batches (X, y) is taken with landmarks= only."
+                )
             return super()._fit(X, y, known)
         self._check_landmark_parameters()
         data = self._landmark_data(X, y)._replace(chosen=known)
@@ -229,11 +235,12 @@ class LandmarkClassifier(KernelClassifier):
             The fitted classifier.
         """
         self._check_landmark_parameters()
-        refuse_dask(self, X, y)
+        if is_dask_collection(X) or is_dask_collection(y):
+            raise TypeError("partial_fit takes rows in memory; fit takes a dask collection.")
         if not self._at_landmarks:
             if classes is None:
                 raise ValueError("classes must be given in the first call to partial_fit.")
-            classes, _ = check_classes(classes)
+            classes = check_class_list(classes)
             data = self._landmark_data(X, y, square=False)
             plan = self._landmark_plan(data, classes=classes)
             if isinstance(self.landmarks, str):
@@ -277,6 +284,8 @@ class LandmarkClassifier(KernelClassifier):
             check_choice(self.landmarks, "landmarks", ("auto",))
         elif isinstance(self.landmarks, numbers.Number):
             check_count(self.landmarks, "landmarks")
+        if self.landmark_rtol is not None:
+            check_fraction(self.landmark_rtol, "landmark_rtol")
 
     def _landmark_data(self, X, y, *, square=True):
         """Checked training data; square: whether a precomputed matrix may be one of all objects."""
@@ -284,6 +293,7 @@ class LandmarkClassifier(KernelClassifier):
             return self._dask_data(X, y)
         if y is None:
             return self._batch_data(check_batches(X, type(self).__name__))
+        refuse_dask_labels(y)
         X, y = self._check_labelled(X, y)
         kernel, landmarks, columns = None, self.landmarks, None
         vectors = takes_vectors(self.kernel)
@@ -339,6 +349,7 @@ class LandmarkClassifier(KernelClassifier):
             raise ValueError(
                 "dask collections hold rows of numbers; use a kernel that takes vectors."
             )
+        check_dask_table(X)
         example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
         validate_data(self, example, dtype=FLOATS)
         rows = DaskRows(X, y)
@@ -601,7 +612,7 @@ def _warn_of_many(X):
             "their number; landmarks=1000 (or 'auto') takes one pass over them, and predicts "
             "faster. docs/scale.md says when they pay.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

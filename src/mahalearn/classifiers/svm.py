@@ -14,7 +14,14 @@ from sklearn.utils.validation import validate_data
 from .._base import ScoreClassifierMixin
 from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Floats, Objects, Scoring
-from .._validation import check_choice, check_classes, check_positive, check_sample_weight
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_positive,
+    check_sample_weight,
+    refuse_dask,
+    refuse_dask_query,
+)
 from ..formulas.calibration import fit_temperature
 from ..formulas.one_vs_one import one_vs_one_scores
 from ..kernels.mahalanobis import MahalanobisKernel
@@ -155,6 +162,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         """
         source = check_choice(self.covariance_from, "covariance_from", COVARIANCE_SOURCES)
         check_positive(self.C, "C")
+        refuse_dask(self, X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         own = check_sample_weight(sample_weight, len(y))
         present = np.arange(len(y)) if own is None else np.flatnonzero(own)
@@ -202,6 +210,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         return _Machine(kernel, svc.fit(kernel.whiten(X), codes, own))
 
     def _scores(self, X):
+        refuse_dask_query(X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
         n_classes = len(self.classes_)
@@ -356,6 +365,7 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         deltas = grids.PAPER_DELTAS[search] if self.deltas is None else self.deltas
         deltas = _distinct(deltas, "deltas")
         given = X  # the best estimator is to see the names of the columns too
+        refuse_dask(self, X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, _ = check_classes(y)
         weights = check_sample_weight(sample_weight, len(y))

@@ -28,6 +28,8 @@ from .._validation import (
     check_count,
     check_positive,
     check_sample_weight,
+    refuse_dask,
+    refuse_dask_query,
     spelt,
 )
 from ..formulas.offsets import winners
@@ -335,6 +337,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             if isinstance(kernel, str):
                 known = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES, *GROUPS)
                 check_choice(kernel, "kernel", known)
+        refuse_dask(self, X, y)
         pool = self._pool()
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
@@ -599,6 +602,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _queries(self, X):
         """Checked objects as the members behind the scaler take them."""
         check_is_fitted(self)
+        refuse_dask_query(X)
         X = self._input(X)
         if not self._scales():
             return self.best_estimator_._check_query(X)

@@ -29,6 +29,7 @@ from .._validation import (
     check_positive,
     is_dask_collection,
     refuse_dask,
+    refuse_dask_labels,
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
@@ -272,6 +273,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self._check_parameters()
         if self.landmarks is not None and (is_dask_collection(X) or not hasattr(y, "__len__")):
             return self._fit_parts(X, y, groups)
+        if self.landmarks is not None:
+            refuse_dask_labels(y)
         refuse_dask(self, X, y)
         given = X  # the best estimator is to see the names of the columns too
         kernels = [self.kernel] if self.kernels is None else check_kernel_list(self.kernels)

@@ -21,7 +21,14 @@ from sklearn.utils.validation import (
 
 from .._objects import check_objects
 from .._typing import CV, Objects, RandomState
-from .._validation import check_choice, check_classes, check_count, check_real
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_count,
+    check_real,
+    refuse_dask,
+    refuse_dask_query,
+)
 from ..classifiers.kernel_quadratic import (
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
@@ -158,6 +165,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "ConformalClassifier requires y to be passed, but the target y is None."
             )
+        refuse_dask(self, X, y)
         X = self._check_objects(X, reset=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
@@ -196,6 +204,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _check_objects(self, X, reset):
+        refuse_dask_query(X)
         tags = get_tags(self.estimator).input_tags
         if tags.two_d_array and _wants_table(self.estimator):
             if hasattr(X, "iloc") and not tags.pairwise:

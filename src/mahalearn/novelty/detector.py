@@ -23,6 +23,8 @@ from .._validation import (
     check_positive,
     check_real,
     check_reg,
+    refuse_dask,
+    refuse_dask_query,
     sorted_labels,
     spelt,
 )
@@ -266,6 +268,7 @@ default="auto"
                 "variant='gaussian' measures distances in the input space and takes a table of "
                 f"numbers; kernel={self.kernel!r} stands for other input. Leave kernel as it is."
             )
+        refuse_dask(self, X, y)
         if takes_vectors(self.kernel):
             X = validate_data(self, X, dtype=np.float64)
         else:
@@ -509,6 +512,7 @@ default="auto"
 
     def _check_new(self, X):
         check_is_fitted(self)
+        refuse_dask_query(X)
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
