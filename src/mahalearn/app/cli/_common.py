@@ -13,6 +13,10 @@ from ..reading.problem import DataError
 from ..reading.source import is_stream
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Control characters, and those that turn the direction of writing.
+CONTROLS = dict.fromkeys([*range(32), *range(127, 160), *range(0x202A, 0x202F)], "\ufffd") | {
+    ord(blank): blank for blank in "\t\n"
+}
 # What data each option is for; elsewhere it would be ignored without a word.
 SERVES = {
     "--target": ("a table",),
@@ -63,10 +67,15 @@ def speaking(command):
             sentence = str(error)
             if "mahalearn[" not in sentence:
                 sentence = f'This command needs {error.name}: pip install "mahalearn[cli]".'
-        typer.echo(f"Error: {' '.join(sentence.split())}", err=True)
+        typer.echo(f"Error: {visible(' '.join(sentence.split()))}", err=True)
         raise typer.Exit(2)
 
     return wrapped
+
+
+def visible(text):
+    """A text without characters that steer a terminal: names in a file may hold them."""
+    return text.translate(CONTROLS)
 
 
 # How a choice that an error or a note speaks of is made on the command line.
@@ -204,7 +213,10 @@ def _read_problem(
 
         if mixed == "gower":
             return as_gower(problem)
-        problem.notes += describe_table(problem.X)
+        try:
+            problem.notes += describe_table(problem.X)
+        except ValueError as error:
+            raise DataError(str(error)) from None
     return problem
 
 
