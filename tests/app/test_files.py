@@ -355,6 +355,20 @@ def test_separators_of_thousands_are_not_decimal_points(columns, commas, points,
     assert misleading_mark(columns, commas, points) == found
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("s.fasta", "sequences, not a table: give it as --objects"),
+        ("s.fa.gz", "sequences"),
+        ("s.ts", "time series, .* --objects"),
+        ("s.phy", "a matrix of distances, .* --proximity"),
+    ],
+)
+def test_what_is_no_table_is_sent_to_its_option(tmp_path, name, words):
+    (tmp_path / name).write_text(">a\nACGT\n")
+    assert re.search(words, works("inspect", tmp_path / name, code=2).stderr)
+
+
 def test_names_do_not_steer_the_terminal(tmp_path):
     nasty = "\x1b]0;title\x07\x1b[31mred\u202e"
     frame = truth().replace("rose", nasty)

@@ -271,6 +271,7 @@ def _table(data, target, reading, roles):
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
             "the sets."
         )
+    _refuse_other_kinds(data)
     find = functools.partial(find_target, target=target)
     frame, notes = read_table(data, find=find, **reading)
     problem = table_problem(frame, target, stem(data), notes, **roles)
@@ -287,6 +288,22 @@ def stem(path):
     path = Path(path)
     path = path.with_suffix("") if path.suffix in (".gz", ".bz2", ".xz", ".zip") else path
     return "stdin" if str(path) == "-" else path.stem
+
+
+# Files by whose names people mean objects or a matrix.
+_OTHER_KINDS = dict.fromkeys((".fasta", ".fa", ".fas", ".faa", ".fna"), ("sequences", "--objects"))
+_OTHER_KINDS[".ts"] = ("time series", "--objects")
+_OTHER_KINDS |= dict.fromkeys((".phy", ".phylip"), ("a matrix of distances", "--proximity"))
+
+
+def _refuse_other_kinds(data):
+    """Refuse what is no table, and name the option that reads it."""
+    path = Path(data)
+    packed = path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip")
+    suffix = (path.with_suffix("") if packed else path).suffix.lower()
+    if suffix in _OTHER_KINDS and path.is_file():
+        what, option = _OTHER_KINDS[suffix]
+        raise DataError(f"{str(data)!r} holds {what}, not a table: give it as {option} {data}.")
 
 
 def _builtin(data):

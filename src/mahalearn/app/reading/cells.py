@@ -77,15 +77,17 @@ def misleading_mark(columns, commas, points=True):
     shown, doubtful = set(), []
     for i, (column, comma) in enumerate(zip(columns, commas)):
         mark = "," if comma else "."
-        numbers = [cell for cell in column if number(cell, comma) is not None]
-        marked = [cell for cell in numbers if mark in cell]
-        if not marked:
-            continue
-        if all(map(_THOUSANDS[mark].fullmatch, marked)):
-            hundreds = any(cell.isdecimal() and len(cell) == 3 for cell in numbers)
-            doubtful.append((i, mark, marked[0], hundreds and len(marked) > 1))
+        marked = (cell for cell in column if mark in cell and number(cell, comma) is not None)
+        grouped = []
+        for cell in marked:
+            if _THOUSANDS[mark].fullmatch(cell) is None:
+                shown.add(mark)
+                break
+            grouped.append(cell)
         else:
-            shown.add(mark)
+            if grouped:
+                hundreds = any(cell.isdecimal() and len(cell) == 3 for cell in column)
+                doubtful.append((i, mark, grouped[0], hundreds and len(grouped) > 1))
     for i, mark, cell, hundreds in doubtful:
         if mark == "." and not points:
             continue
