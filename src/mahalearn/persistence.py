@@ -139,7 +139,21 @@ MOST_BYTES, MOST_RATIO = 2**30, 100
 
 
 class UntrustedModelError(ValueError):
-    """A model, or a file of one, holds types that are not known to be safe."""
+    """A model, or a file of one, holds types that are not known to be safe.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelQuadraticDiscriminant, save_model
+    >>> from mahalearn.persistence import UntrustedModelError
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelQuadraticDiscriminant(kernel=lambda X, Y: X @ Y.T).fit(X, y)
+    >>> try:
+    ...     save_model(model, "iris.skops")
+    ... except UntrustedModelError:
+    ...     print("a lambda cannot be saved")
+    a lambda cannot be saved
+    """
 
 
 def save_model(
@@ -241,6 +255,18 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     model : estimator
         The model. Types that nobody named are listed in an UntrustedModelError, and nothing is
         built.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import GaussianClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(GaussianClassifier().fit(X, y), folder + "/iris.skops")
+    ...     model = load_model(path)
+    >>> model.predict(X[:3]).tolist()
+    [0, 0, 0]
     """
     sio = _skops()
     path = Path(path)
@@ -278,6 +304,18 @@ def model_about(path: File) -> dict[str, Any]:
     -------
     about : dict
         Plain values; {} where the file has none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import GaussianClassifier, model_about, save_model
+    >>> model = GaussianClassifier().fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(model, folder + "/iris.skops", about={"sensor": "B"})
+    ...     about = model_about(path)
+    >>> about["sensor"], "mahalearn" in about["versions"]
+    ('B', True)
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -81,6 +81,15 @@ class ProximityDiagnosis:
         What is wrong with the matrix.
     advice : tuple of str
         What follows from it all.
+
+    Examples
+    --------
+    >>> from mahalearn.measures import pairwise
+    >>> from mahalearn.proximity import diagnose
+    >>> words = ["one", "two", "three", "four", "uno", "due", "tre", "quattro"]
+    >>> found = diagnose(pairwise(words, "edit"), y=["en"] * 4 + ["it"] * 4)
+    >>> found.signature, round(found.negative_fraction, 2)
+    ((5, 2), 0.05)
     """
 
     kind: str
