@@ -69,7 +69,6 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("mahalearn",),
     "backreferences_dir": "generated/backreferences",
-    "reference_url": {"mahalearn": None},
     "remove_config_comments": True,
     "plot_gallery": "True",
     "abort_on_example_error": True,
@@ -99,7 +98,8 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    # The decision picture needs the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "which": [], "translate": []},
     "show_prev_next": True,
 }
 html_sidebars = {"index": [], "gallery/index": []}

@@ -30,6 +30,9 @@ def addresses():
 def link(app, doctree):
     """Wrap literals that are such names, in pages of the guide only."""
     page = app.env.docname
+    for node in doctree.findall(nodes.literal_block):  # no empty line at the end of an example
+        text = node.astext().rstrip("\n")
+        node.rawsource, node[:] = text, [nodes.Text(text)]
     if page.startswith(("generated/", "gallery/")) or page in ("changes", "contributing"):
         return
     for node in list(doctree.findall(nodes.literal)):

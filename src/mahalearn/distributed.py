@@ -71,14 +71,14 @@ def merge(a, b):
     Parameters
     ----------
     a : LandmarkStatistics
-        Of one part.
+        Statistics of one part.
     b : LandmarkStatistics
-        Of another part, from the same plan.
+        Statistics of another part, from the same plan.
 
     Returns
     -------
     statistics : LandmarkStatistics
-        Of both.
+        Statistics of both parts.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     estimator : estimator
         The classifier that the plan was made for, not fitted.
     statistics : LandmarkStatistics
-        Of all parts.
+        Merged statistics of all parts.
 
     Returns
     -------
