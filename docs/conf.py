@@ -78,6 +78,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "matplotlib_animations": False,
     "image_scrapers": ("matplotlib",),
+    "thumbnail_size": (480, 230),
     "reset_modules": ("matplotlib",),
     "write_computation_times": False,
 }

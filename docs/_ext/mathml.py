@@ -27,6 +27,9 @@ def mathml(tex, block=False):
         if node[0].tag == f"{{{NAMESPACE}}}msub":  # an exponent above the index, not beside it
             node.tag = f"{{{NAMESPACE}}}msubsup"
             node[:1] = list(node[0])
+    for node in root.iter(f"{{{NAMESPACE}}}mo"):
+        if (node.text or "").strip() == "|":  # a bar of |λ|, not an operator with space around it
+            node.attrib.update({"lspace": "0", "rspace": "0", "stretchy": "false"})
     return ElementTree.tostring(root, encoding="unicode")
 
 

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ._typing import File
 from .results import versions, write_bytes
 
@@ -122,6 +124,8 @@ HOMES = {
 }
 # Names that types had in older files.
 RENAMED = {"OneVsAllSVC": "OneVsRestSVC"}
+# numpy's masked arrays (in tables of search results) changed their module between versions.
+MASKED_HOMES = ("numpy.ma", "numpy.ma.core")
 # Types of other packages that a fitted model may hold.
 FOREIGN = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -368,7 +372,7 @@ def _home(module, name):
 
 
 def _with_types(data, module_of, more=None):
-    """The archive with the modules of our own types replaced, and files added.
+    """The archive with the modules of our own types (and of masked arrays) replaced, files added.
 
     module_of(module, name) gives the module to write for a type of this package.
     """
@@ -376,6 +380,8 @@ def _with_types(data, module_of, more=None):
     def walk(node):
         if isinstance(node, dict):
             module = node.get("__module__")
+            if module in MASKED_HOMES and node.get("__class__") == "MaskedArray":
+                node["__module__"] = np.ma.MaskedArray.__module__
             if isinstance(module, str) and module.partition(".")[0] == PACKAGE:
                 name = RENAMED.get(node.get("__class__"), node.get("__class__"))
                 node["__class__"], node["__module__"] = name, module_of(module, name)
