@@ -99,8 +99,8 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    # The decision picture needs the whole width.
-    "secondary_sidebar_items": {"**": ["page-toc"], "which": [], "translate": []},
+    # A large picture and wide tables need the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "which": [], "translate": [], "measures": []},
     "show_prev_next": True,
 }
 html_sidebars = {"index": [], "gallery/index": []}
