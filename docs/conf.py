@@ -69,7 +69,6 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("mahalearn",),
     "backreferences_dir": "generated/backreferences",
-    "reference_url": {"mahalearn": None},
     "remove_config_comments": True,
     "plot_gallery": "True",
     "abort_on_example_error": True,
@@ -79,6 +78,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "matplotlib_animations": False,
     "image_scrapers": ("matplotlib",),
+    "thumbnail_size": (480, 230),
     "reset_modules": ("matplotlib",),
     "write_computation_times": False,
 }
@@ -99,7 +99,8 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    # A large picture and wide tables need the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "which": [], "translate": [], "measures": []},
     "show_prev_next": True,
 }
 html_sidebars = {"index": [], "gallery/index": []}

@@ -52,13 +52,14 @@ for language, color in zip(words, ["#3b6ea5", "#c8553d", "#5b8c5a", "#8a5a99"]):
     ax.annotate(
         words[language][middle],
         points[middle],
-        (30 * side, 14),
+        (70 * side, 0),
         textcoords="offset points",
         ha="left" if side > 0 else "right",
+        va="center",
         color=color,
         arrowprops={"arrowstyle": "-", "color": color},
     )
 ax.set(title="Edit distances of number words", xticks=[], yticks=[])
-ax.legend(frameon=False, loc="upper center")
+ax.legend(frameon=False, loc="upper right")
 ax.margins(x=0.1)
 plt.show()

@@ -11,6 +11,7 @@ objects, and sees where the other class is.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from mahalearn import KernelQuadraticDiscriminant
 from mahalearn.datasets import bent_normals
@@ -30,7 +31,8 @@ for ax, (variant, value) in zip(axes.T.ravel(), reg.items()):
     colored = ax.contourf(a, b, d2, levels=levels, cmap="Blues_r", extend="max")
     ax.scatter(*X[y == 0].T, s=9, color="#c8553d")
     ax.scatter(*X[y == 1].T, s=9, color="#ffffff", edgecolors="#555", linewidths=0.4)
-    fig.colorbar(colored, ax=ax, shrink=0.8, format="%.3g")
+    ticks = [v for v in MaxNLocator(4).tick_values(low_d2, high_d2) if low_d2 <= v <= high_d2]
+    fig.colorbar(colored, ax=ax, shrink=0.8, format="{x:,.5g}", ticks=ticks)
     ax.set(title=f"{variant}, reg = {value:g}", xticks=[], yticks=[])
 fig.suptitle("d² to the class of the red points; dark is near")
 plt.show()

@@ -5,6 +5,10 @@ Prediction sets that keep their promise
 At a confidence of 95 % the set of a new object holds its class in 95 % of cases, for every class.
 Easy objects get one class, hard ones several. The share is a theorem about the average over
 training sets, not a model's opinion; the size of the sets is what a better classifier buys.
+
+In brackets: how the p-values are computed. ``full`` conformal p-values need no other objects for
+calibration and no refits (a closed form of this classifier); ``cross`` is cross-conformal, for any
+classifier.
 """
 
 import matplotlib.pyplot as plt

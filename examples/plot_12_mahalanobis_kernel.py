@@ -31,7 +31,7 @@ for (name, model), color in zip(models.items(), ["#9aa3ad", "#3b6ea5", "#c8553d"
         errors.append(100 * (1 - model.fit(X * unit, y).score(X_test * unit, y_test)))
     axes[0].plot(factors, errors, "o-", color=color, label=name)
 axes[0].set(xscale="log", xlabel="factor of the second column", title="Test errors in %")
-axes[0].legend(frameon=False)
+axes[0].legend(frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1, 0.35))
 
 # The borders at a factor of 100.
 a, b = np.meshgrid(np.linspace(-1.8, 2.8, 150), np.linspace(-1.3, 1.8, 150))

@@ -46,6 +46,16 @@ def test_the_reference_names_nothing_twice_and_nothing_else():
         assert hasattr(import_module(module), short), name
 
 
+def test_every_name_of_the_reference_has_an_example():
+    things = (name.rpartition(".")[::2] for name in sorted(listed()))
+    lacking = [
+        short
+        for module, short in things
+        if ">>>" not in (getattr(import_module(module), short).__doc__ or "")
+    ]
+    assert not lacking, f"docs/api.md promises an example; none in {lacking}"
+
+
 def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
     pytest.importorskip("sphinx_gallery")
     skipped = shutil.ignore_patterns("_build", "gallery", "generated", "__pycache__")

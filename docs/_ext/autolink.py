@@ -1,4 +1,7 @@
-"""Names of classes and functions in the guide, written as code, become links to their pages."""
+"""Names of classes and functions in the guide, written as code, become links to their pages.
+
+Also: examples end without an empty line, and calls in tables may break.
+"""
 
 import re
 from importlib import import_module
@@ -11,6 +14,9 @@ import mahalearn
 
 PACKAGES = ("measures", "datasets", "display", "novelty", "proximity")
 NAME = re.compile(r"^(?:mahalearn\.(?:\w+\.)?)?(\w+)(\(.*\))?$", re.DOTALL)
+CELL = re.compile(r"<td>.*?</td>", re.DOTALL)
+PRE = re.compile(r'(?<=<span class="pre">)[^<]+(?=</span>)')
+BREAK = re.compile(r"([(,=])(?=[^)])")
 FOREIGN = re.compile(r"^(py:\w+) (sklearn[\w.]+)\.(\w+) ", re.MULTILINE)
 
 
@@ -30,6 +36,9 @@ def addresses():
 def link(app, doctree):
     """Wrap literals that are such names, in pages of the guide only."""
     page = app.env.docname
+    for node in doctree.findall(nodes.literal_block):  # no empty line at the end of an example
+        text = node.astext().rstrip("\n")
+        node.rawsource, node[:] = text, [nodes.Text(text)]
     if page.startswith(("generated/", "gallery/")) or page in ("changes", "contributing"):
         return
     for node in list(doctree.findall(nodes.literal)):
@@ -45,8 +54,18 @@ def link(app, doctree):
         reference += node
 
 
+def breakable(app, page, template, context, doctree):
+    """Let calls in tables break after a parenthesis, a comma or an equals sign."""
+    if "body" in context:
+        context["body"] = CELL.sub(
+            lambda cell: PRE.sub(lambda code: BREAK.sub(r"\1<wbr>", code[0]), cell[0]),
+            context["body"],
+        )
+
+
 def setup(app):
-    """After reading, before references are resolved."""
+    """After reading, before references are resolved; and before pages are written."""
     app.mahalearn_addresses = addresses()
     app.connect("doctree-read", link)
+    app.connect("html-page-context", breakable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

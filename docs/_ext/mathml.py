@@ -10,7 +10,7 @@ ACCENTS = "~ˉ^"
 
 
 def mathml(tex, block=False):
-    """The formula; an index of a letter with an accent stands beside it, not below."""
+    """The formula; indices of a letter with an accent stand beside it, not below or after it."""
     ElementTree.register_namespace("", NAMESPACE)
     text = tex2mathml(tex, as_block=block).replace("&ApplyFunction;", "\u2061")
     root = ElementTree.fromstring(text)
@@ -23,6 +23,13 @@ def mathml(tex, block=False):
             over = ElementTree.SubElement(node, f"{{{NAMESPACE}}}mover", {"accent": "true"})
             over.extend([letter, accent])
             node.append(index)
+    for node in list(root.iter(f"{{{NAMESPACE}}}msup")):
+        if node[0].tag == f"{{{NAMESPACE}}}msub":  # an exponent above the index, not beside it
+            node.tag = f"{{{NAMESPACE}}}msubsup"
+            node[:1] = list(node[0])
+    for node in root.iter(f"{{{NAMESPACE}}}mo"):
+        if (node.text or "").strip() == "|":  # a bar of |λ|, not an operator with space around it
+            node.attrib.update({"lspace": "0", "rspace": "0", "stretchy": "false"})
     return ElementTree.tostring(root, encoding="unicode")
 
 

@@ -45,15 +45,34 @@ def strings(ax):
     Z = PseudoEuclideanEmbedding(2, kernel="precomputed").fit_transform(-(D**2) / 2)
     colors = [color for color, text in groups.items() for _ in text.split()]
     ax.scatter(*Z.T, s=18, color=colors)
-    placed = []
-    for word, point, color in zip(words, Z, colors):
-        # A label where there is room for one.
-        if all(abs(x - point[0]) > 2.6 or abs(y - point[1]) > 0.45 for x, y in placed):
-            ax.text(point[0] + 0.15, point[1], word, color=color, fontsize=8, va="center")
-            placed.append(point)
-    ax.set(xlim=(Z[:, 0].min() - 0.5, Z[:, 0].max() + 2.4))
+    ax.set(xlim=(Z[:, 0].min() - 3.2, Z[:, 0].max() + 3.2), xticks=[], yticks=[])
     ax.set(ylim=(Z[:, 1].min() - 0.6, Z[:, 1].max() + 0.6))
     ax.set_title("objects: strings, series, matrices", fontsize=10)
+    label(ax, words, Z, colors)
+
+
+def label(ax, words, Z, colors):
+    """Names beside their points, right or left, where they hide no point and no other name."""
+    ax.figure.canvas.draw()
+    dots, taken = ax.transData.transform(Z), []
+    for word, point, color in zip(words, Z, colors):
+        for side, align in ((5, "left"), (-5, "right")):
+            text = ax.annotate(
+                word,
+                point,
+                (side, 0),
+                textcoords="offset points",
+                color=color,
+                fontsize=8,
+                va="center",
+                ha=align,
+            )
+            box = text.get_window_extent().expanded(1.02, 1.1)
+            inside = ax.bbox.x0 < box.x0 and box.x1 < ax.bbox.x1
+            if inside and not box.count_contains(dots) and not box.count_overlaps(taken):
+                taken.append(box)
+                break
+            text.remove()
 
 
 def unknown(ax):
@@ -61,10 +80,10 @@ def unknown(ax):
     X, y = load_iris(return_X_y=True)
     train = np.random.default_rng(0).random(len(y)) < 0.6
     known = train & (y != 2)
-    model = MahalanobisNovelty("RC+").fit(X[known], [f"class {label}" for label in y[known]])
+    species = np.array(["setosa", "versicolor", "virginica (unknown)"])[y]
+    model = MahalanobisNovelty("RC+").fit(X[known], species[known])
     new = ~train | (y == 2)
-    names = np.array(["class 0", "class 1", "unknown class"])[y[new]]
-    CoomansDisplay.from_estimator(model, X[new], names, ax=ax)
+    CoomansDisplay.from_estimator(model, X[new], species[new], ax=ax)
     ax.set_title("novelty: is it one of my classes at all?", fontsize=10)
 
 

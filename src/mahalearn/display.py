@@ -45,7 +45,7 @@ class SpectrumDisplay:
     eigenvalues : array-like of shape (n,)
         Eigenvalues, in any order.
     name : str, default=None
-        For the title.
+        Name of the kernel or estimator, shown in the title.
 
     Attributes
     ----------
@@ -486,7 +486,7 @@ class CoomansDisplay:
             ax.set_yscale("log")
         ax.set_xlabel(f"d² to {self.classes[0]}")
         ax.set_ylabel(f"d² to {self.classes[1]}")
-        ax.set_title(f"Limits: {1 - self.level:.0%} of a class lie within its own")
+        ax.set_title(f"Dashed: limits that {1 - self.level:.0%} of a class stay within")
         ax.legend()
         return self
 
@@ -516,6 +516,8 @@ class TypicalityDisplay:
         Labels that group the objects; one group if None.
     level : float, default=0.05
         Level to mark.
+    classes : sequence of labels, default=None
+        Known classes, which come first: they then have the colours of :class:`CoomansDisplay`.
 
     Attributes
     ----------
@@ -533,18 +535,26 @@ class TypicalityDisplay:
     """
 
     def __init__(
-        self, *, p_values: ArrayLike, y: Objects | None = None, level: float = 0.05
+        self,
+        *,
+        p_values: ArrayLike,
+        y: Objects | None = None,
+        level: float = 0.05,
+        classes: Any = None,
     ) -> None:
         self.p_values = np.asarray(p_values, dtype=float)
         self.y = np.zeros(len(self.p_values), dtype=int) if y is None else np.asarray(y)
         self.grouped = y is not None
         self.level = level
+        self.classes = () if classes is None else classes
 
     @property
     def rejected(self) -> dict[Any, float]:
         """Share of each group with a p-value of at most `level`."""
         below = self.p_values <= self.level + 1e-12
-        return {label: float(below[self.y == label].mean()) for label in np.unique(self.y).tolist()}
+        labels, known = np.unique(self.y).tolist(), np.asarray(self.classes).tolist()
+        labels = [x for x in known if x in labels] + [x for x in labels if x not in known]
+        return {label: float(below[self.y == label].mean()) for label in labels}
 
     @classmethod
     def from_estimator(
@@ -585,7 +595,8 @@ class TypicalityDisplay:
         if last is not estimator:
             X = estimator[:-1].transform(X)
         level = last.level if level is None else level
-        return cls.from_predictions(last.p_none(X), y, level=level, ax=ax)
+        classes = getattr(last, "classes_", None)
+        return cls(p_values=last.p_none(X), y=y, level=level, classes=classes).plot(ax=ax)
 
     @classmethod
     def from_predictions(

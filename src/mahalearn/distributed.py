@@ -71,14 +71,30 @@ def merge(a, b):
     Parameters
     ----------
     a : LandmarkStatistics
-        Of one part.
+        Statistics of one part.
     b : LandmarkStatistics
-        Of another part, from the same plan.
+        Statistics of another part, from the same plan.
 
     Returns
     -------
     statistics : LandmarkStatistics
-        Of both.
+        Statistics of both parts.
+
+    Examples
+    --------
+    >>> from functools import reduce
+    >>> from mahalearn import KernelFisherDiscriminant
+    >>> from mahalearn.distributed import (
+    ...     merge, model_from_moments, part_moments, plan_from_sample
+    ... )
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> estimator = KernelFisherDiscriminant(landmarks=20, random_state=0)
+    >>> plan = plan_from_sample(estimator, X, y)
+    >>> parts = [part_moments(plan, X[i : i + 50], y[i : i + 50], start=i) for i in (0, 50, 100)]
+    >>> model = model_from_moments(estimator, reduce(merge, parts))
+    >>> print(f"{model.score(X, y):.2f}")
+    0.99
     """
     return a.merge(b)
 
@@ -101,6 +117,19 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
     -------
     plan : LandmarkPlan
         For :func:`part_moments`.
+
+    Examples
+    --------
+    The sample decides the kernel and the landmarks. It need not hold every class:
+
+    >>> from mahalearn import KernelQuadraticDiscriminant
+    >>> from mahalearn.distributed import part_moments, plan_from_sample
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> estimator = KernelQuadraticDiscriminant(landmarks=10, random_state=0)
+    >>> plan = plan_from_sample(estimator, X[:100], y[:100], classes=[0, 1, 2])
+    >>> part_moments(plan, X, y).counts.tolist()
+    [50.0, 50.0, 50.0]
     """
     _refuse_exact(estimator)
     model = clone(estimator)
@@ -116,12 +145,24 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     estimator : estimator
         The classifier that the plan was made for, not fitted.
     statistics : LandmarkStatistics
-        Of all parts.
+        Merged statistics of all parts.
 
     Returns
     -------
     model : estimator
         An ordinary fitted classifier.
+
+    Examples
+    --------
+    >>> from mahalearn import KernelQuadraticDiscriminant
+    >>> from mahalearn.distributed import model_from_moments, part_moments, plan_from_sample
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> estimator = KernelQuadraticDiscriminant(landmarks=20, random_state=0)
+    >>> statistics = part_moments(plan_from_sample(estimator, X, y), X, y)
+    >>> model = model_from_moments(estimator, statistics)
+    >>> bool((model.predict(X) == estimator.fit(X, y).predict(X)).all())
+    True
     """
     _refuse_exact(estimator)
     return clone(estimator)._from_statistics(statistics)
@@ -153,6 +194,18 @@ def predict(model, X, method="predict"):
     predictions : dask array or series
         Nothing is computed yet. A dataframe gives a series (or, for several columns, a dataframe)
         with the same index.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from mahalearn import GaussianClassifier
+    >>> from mahalearn.distributed import predict
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GaussianClassifier().fit(X, y)
+    >>> labels = predict(model, da.from_array(X, chunks=(50, 4)))
+    >>> labels.shape, labels.compute()[:3].tolist()
+    ((150,), [0, 0, 0])
     """
     if hasattr(X, "map_partitions"):
         meta = _predict_frame(X._meta_nonempty, model, method).iloc[:0]

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ._typing import File
 from .results import versions, write_bytes
 
@@ -122,6 +124,8 @@ HOMES = {
 }
 # Names that types had in older files.
 RENAMED = {"OneVsAllSVC": "OneVsRestSVC"}
+# numpy's masked arrays (in tables of search results) changed their module between versions.
+MASKED_HOMES = ("numpy.ma", "numpy.ma.core")
 # Types of other packages that a fitted model may hold.
 FOREIGN = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -139,7 +143,21 @@ MOST_BYTES, MOST_RATIO = 2**30, 100
 
 
 class UntrustedModelError(ValueError):
-    """A model, or a file of one, holds types that are not known to be safe."""
+    """A model, or a file of one, holds types that are not known to be safe.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelQuadraticDiscriminant, save_model
+    >>> from mahalearn.persistence import UntrustedModelError
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelQuadraticDiscriminant(kernel=lambda X, Y: X @ Y.T).fit(X, y)
+    >>> try:
+    ...     save_model(model, "iris.skops")
+    ... except UntrustedModelError:
+    ...     print("a lambda cannot be saved")
+    a lambda cannot be saved
+    """
 
 
 def save_model(
@@ -241,6 +259,18 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     model : estimator
         The model. Types that nobody named are listed in an UntrustedModelError, and nothing is
         built.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import GaussianClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(GaussianClassifier().fit(X, y), folder + "/iris.skops")
+    ...     model = load_model(path)
+    >>> model.predict(X[:3]).tolist()
+    [0, 0, 0]
     """
     sio = _skops()
     path = Path(path)
@@ -278,6 +308,18 @@ def model_about(path: File) -> dict[str, Any]:
     -------
     about : dict
         Plain values; {} where the file has none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import GaussianClassifier, model_about, save_model
+    >>> model = GaussianClassifier().fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(model, folder + "/iris.skops", about={"sensor": "B"})
+    ...     about = model_about(path)
+    >>> about["sensor"], "mahalearn" in about["versions"]
+    ('B', True)
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -330,7 +372,7 @@ def _home(module, name):
 
 
 def _with_types(data, module_of, more=None):
-    """The archive with the modules of our own types replaced, and files added.
+    """The archive with the modules of our own types (and of masked arrays) replaced, files added.
 
     module_of(module, name) gives the module to write for a type of this package.
     """
@@ -338,6 +380,8 @@ def _with_types(data, module_of, more=None):
     def walk(node):
         if isinstance(node, dict):
             module = node.get("__module__")
+            if module in MASKED_HOMES and node.get("__class__") == "MaskedArray":
+                node["__module__"] = np.ma.MaskedArray.__module__
             if isinstance(module, str) and module.partition(".")[0] == PACKAGE:
                 name = RENAMED.get(node.get("__class__"), node.get("__class__"))
                 node["__class__"], node["__module__"] = name, module_of(module, name)

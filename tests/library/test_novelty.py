@@ -939,6 +939,35 @@ def test_typicality_plot(problem):
         TypicalityDisplay.from_estimator(KernelQuadraticDiscriminant().fit(X, y), Q)
 
 
+def test_known_classes_have_the_same_colours_in_both_plots(problem):
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y, _ = problem
+    labels = np.where(np.arange(len(y)) % 3 == 0, "Alien", y)  # sorted before the known classes
+    model = MahalanobisNovelty().fit(X, y)
+    plots = [
+        CoomansDisplay.from_estimator(model, X, labels, classes=["a", "b"]),
+        TypicalityDisplay.from_estimator(model, X, labels),
+    ]
+    colours = [
+        {line.get_label().split(":")[0]: line.get_color() for line in plot.ax_.get_lines()}
+        for plot in plots
+    ]
+    assert [colours[0][c] for c in "ab"] == [colours[1][c] for c in "ab"]
+
+
+@pytest.mark.parametrize("variant", ["auto", "RC+", "IC+", "gaussian"])
+def test_names_of_columns_are_kept_and_compared(problem, variant):
+    pd = pytest.importorskip("pandas")
+    X, y, Q = problem
+    columns = [f"sensor {i}" for i in range(X.shape[1])]
+    model = MahalanobisNovelty(variant, cv=2).fit(pd.DataFrame(X, columns=columns), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(pd.DataFrame(Q, columns=columns))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(Q, columns=columns[::-1]))
+
+
 def test_models_can_be_saved(problem, tmp_path):
     X, y, Q = problem
     models = [MahalanobisNovelty(variant, cv=2) for variant in ("landmark", "RC+", "IC+")]

@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -55,6 +56,22 @@ def test_objects_kernels_and_pipelines_come_back(tmp_path):
     assert_array_equal(
         load_model(save_model(pipe, tmp_path / "p.skops")).predict(X), pipe.predict(X)
     )
+
+
+@pytest.mark.parametrize("home", ["numpy.ma", "numpy.ma.core"])
+def test_masked_arrays_of_older_and_newer_numpy_are_read(tmp_path, home):
+    model = GridSearchCV(SVC(), {"C": [1, 10]}, cv=2).fit(X, y)
+    path = save_model(model, tmp_path / "m.skops")
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema = parts["schema.json"].decode()
+    now = json.dumps(np.ma.MaskedArray.__module__)
+    assert '"MaskedArray"' in schema and now in schema
+    parts["schema.json"] = schema.replace(now, json.dumps(home)).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert_array_equal(load_model(path).predict(X), model.predict(X))
 
 
 def test_lambdas_and_functions_are_refused_at_saving(tmp_path):

@@ -129,11 +129,12 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
-        Of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is 1/(n_features·Var(X)).
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
+        Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
@@ -403,14 +404,14 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
     Parameters
     ----------
     discriminant : {"fisher", "quadratic", "least_squares"} or classifier, default="fisher"
-        As in the plain estimator.
+        As in :class:`DissimilaritySpaceDiscriminant`.
     variants : sequence of str, default=("RC+",)
         Distances to compare, of IC+, IC-, RC+, RC-, FK+, FK-.
     regs : sequence of float, default=None
         Regularisation values; powers of ten up to 1 (FK: up to 100) if None, for a kernel of
         unknown scale times its spread.
     priors : "equal", array-like of shape (n_classes,) or None, default=None
-        As in the plain estimator.
+        As in :class:`DissimilaritySpaceDiscriminant`.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What the values are, as in the plain estimator.
     {search parameters}

@@ -48,11 +48,12 @@ class KernelKNeighborsClassifier(KernelClassifier):
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
-        Of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is 1/(n_features·Var(X)).
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
+        Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
@@ -259,7 +260,7 @@ class KernelKNeighborsClassifierCV(KernelSearchCV):
         Numbers of neighbours; 1 to 15 if None, as far as the folds have objects. Of equal scores
         the larger number wins.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        As in the plain estimator.
+        As in :class:`KernelKNeighborsClassifier`.
     {search parameters}
 
     {search attributes}

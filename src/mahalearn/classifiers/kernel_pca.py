@@ -45,11 +45,12 @@ class KernelPCAQuadraticDiscriminant(LandmarkClassifier):
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
-        Of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is 1/(n_features·Var(X)).
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
+        Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
@@ -235,9 +236,9 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
         What is added to the variances; powers of ten from 1e-8 to 1 if None, for a kernel of
         unknown scale times its spread.
     n_components : int, float or None, default=0.8
-        As in the plain estimator.
+        As in :class:`KernelPCAQuadraticDiscriminant`.
     priors : array-like of shape (n_classes,), default=None
-        As in the plain estimator.
+        As in :class:`KernelPCAQuadraticDiscriminant`.
     {search parameters}
     {landmark parameters}
     random_state : int, RandomState instance or None, default=None

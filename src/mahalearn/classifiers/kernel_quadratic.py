@@ -106,11 +106,12 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
-        Of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is 1/(n_features·Var(X)).
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
+        Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
@@ -413,11 +414,11 @@ class KernelQuadraticDiscriminantCV(DistanceSearchCV):
         "kernel": at a fixed α the class of the left-out object, one object short, has the larger
         σ² and wins more often than it should.
     offset : {"error", "loo", "map", None}, default="error"
-        As in the plain estimator.
+        As in :class:`KernelQuadraticDiscriminant`.
     class_weight : dict, "balanced" or None, default=None
-        As in the plain estimator.
+        As in :class:`KernelQuadraticDiscriminant`.
     priors : array-like of shape (n_classes,), default=None
-        As in the plain estimator.
+        As in :class:`KernelQuadraticDiscriminant`.
     {search parameters}
     {landmark parameters}
     random_state : int, RandomState instance or None, default=None

@@ -235,19 +235,19 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     search : {"line", "grid"}, default="line"
         The two stages, or all combinations of C and δ.
     covariance : {"diag", "full"}, default="diag"
-        As in MahalanobisSVC.
+        As in :class:`MahalanobisSVC`.
     covariance_from : {"pair", "all"}, default="pair"
-        As in MahalanobisSVC.
+        As in :class:`MahalanobisSVC`.
     shrinkage : float from 0 to 1, "auto" or None, default=None
-        As in MahalanobisSVC.
+        As in :class:`MahalanobisSVC`.
     class_weight : dict, "balanced" or None, default=None
-        As in MahalanobisSVC.
+        As in :class:`MahalanobisSVC`.
     tol : float, default=1e-3
-        As in MahalanobisSVC.
+        As in :class:`MahalanobisSVC`.
     cache_size : float, default=200
-        As in MahalanobisSVC.
+        As in :class:`MahalanobisSVC`.
     max_iter : int, default=-1
-        As in MahalanobisSVC.
+        As in :class:`MahalanobisSVC`.
     cv : int, splitter or iterable, default=5
         Cross-validation, as in scikit-learn.
     scoring : str or callable, default=None

@@ -54,6 +54,13 @@ class Dataset:
         Row numbers of the benchmark's own splits, as far as they are at hand.
     split_sizes : pair of int or None
         Objects in a training and in a test set of the benchmark.
+
+    Examples
+    --------
+    >>> from mahalearn.datasets import load
+    >>> polygons = load("poly-mh", n_per_class=10)  # generated: needs no file
+    >>> polygons.kind, polygons.matrix.shape, polygons.target_names
+    ('dissimilarity', (20, 20), ('quadrilateral', 'heptagon'))
     """
 
     name: str

@@ -24,6 +24,24 @@ class Measure(BaseEstimator):
     """A dissimilarity (or similarity) of two objects; a subclass implements ``block``.
 
     Attributes of the class say what is known about it.
+
+    Examples
+    --------
+    A measure of your own: the number of places in which two words differ.
+
+    >>> import numpy as np
+    >>> from mahalearn import KernelKNeighborsClassifier, MeasureKernel
+    >>> from mahalearn.measures import Measure
+    >>> class Hamming(Measure):
+    ...     def block(self, P, Q):
+    ...         return np.array([[sum(a != b for a, b in zip(p, q)) for q in Q] for p in P])
+    >>> Hamming()("gala", "gold")
+    2.0
+    >>> Hamming().between(["gala", "gold", "bold"]).tolist()
+    [[0.0, 2.0, 3.0], [2.0, 0.0, 1.0], [3.0, 1.0, 0.0]]
+    >>> model = KernelKNeighborsClassifier(1, kernel=MeasureKernel(Hamming()))
+    >>> model.fit(["gala", "gold", "bold"], [0, 1, 1]).predict(["cold", "gaza"]).tolist()
+    [1, 0]
     """
 
     # Whether d(a, b) = d(b, a).

@@ -147,7 +147,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         to fit is left out, which ``leaderboard_`` and a warning say. The cheapest family is always
         searched.
     random_state : int, RandomState instance or None, default=None
-        Of the folds; an int makes results reproducible.
+        Seed of the folds; an int makes results reproducible.
     n_jobs : int, default=None
         Number of processes of each search.
     verbose : int, default=0

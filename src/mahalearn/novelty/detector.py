@@ -317,14 +317,14 @@ default="auto"
         """The training kernel at this gamma, in class order."""
         labels = NO_LABELS if len(self.classes_) == 1 else self.classes_[self._codes]
         classes, mine = self.classes_, self.gamma
-        names = getattr(self, "feature_names_in_", None)  # X has lost them
+        names = getattr(self, "feature_names_in_", None)
         try:
             self.gamma = gamma
             training, _ = self._fit_training(X, labels)
         finally:
             self.gamma, self.classes_ = mine, classes
-        if names is not None:
-            self.feature_names_in_ = names
+            if names is not None:  # X is an array by now, and has none
+                self.feature_names_in_ = names
         return training
 
     def _fit_kernel_distances(self, X, variant, reg_on, full_only):

@@ -31,6 +31,16 @@ class DriftTest(NamedTuple):
         Number of the batch's objects that were compared with each class.
     p_pooled : float
         p-value of the batch against all training objects, labels ignored.
+
+    Examples
+    --------
+    >>> from mahalearn import MahalanobisNovelty, drift_test
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MahalanobisNovelty().fit(X[::2], y[::2])
+    >>> found = drift_test(model, X[1::2], y[1::2])
+    >>> found.counts.tolist(), bool(found.p_pooled > 0.05)
+    ([25, 25, 25], True)
     """
 
     classes: np.ndarray

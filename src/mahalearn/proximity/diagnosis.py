@@ -54,7 +54,7 @@ class ProximityDiagnosis:
     self_dissimilarity : float
         Largest \\|d(x, x)\\|; for similarities the spread of s(x, x).
     eigenvalues : ndarray of shape (n_objects,)
-        Of the centred kernel −d²/2 or s, ascending, the negligible ones 0.
+        Eigenvalues of the centred kernel −d²/2 or s, ascending; negligible ones are 0.
     signature : tuple of int
         Numbers (p, q) of positive and negative eigenvalues.
     negative_fraction : float
@@ -81,6 +81,15 @@ class ProximityDiagnosis:
         What is wrong with the matrix.
     advice : tuple of str
         What follows from it all.
+
+    Examples
+    --------
+    >>> from mahalearn.measures import pairwise
+    >>> from mahalearn.proximity import diagnose
+    >>> words = ["one", "two", "three", "four", "uno", "due", "tre", "quattro"]
+    >>> found = diagnose(pairwise(words, "edit"), y=["en"] * 4 + ["it"] * 4)
+    >>> found.signature, round(found.negative_fraction, 2)
+    ((5, 2), 0.05)
     """
 
     kind: str
@@ -114,8 +123,8 @@ class ProximityDiagnosis:
         if self.kind == "similarity":
             self_name = "spread of self-similarities"
         low, high = self.triangle_interval
-        triangle = f"{self.triangle_violations:.4f}"
-        triangle += " (all counted)" if low == high else f" (sampled; {low:.4f} to {high:.4f})"
+        triangle = f"{self.triangle_violations:.3g}"
+        triangle += " (all counted)" if low == high else f" (sampled; {low:.3g} to {high:.3g})"
         rows = [
             ("objects", str(self.n_objects)),
             ("asymmetry", f"{self.asymmetry:.2g}"),
@@ -194,7 +203,7 @@ def diagnose(
     kind : {"dissimilarity", "similarity"}, default="dissimilarity"
         What the matrix holds.
     random_state : int or RandomState instance, default=0
-        For the sample of triangles of a large matrix.
+        Seed of the sample of triangles that is drawn from a large matrix.
 
     Returns
     -------
@@ -372,7 +381,7 @@ def _advice(found, equal):
         )
     elif found["triangle_violations"] > 0:
         yield (
-            f"{found['triangle_violations']:.2%} of the triangle inequalities do not hold: "
+            f"{100 * found['triangle_violations']:.2g}% of the triangle inequalities do not hold: "
             "searches that rely on a metric would miss neighbours."
         )
     error = found.get("nearest_neighbor_error")

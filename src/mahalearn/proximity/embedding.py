@@ -30,11 +30,12 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
-        Of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is 1/(n_features·Var(X)).
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)).
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
+        Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"

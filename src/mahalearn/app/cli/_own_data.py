@@ -73,7 +73,7 @@ _Symmetrize = Annotated[
 ]
 _Mixed = Annotated[
     str,
-    typer.Option(help="Columns of names: onehot, or gower to compare rows by Gower's distance."),
+    typer.Option(help="Categorical columns: onehot, or gower to compare rows by Gower's distance."),
 ]
 _Header = Annotated[
     bool | None,
@@ -96,11 +96,11 @@ _Id = Annotated[str | None, typer.Option("--id", help="Column that names the row
 _Groups = Annotated[
     str | None,
     typer.Option(
-        help="Column of what belongs together (patient, batch): its rows are never in the "
+        help="Column of groups (patient, batch): the rows of a group are never in the "
         "training and the test part of a fold at once."
     ),
 ]
-_Weights = Annotated[str | None, typer.Option(help="Column of what each row counts.")]
+_Weights = Annotated[str | None, typer.Option(help="Column with the weight of each row.")]
 _Rare = Annotated[
     str, typer.Option(help="Classes with fewer than 3 objects: keep (refused), merge or drop.")
 ]
@@ -242,11 +242,11 @@ def compare(
     weights: _Weights = None,
     rare: _Rare = "keep",
     methods: Annotated[
-        str | None, typer.Option(help="Comma-separated; all by default (--methods list says them).")
+        str | None, typer.Option(help="Comma-separated; all by default (see --methods list).")
     ] = None,
     folds: Annotated[int, typer.Option(min=2, max=1000, help="Outer folds.")] = 5,
     repeats: Annotated[
-        int, typer.Option(min=1, max=100, help="How often they are drawn anew.")
+        int, typer.Option(min=1, max=100, help="Number of times that the folds are drawn.")
     ] = 2,
     by: _By = "plain",
     time_budget: Annotated[
@@ -544,7 +544,7 @@ def datasets():
 
 
 def doctor():
-    """Say which versions, threads, memory and optional packages there are."""
+    """Print versions, threads, memory, and which optional packages are installed."""
 
     def work():
         from . import _doctor

@@ -99,9 +99,9 @@ def describe_table(X):
     if nominal:
         notes.append(
             Note(
-                f"{counted(len(nominal), 'column')} of names "
+                f"{counted(len(nominal), 'categorical column')} "
                 f"({', '.join(nominal[:6])}{' …' * (len(nominal) > 6)}) became one column for each "
-                "name (one-hot).",
+                "category (one-hot).",
                 "mixed",
             )
         )
