@@ -1,6 +1,7 @@
 """Temperatures: what makes held-out scores likely."""
 
 import numpy as np
+import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
@@ -27,6 +28,41 @@ def sample(rng, n=2000, T=1.0):
 def test_log_loss_is_the_naive_one(rng):
     scores, truth = sample(rng, 50)
     assert np.isclose(log_loss(scores / 1.7, truth), naive_loss(scores, truth, 1.7))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e9])
+@pytest.mark.parametrize("separated", [False, True])
+def test_the_temperature_minimises_the_smoothed_loss(rng, scale, separated):
+    """A search along a fine grid, object by object, for scores of any size; unknown classes too."""
+    n, c = 60, 3
+    truth, weights = np.arange(n) % c, rng.uniform(0.2, 2, size=n)
+    scores = rng.normal(size=(n, c))
+    scores[np.arange(n), truth] += 20 if separated else 1
+    scores[:5, 2] = -np.inf  # the folds of these objects have not seen the class
+    scores *= scale
+    T = fit_temperature(scores, truth, weights)
+
+    def smoothed_loss(T):
+        total, kept = 0.0, [i for i in range(n) if np.isfinite(scores[i, truth[i]])]
+        for i in kept:
+            row = np.exp((scores[i] - scores[i].max()) / T)
+            for j in range(c):
+                if np.isfinite(scores[i, j]):
+                    target = ((j == truth[i]) * len(kept) + 1) / (len(kept) + c)
+                    total -= weights[i] * target * np.log(row[j] / row.sum())
+        return total
+
+    grid = T * np.exp([-0.01, -1e-4, 0, 1e-4, 0.01])
+    losses = [smoothed_loss(t) for t in grid]
+    assert losses[2] <= min(losses) + 1e-12 * abs(losses[2])
+    assert min(losses[0], losses[-1]) > losses[2]
+
+
+def test_useless_scores_get_the_largest_temperature_and_none_a_usable_one(rng):
+    truth = np.arange(40) % 2
+    backwards = np.column_stack([truth, 1 - truth]).astype(float)  # the wrong class always wins
+    assert np.isclose(fit_temperature(backwards, truth), np.exp(7))
+    assert np.isfinite(fit_temperature(np.zeros((40, 2)), truth))
 
 
 def test_overconfident_probabilities_are_tempered(rng):

@@ -1,8 +1,10 @@
 """Probabilities from scores: what makes held-out scores likely."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp
+
+# T lies between these multiples of the median gap between the scores of an object.
+NARROWEST, WIDEST = np.exp(-7), np.exp(7)
 
 
 def fit_temperature(scores, truth, weights=None):
@@ -24,16 +26,39 @@ def fit_temperature(scores, truth, weights=None):
     finite = np.where(np.isfinite(scores), scores, np.nan)
     gap = np.nanmax(finite, axis=1) - np.nanmin(finite, axis=1)
     scale = np.median(gap) or 1.0
-    target = smoothed_targets(scores, truth)
-
-    def loss(log_t):
-        log_p = log_softmax(scores / (scale * np.exp(log_t)), axis=1)
-        return -np.sum(weights[:, None] * target * np.where(target > 0, log_p, 0.0))
-
-    T = float(scale * np.exp(minimize_scalar(loss, bounds=(-7, 7), method="bounded").x))
+    target = weights[:, None] * smoothed_targets(scores, truth)
+    T = float(scale / _likeliest_factor(scores / scale, target))
     if np.allclose(logsumexp(scores, axis=1), 0.0, atol=1e-6):
         return T if log_loss(scores / T, truth, weights) < log_loss(scores, truth, weights) else 1.0
     return T
+
+
+def _likeliest_factor(scores, target):
+    """β within 1/WIDEST … 1/NARROWEST that minimises −Σ target·log softmax(β·scores).
+
+    The sum is convex in β: its slope Σ_i t_i E_i[s] − Σ target·s grows with the curvature
+    Σ_i t_i Var_i[s], moments under the softmax of row i, t_i the sum of its targets. Newton's steps
+    within a bracket, halved in the logarithm where a step leaves it.
+    """
+    known = np.isfinite(scores)
+    s = scores - scores.max(axis=1, keepdims=True)
+    finite = np.where(known, s, 0.0)
+    square, total, wanted = finite**2, target.sum(axis=1), np.sum(target * finite)
+    low, high, factor = 1 / WIDEST, 1 / NARROWEST, 1.0
+    for _ in range(200):
+        e = np.exp(factor * s)  # 0 where a class cannot win
+        share = total / e.sum(axis=1)
+        first = np.einsum("ij,ij->i", e, finite)
+        slope = share @ first - wanted
+        curvature = share @ (np.einsum("ij,ij->i", e, square) - first**2 / e.sum(axis=1))
+        low, high = (low, factor) if slope > 0 else (factor, high)
+        step = factor - slope / curvature if curvature > 0 else low
+        if not low < step < high:
+            step = np.sqrt(low * high)
+        if abs(step - factor) <= 1e-10 * factor:
+            break
+        factor = step
+    return factor
 
 
 def log_loss(scores, truth, weights=None):
