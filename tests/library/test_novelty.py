@@ -275,8 +275,9 @@ FULL = {
     "one class": one_class(),
     "landmark, gamma 1": landmark_at_the_same_gamma,
     "RC+, searched": novelty("RC+", **SEARCH),
-    "landmark, searched": novelty(**SEARCH),
 }
+# Searches that favour the training objects: not exact for small classes (docs/novelty.md).
+NEARLY = {"landmark, searched": novelty(**SEARCH), "margin, searched": searched_margin}
 CROSS = {
     "IC+": novelty("IC+", cv=3),
     "FK+": novelty("FK+", cv=3),
@@ -335,11 +336,12 @@ def test_cross_conformal_coverage_of_2000_draws(case, n, kind):
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("case", NEARLY)
 @pytest.mark.parametrize("kind", ["normal", "t3"])
 @pytest.mark.parametrize("n", [10, 20])
-def test_a_search_by_labels_is_near_its_level(n, kind):
-    """At the levels of use; at a = 0.5 its share of p ≤ a was .53 for n = 10 (docs/novelty.md)."""
-    check_at_most(searched_margin, n, kind, 600, (0.1, 0.2))
+def test_searches_are_near_their_level(case, n, kind):
+    """At the levels of use. At a = 0.5 the shares of p ≤ a are too large for n = 10."""
+    check_at_most(NEARLY[case], n, kind, 600, (0.1, 0.2))
 
 
 @pytest.mark.full
@@ -518,6 +520,7 @@ def test_searches(problem, variant):
         found = model.search_results_
         best = np.argmax(found["auroc"])
         assert len(found["auroc"]) == 4
+        assert model.guarantee_.endswith("about a" if variant == "auto" else "at most a")
         assert (model.gamma_, model.reg_) == (found["gamma"][best], found["reg"][best])
         fixed = MahalanobisNovelty(variant, gamma=model.gamma_, reg=model.reg_).fit(X, y)
         assert_array_equal(fixed.p_values(Q), model.p_values(Q))

@@ -120,6 +120,7 @@ default="auto"
         How to choose gamma and reg without outliers (full conformal only). ``"loco"``: each known
         class plays the unknown one. ``"permuted"``: objects with shuffled features play the
         unknown ones, for one class too. ``"auto"``: "permuted" for tables, "loco" otherwise.
+        Landmark p-values are then not exact but near it: the search favours the training objects.
     gammas : sequence of float, default=(0.03, 0.1, 0.3, 1)
         Candidates of `search`, as multiples of ``"scale"``; only for named kernels with a gamma.
     regs : sequence of float, default=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -454,9 +455,11 @@ default="auto"
                 stacklevel=4,
             )
         self.method_ = "full" if self._full is not None else "cross"
+        bound = "at most a" if self._full is not None else "at most 2a (about a in practice)"
+        if self.search is not None and self.variant_ == "landmark":
+            bound = "about a"  # the search favours the training objects
         self.guarantee_ = (
-            "class-conditional: a new object of class j has p_j <= a with probability at most "
-            + ("a" if self._full is not None else "2a (about a in practice)")
+            f"class-conditional: a new object of class j has p_j <= a with probability {bound}"
         )
 
     # --- the search for gamma and reg -------------------------------------------------------------
