@@ -46,7 +46,7 @@ PLAIN = (
     KernelPCAQuadraticDiscriminant,
     DissimilaritySpaceDiscriminant,
 )
-SEARCHES = dict(
+SEARCH_OF = dict(
     zip(
         PLAIN,
         (
@@ -405,13 +405,13 @@ def test_searches_of_batches(landmarks):
 
 
 class _Counted(list):
-    """Batches that count how often they are gone through."""
+    """Batches that count how often they are gone through to the end."""
 
     passes = 0
 
     def __iter__(self):
+        yield from super().__iter__()
         self.passes += 1
-        return super().__iter__()
 
 
 @pytest.mark.parametrize("cls", PLAIN)
@@ -419,7 +419,7 @@ def test_the_best_of_a_search_needs_no_pass_of_its_own(cls):
     """The moments of its folds together are those of all rows, and it has seen their columns."""
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame(X, columns=list("uvwxyz"))
-    search = SEARCHES[cls](gammas=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
+    search = SEARCH_OF[cls](gammas=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
     batches = _Counted([(table[:400], y[:400]), (table[400:], y[400:])])
     streamed, in_memory = clone(search).fit(batches), clone(search).fit(table, y)
     assert batches.passes == 4  # a first look, which rows are scored, two widths
