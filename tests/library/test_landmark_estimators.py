@@ -46,6 +46,18 @@ PLAIN = (
     KernelPCAQuadraticDiscriminant,
     DissimilaritySpaceDiscriminant,
 )
+SEARCH_OF = dict(
+    zip(
+        PLAIN,
+        (
+            KernelQuadraticDiscriminantCV,
+            KernelFisherDiscriminantCV,
+            KernelPCAQuadraticDiscriminantCV,
+            DissimilaritySpaceDiscriminantCV,
+        ),
+        strict=True,
+    )
+)
 MODELS = [
     *(KernelQuadraticDiscriminant(variant, 0.1) for variant in VARIANTS),
     KernelQuadraticDiscriminant("IC+", 0.1, offset="map", priors=[0.2, 0.3, 0.5]),
@@ -390,6 +402,38 @@ def test_searches_of_batches(landmarks):
     assert search.n_splits_ == 4 and search.predict_proba(X).shape == (900, 3)
     with pytest.raises(ValueError, match="cv must be a number"):
         KernelQuadraticDiscriminantCV(landmarks=9, cv=GroupKFold(3)).fit(batches)
+
+
+class _Counted(list):
+    """Batches that count how often they are gone through to the end."""
+
+    passes = 0
+
+    def __iter__(self):
+        yield from super().__iter__()
+        self.passes += 1
+
+
+@pytest.mark.parametrize("cls", PLAIN)
+def test_the_best_of_a_search_needs_no_pass_of_its_own(cls):
+    """The moments of its folds together are those of all rows, and it has seen their columns."""
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=list("uvwxyz"))
+    search = SEARCH_OF[cls](gammas=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
+    batches = _Counted([(table[:400], y[:400]), (table[400:], y[400:])])
+    streamed, in_memory = clone(search).fit(batches), clone(search).fit(table, y)
+    assert batches.passes == 4  # a first look, which rows are scored, two widths
+    for model in (streamed, in_memory):
+        best = model.best_estimator_
+        refit = cls(**{**model.best_params_, "landmarks": best.landmarks_}).fit(table, y)
+        assert gap(best, refit, table[:99]) < 1e-9
+        assert best.feature_names_in_.tolist() == list("uvwxyz") and best.n_features_in_ == 6
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(table[list("zyxwvu")])
+        again = clone(best).set_params(landmarks=best.landmarks_).fit(table, y)
+        for one in (best, again):
+            one.partial_fit(table[:99], y[:99])
+        assert gap(best, again, table[:99]) < 1e-9
 
 
 def test_a_fold_that_lacks_a_class():

@@ -159,6 +159,7 @@ class Candidate(NamedTuple):
     """Parameters and held-out scores (m, c) of all folds one after the other, their rounding.
 
     step: the rank of the path's value among those tried with the same kernel and variant.
+    statistics: of all objects at landmarks, with which a refit needs no pass; None without them.
     """
 
     params: dict
@@ -166,6 +167,7 @@ class Candidate(NamedTuple):
     step: int
     scores: np.ndarray
     rounding: np.ndarray
+    statistics: Any = None
 
 
 class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
@@ -303,8 +305,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             data = plain._landmark_data(X, y)
             data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
             objects = objects._replace(landmarks=data)
-        setting = self._evaluate(self._candidates(objects, settings), objects)
-        self._refit(given, y, objects, setting)
+        best = self._evaluate(self._candidates(objects, settings), objects)
+        self._refit(given, y, objects, best, _seen(self))
         return self
 
     def _fit_parts(self, X, y, groups):
@@ -317,6 +319,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         kernel = self.kernel if self.kernels is None else check_kernel_list(self.kernels)[0]
         plain = self._plain(**{**self._common(), "kernel": kernel})
         data = plain._landmark_parts(X, y, int(self.cv))
+        seen = _seen(plain)
         self.classes_ = plain.classes_
         splits = data.splits()
         self.n_splits_ = len(splits)
@@ -327,8 +330,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         plain = self._plain(**{**self._common(), **settings[0].params})
         data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
         objects = SearchedObjects(data.X, data.y, codes, splits, {}, data)
-        setting = self._evaluate(self._candidates(objects, settings), objects)
-        self._refit(X, y, objects, setting)
+        best = self._evaluate(self._candidates(objects, settings), objects)
+        self._refit(X, y, objects, best, seen)
         return self
 
     # --- kernels ----------------------------------------------------------------------------------
@@ -437,6 +440,9 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         """Candidates of one kernel."""
         folds = self._folds(objects, setting, pairs)
         found = []
+        statistics = None
+        if objects.landmarks is not None and not isinstance(self.landmarks, str):
+            statistics = folds.whole()
         for variant in self._variants():
             n_train = min(len(train) for train, _ in objects.splits)
             values = self._values(variant, kernel_spread(folds, setting), n_train)
@@ -445,7 +451,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             for r, value in enumerate(values):
                 params = {**setting.params, **variant, plain._axis: value}
                 step = sum(other < value for other in values)
-                found.append(Candidate(params, setting, step, scores[..., r], rounding[..., r]))
+                of_value = scores[..., r], rounding[..., r]
+                found.append(Candidate(params, setting, step, *of_value, statistics))
         return found
 
     def _folds(self, objects, setting, pairs):
@@ -474,7 +481,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     # --- the choice -------------------------------------------------------------------------------
 
     def _evaluate(self, candidates, objects):
-        """cv_results_, the best candidate and its temperature; returns its kernel."""
+        """cv_results_, and the temperature of the best candidate, which is returned."""
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
         table, params, leading = [], [], []
@@ -505,15 +512,26 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         scores = best[2].scores
         self.temperature_ = fit_temperature(scores, codes)
         self.oof_scores_ = settled(scores, settling_step(scores, best[2].rounding))
-        return best[2].setting
+        return best[2]
 
-    def _refit(self, given, y, objects, setting):
+    def _refit(self, given, y, objects, best, seen):
+        """Fit the best candidate on all objects; seen: what is known of the input."""
+        plain, setting = self._plain(**self.best_params_), best.setting
+        if best.statistics is not None:  # its pass was over all objects
+            self.best_estimator_ = plain._from_folds(best.statistics, objects.landmarks, seen)
+            return
         known = None
         if objects.landmarks is not None:
             known = objects.landmarks.chosen
         elif setting.pairs in objects.pairs:  # a measure is not computed again
             known = setting.fitted, setting.fitted.from_pairs(objects.pairs[setting.pairs])
-        self.best_estimator_ = self._plain(**self.best_params_)._fit(given, y, known)
+        self.best_estimator_ = plain._fit(given, y, known)
+
+
+def _seen(estimator):
+    """What scikit-learn's checks have learned of the input."""
+    names = ("n_features_in_", "feature_names_in_")
+    return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 
 class SearchedObjects(NamedTuple):
