@@ -4,14 +4,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris, make_classification
 from sklearn.preprocessing import scale
 
 import naive
 from mahalearn import KernelQuadraticDiscriminant
-from mahalearn.formulas.offsets import best_cuts, error_offsets, map_offsets
+from mahalearn.formulas.offsets import (
+    best_cuts,
+    error_offsets,
+    map_offsets,
+    settled,
+    settling_step,
+    winners,
+)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 3.0, 0.2]), st.booleans())
@@ -161,3 +168,44 @@ def test_map_offsets_are_refused_where_they_are_not_defined(params, word):
     X, y = make_classification(61, 5, random_state=0)
     with pytest.raises(ValueError, match=word):
         KernelQuadraticDiscriminant(offset="map", **params).fit(X, y)
+
+
+def test_ties_are_those_of_the_scores_that_tie():
+    scores = np.array(
+        [
+            [-1.4, 0.0, -1.5e10],  # the third says nothing about the first two
+            [0.0, 1e-13, -1.5e10],
+            [-1e12, -1e12 + 10, -np.inf],
+            [-1e12, -1e12 + 1000, -np.inf],
+        ]
+    )
+    assert winners(scores).tolist() == [1, 1, 0, 1]
+    assert winners(scores, np.array([2.0, 1e-12, 0.0, 0.0])).tolist() == [0, 0, 0, 1]
+
+
+def test_each_column_is_settled_by_its_own_size():
+    rng = np.random.default_rng(0)
+    values = rng.uniform(1, 2, size=(50, 3)) * [1.0, 1e12, 1.0]
+    values[0, 2] = -np.inf
+    step = settling_step(values)
+    assert step.shape == (3,)
+    found = settled(values, step)
+    assert np.abs(found[1:] / values[1:] - 1).max() < 1e-9 and found[0, 2] == -np.inf
+    assert_array_equal(settled(values, 0.0), values)
+
+
+def test_offsets_of_near_classes_beside_one_far_away():
+    # Without the far class the two have the same difference of offsets.
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], 60)
+    d2 = rng.chisquare(2, size=(180, 3)) + 6.0 * (codes[:, None] != np.arange(3))
+    d2[:, 2] += np.where(codes == 2, 0, 1e11)
+    d2[codes == 2, :2] += 1e6
+    near = codes < 2
+    two = error_offsets(d2[near, :2] / -2, codes[near])
+    three = error_offsets(d2 / -2, codes)
+    wrong = [
+        ((d2[near, 0] - d2[near, 1]) / -2 + b[0] - b[1] > 0) == (codes[near] == 1)
+        for b in (two, three)
+    ]
+    assert wrong[1].sum() <= wrong[0].sum()

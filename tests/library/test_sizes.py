@@ -250,3 +250,46 @@ def test_relative_regularisation_of_classes_without_spread(origin, variant):
     )
     index = np.arange(21)[:, None]
     assert (model.fit(index, y).predict(index) == y).all()
+
+
+# --- ties are measured by the scores that tie -----------------------------------------------------
+
+
+def with_a_tight_class(n, seed):
+    """Two overlapping classes, and a third of hardly any spread far from both."""
+    rng = np.random.default_rng(seed)
+    near = rng.normal(size=(2 * n, 2)) + np.repeat([[2.5, 0.0], [0.0, 0.0]], n, axis=0)
+    tight = 1e-4 * rng.normal(size=(n, 2)) + [0.0, 1e3]
+    return np.vstack([near, tight]), np.repeat([0, 1, 2], n)
+
+
+LINEAR = {"kernel": "linear", "standardize": False}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianClassifier(),
+        KernelQuadraticDiscriminant(reg=1e-6, offset=None, **LINEAR),
+        KernelQuadraticDiscriminant(reg=1e-6, offset="map", **LINEAR),
+        KernelQuadraticDiscriminant(reg=1e-4, **LINEAR),
+        DissimilaritySpaceDiscriminant(reg=1e-6, **LINEAR),
+        DissimilaritySpaceDiscriminant("quadratic", reg=1e-6, **LINEAR),
+        KernelPCAQuadraticDiscriminant(None, 1e-6, **LINEAR),
+        KernelQuadraticDiscriminantCV(regs=[1e-6], offset=None, **LINEAR, cv=FOLDS),
+        DissimilaritySpaceDiscriminantCV(regs=[1e-6], **LINEAR, cv=FOLDS),
+    ],
+    ids=lambda model: str(model)[:70],
+)
+def test_a_tight_class_far_away_does_not_decide_between_the_others(model):
+    # Its scores are −1e11; when ties were relative to them, the first class won everywhere (.50).
+    X, y = with_a_tight_class(100, 0)
+    queries, labels = with_a_tight_class(300, 1)
+    near, among = y < 2, labels < 2
+    alone = clone(model).fit(X[near], y[near]).score(queries[among], labels[among])
+    fitted = clone(model).fit(X, y)
+    assert alone > 0.88
+    assert fitted.score(queries[among], labels[among]) > alone - 0.02
+    assert fitted.score(queries[~among], labels[~among]) == 1
+    if type(model).__name__.endswith("CV"):
+        assert fitted.best_score_ > 0.9

@@ -203,11 +203,15 @@ def head_has(discriminant, method):
 def head_rounding(head, X):
     """What rounding may leave in the scores of a head of ours, from objects X that it knows.
 
-    Where a covariance is singular, scores are large and their differences small.
+    Where a covariance is singular, scores are large and their differences small. The two largest
+    scores of each object count, and of those the usual size: the scores of a class far away are
+    large, too, but decide nothing.
     """
     if not hasattr(head, "_scores"):
         return 0.0
-    return float(64 * np.finfo(float).eps * np.abs(head._scores(X)).max())
+    sizes = np.abs(np.sort(head._scores(X), axis=1)[:, -2:]).max(axis=1)
+    size = sizes.max() if len(head.classes_) == 2 else np.median(sizes)
+    return float(64 * np.finfo(float).eps * size)
 
 
 def head_scores(head, X):

@@ -333,15 +333,11 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
             tests = [shared[test] for _, test in splitter.split(shared, codes[shared])]
         everyone = np.arange(len(codes))
         splits = [(np.setdiff1d(everyone, test), test) for test in tests]
-        variant, reg_on, spectrum = self._options()
-        folds = KernelFolds.within(training, labels.y, codes, splits, spectrum)
-        for found in fold_distances(folds, variant, values, reg_on):
-            part = np.arange(len(values))[found.steps]
-            test = splits[found.fold][1]
-            if d2.ndim == 2:
-                d2[test] = found.test[..., 0]
-            else:
-                d2[np.ix_(test, np.arange(d2.shape[1]), part)] = found.test
+        folds = KernelFolds.within(training, labels.y, codes, splits, self._options()[2])
+        for f, test in enumerate(tests):
+            fold = folds[f]
+            distances, _ = self._fit_distances(fold.training, values)
+            d2[test] = distances.sq_distances(fold.queries, fold.kxx)
 
     @_head_has("decision_function")
     def decision_function(self, X: Objects) -> np.ndarray:

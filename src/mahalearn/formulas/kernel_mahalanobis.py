@@ -197,6 +197,8 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
                 return CholeskyModel(alpha, means, L)
             Kc.flat[:: n + 1] = diagonal  # the lower triangle is as it was, and eigh reads no more
     values, U = eigh(Kc, overwrite=True, keep_small=variant == "RC+")
+    if definite:  # what is negative is the rounding of values far larger than the class's spread
+        values = np.maximum(values, 0.0)
     signs = fundamental_symmetry(values) if krein else np.ones(n)
     return SpectralModel(variant, alpha, means, values, signs, U)
 

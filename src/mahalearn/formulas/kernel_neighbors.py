@@ -18,25 +18,32 @@ def nearest(k, diagonal, n_neighbors):
     constant (RBF) the order is that of k itself: k_x'x' − 2k would lose kernel values below
     rounding. Of objects that are equally near but for rounding the first are taken.
     """
-    if np.ptp(diagonal) <= ZERO_RTOL * np.abs(diagonal).max(initial=0.0):
-        values, size = -k, np.abs(k)
-    else:
-        values, size = diagonal - 2 * k, np.abs(diagonal) + 2 * np.abs(k)
-    tie = TIE_RTOL * size
+    constant = np.ptp(diagonal) <= ZERO_RTOL * np.abs(diagonal).max(initial=0.0)
+    values = -k if constant else diagonal - 2 * k
     n = values.shape[1]
-    candidates = n
-    if n_neighbors < n:
-        # All that may tie with the last neighbour.
-        last = np.partition(values, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
-        candidates = int((values - tie <= last + TIE_RTOL * np.abs(last)).sum(axis=1).max())
     index = np.arange(n) * np.ones((len(values), 1), dtype=np.intp)
-    if candidates < n:
-        index = np.sort(np.argpartition(values, candidates - 1, axis=1)[:, :candidates], axis=1)
+    if n_neighbors < n:
+        first = np.argpartition(values, n_neighbors - 1, axis=1)
+        last = np.take_along_axis(values, first[:, n_neighbors - 1 : n_neighbors], axis=1)
+        # All that may tie with the last neighbour.
+        bound = last + TIE_RTOL * np.abs(last)
+        if constant:  # v − rtol·|v| ≤ bound, solved for v
+            near_enough = values <= bound / (1 - TIE_RTOL * np.sign(bound))
+        else:
+            near_enough = values - TIE_RTOL * (np.abs(diagonal) + 2 * np.abs(k)) <= bound
+        candidates = int(near_enough.sum(axis=1).max())
+        if candidates < n:
+            if candidates > n_neighbors:
+                first = np.argpartition(values, candidates - 1, axis=1)
+            index = np.sort(first[:, :candidates], axis=1)
     near = np.take_along_axis(values, index, axis=1)
     order = np.argsort(near, axis=1, kind="stable")
     index, near = (np.take_along_axis(a, order, axis=1) for a in (index, near))
     # Runs of values that tie with their neighbour in the order are one group each.
-    gap = np.take_along_axis(tie, index[:, 1:], axis=1)
+    size = np.abs(near)
+    if not constant:
+        size = np.abs(diagonal)[index] + 2 * np.abs(np.take_along_axis(k, index, axis=1))
+    gap = TIE_RTOL * size[:, 1:]
     group = np.cumsum(np.diff(near, axis=1) > gap, axis=1)
     key = index.copy()
     key[:, 1:] += n * group

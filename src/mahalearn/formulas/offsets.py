@@ -79,7 +79,8 @@ def offsets_from_differences(delta, n_iter=200):
         new = np.clip(b[:, :, None] - b[:, None], low, high).mean(axis=-1)
         step = np.abs(new - b).max(axis=-1)
         b = new
-        if (step <= TIE_RTOL * scale).all():
+        # Of three classes one may be far from the others, and its offset far larger than theirs.
+        if (step <= 4 * np.finfo(float).eps * scale).all():
             break
     return b
 
@@ -146,27 +147,37 @@ def winners(scores, rounding=0.0):
     """Index of the winning class of each row: of those that tie with the largest score the first.
 
     scores (..., c), −inf for classes that cannot win; rounding: what it may leave in the scores,
-    where that is more than their size tells (any shape that broadcasts with scores[..., 0]).
+    where that is more than their size tells (any shape that broadcasts with scores[..., 0]). Two
+    scores tie by their own size: that of a third class, far away or tight, says nothing about them.
     """
-    return (scores >= (scores.max(axis=-1) - _tie(scores, rounding))[..., None]).argmax(axis=-1)
+    best = scores.max(axis=-1, keepdims=True)
+    size = np.maximum(_size(scores), _size(best))
+    tie = np.maximum(TIE_RTOL * size, np.asarray(rounding)[..., None])
+    return (scores >= best - tie).argmax(axis=-1)
 
 
 def settled(values, step):
-    """Values without the digits that are rounding, for what compares objects with each other.
+    """Values (n, c) without the digits that are rounding, for what compares objects.
 
-    Closed forms compute an object's distance to its own class in another way than to the others; in
-    the digits that rounding leaves, that tells the class.
+    step (c,), or a number. Closed forms compute an object's distance to its own class in another
+    way than to the others; in the digits that rounding leaves, that tells the class.
     """
-    if step == 0:
+    step = np.asarray(step, dtype=float)
+    if not step.any():
         return values
-    return np.where(np.isfinite(values), np.round(values / step) * step, values)
+    rounds = np.isfinite(values) & (step > 0)
+    unit = np.where(step > 0, step, 1.0)
+    return np.where(rounds, np.round(values / unit) * unit, values)
 
 
 def settling_step(values, rounding=0.0):
-    """The step of `settled` for values of this size: what rounding may leave in them."""
-    return float(np.max(np.append(np.median(_tie(values, 0.0)), np.median(rounding))))
+    """The steps (c,) of `settled` for values (n, c) of this size: what rounding may leave in them.
+
+    Each column has its own: the distances to one class may be far larger than those to another.
+    """
+    return np.maximum(TIE_RTOL * np.median(_size(values), axis=0), np.median(rounding))
 
 
-def _tie(scores, rounding):
-    largest = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(axis=-1)
-    return np.maximum(TIE_RTOL * largest, rounding)
+def _size(scores):
+    """Absolute values, 0 for what is not finite."""
+    return np.abs(np.where(np.isfinite(scores), scores, 0.0))
