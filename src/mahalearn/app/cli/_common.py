@@ -315,8 +315,8 @@ def _builtin(data):
 def as_gower(problem):
     """A table whose rows are compared by Gower's distance."""
     problem.notes.append(
-        "Rows are compared by Gower's distance: numbers by their difference over the range, names "
-        "by equality, missing cells left out."
+        "Rows are compared by Gower's distance: numbers by their difference over the range, "
+        "categories by equality, missing cells left out."
     )
     problem.columns = list(problem.X.columns)
     problem.X = rows_of(problem.X)

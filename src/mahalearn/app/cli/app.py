@@ -34,7 +34,9 @@ def _version(value: bool):
 def main(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say it and stop."),
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ):
     """Mahalanobis-distance classification in input, kernel and Kreĭn spaces.
