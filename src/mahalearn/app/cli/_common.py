@@ -307,9 +307,12 @@ def _refuse_other_kinds(data):
 
 
 def _builtin(data):
+    """Whether DATA names a set; a folder of results of the same name does not hide it."""
     from ..reading.builtin import is_builtin
+    from ..reading.tables import holds_parquet
 
-    return not Path(data).exists() and is_builtin(data)
+    path = Path(data)
+    return is_builtin(data) and (not path.exists() or (path.is_dir() and not holds_parquet(path)))
 
 
 def as_gower(problem):
