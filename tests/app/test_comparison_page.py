@@ -698,5 +698,4 @@ def test_the_data_section_speaks_of_categories_where_there_are_some(found):
         feature["type"] = "number"
     for one, said in ((found, True), (other, False)):
         section = next(s for s in document(one)["sections"] if s["id"] == "data")
-        text = json.dumps(section).lower()
-        assert any(word in text for word in ("category", "categories", "categorical")) is said
+        assert ("categories" in json.dumps(section)) is said

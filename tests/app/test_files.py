@@ -369,6 +369,14 @@ def test_what_is_no_table_is_sent_to_its_option(tmp_path, name, words):
     assert re.search(words, works("inspect", tmp_path / name, code=2).stderr)
 
 
+def test_a_folder_of_results_does_not_hide_a_set(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "iris").mkdir()
+    assert "150 rows, 4 columns" in works("inspect", "iris").output
+    truth().to_parquet(tmp_path / "iris" / "1.parquet")
+    assert "24 rows" in works("inspect", "iris", *KNOWN).output
+
+
 def test_names_do_not_steer_the_terminal(tmp_path):
     nasty = "\x1b]0;title\x07\x1b[31mred\u202e"
     frame = truth().replace("rose", nasty)

@@ -100,7 +100,7 @@ def test_numbers_behind_zeros_are_codes_if_all_have_one_length(tmp_path):
     cells = ["00501", "90210", "", "02139"] * 5
     problem = read(tmp_path, table(cells))
     assert problem.X["x"].fillna("").tolist() == cells
-    assert "'x' holds numbers of one length, some behind zeros: codes" in said(problem)
+    assert "'x' holds zero-padded codes" in said(problem)
     for cells in (["01", "12"] * 10, ["007", "12"] * 10, ["00.5", "12.5"] * 10):
         assert read(tmp_path, table(cells)).X["x"].tolist() == [float(cell) for cell in cells]
 

@@ -307,16 +307,19 @@ def _refuse_other_kinds(data):
 
 
 def _builtin(data):
+    """Whether DATA names a set; a folder of results of the same name does not hide it."""
     from ..reading.builtin import is_builtin
+    from ..reading.tables import holds_parquet
 
-    return not Path(data).exists() and is_builtin(data)
+    path = Path(data)
+    return is_builtin(data) and (not path.exists() or (path.is_dir() and not holds_parquet(path)))
 
 
 def as_gower(problem):
     """A table whose rows are compared by Gower's distance."""
     problem.notes.append(
-        "Rows are compared by Gower's distance: numbers by their difference over the range, names "
-        "by equality, missing cells left out."
+        "Rows are compared by Gower's distance: numbers by their difference over the range, "
+        "categories by equality, missing cells left out."
     )
     problem.columns = list(problem.X.columns)
     problem.X = rows_of(problem.X)

@@ -96,11 +96,11 @@ _Id = Annotated[str | None, typer.Option("--id", help="Column that names the row
 _Groups = Annotated[
     str | None,
     typer.Option(
-        help="Column of groups (patient, batch): the rows of a group are never in the "
-        "training and the test part of a fold at once."
+        help="Column of groups (patient, batch): rows of one group are never in both the training "
+        "and the test part of a fold."
     ),
 ]
-_Weights = Annotated[str | None, typer.Option(help="Column with the weight of each row.")]
+_Weights = Annotated[str | None, typer.Option(help="Column of the weights of the rows.")]
 _Rare = Annotated[
     str, typer.Option(help="Classes with fewer than 3 objects: keep (refused), merge or drop.")
 ]
@@ -131,7 +131,7 @@ _Config = Annotated[
 _Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; all processors by default.")]
 _Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
-_By = Annotated[str, typer.Option(help="Which error decides: plain or balanced.")]
+_By = Annotated[str, typer.Option(help="Error by which methods are ranked: plain or balanced.")]
 
 
 def register(app):
@@ -242,25 +242,29 @@ def compare(
     weights: _Weights = None,
     rare: _Rare = "keep",
     methods: Annotated[
-        str | None, typer.Option(help="Comma-separated; all by default (see --methods list).")
+        str | None,
+        typer.Option(help="Comma-separated names; all by default (--methods list shows them)."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, max=1000, help="Outer folds.")] = 5,
     repeats: Annotated[
-        int, typer.Option(min=1, max=100, help="Number of times that the folds are drawn.")
+        int, typer.Option(min=1, max=100, help="Repetitions of the folds, each drawn anew.")
     ] = 2,
     by: _By = "plain",
     time_budget: Annotated[
-        float | None, typer.Option(min=1, help="Seconds; folds finished by then count.")
+        float | None,
+        typer.Option(min=1, help="Seconds; methods are ranked by the folds finished by then."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One repeat, and the quick methods only.")
+        bool, typer.Option("--quick", help="One repetition, and fast methods only.")
     ] = False,
     sample: Annotated[
         int | None,
-        typer.Option(min=0, help="Rows to compare on, 0 for all; 4000 of more than 5000."),
+        typer.Option(
+            min=0, help="Rows to compare on, 0 for all; by default 4000 of more than 5000."
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the finished folds of a killed run.")
+        bool, typer.Option("--resume", help="Continue a killed run from its finished folds.")
     ] = False,
     figures: Annotated[
         Path | None, typer.Option(help="Folder for the figures (SVG, PNG) and numbers (CSV).")
@@ -330,7 +334,7 @@ def train(
     data: _Data = None,
     target: _Target = None,
     out: Annotated[Path, typer.Option(help="File of the model, .skops.")] = Path("model.skops"),
-    method: Annotated[str, typer.Option(help="As in compare --methods list.")] = "chooser",
+    method: Annotated[str, typer.Option(help="A name of compare --methods list.")] = "chooser",
     proximity: _Proximity = None,
     labels: _Labels = None,
     objects: _Objects = None,
@@ -544,7 +548,7 @@ def datasets():
 
 
 def doctor():
-    """Print versions, threads, memory, and which optional packages are installed."""
+    """Show versions, threads, memory and optional packages."""
 
     def work():
         from . import _doctor

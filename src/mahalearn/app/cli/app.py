@@ -35,7 +35,7 @@ def main(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ):

@@ -111,7 +111,7 @@ def describe_table(X):
         notes.append(
             f"{counted(cells, 'cell')} ({gaps.to_numpy().mean():.1%}) in "
             f"{counted(columns, 'column')} {'is' if cells == 1 else 'are'} missing: the median of "
-            "the training rows stands in for a number; a missing name is none of the names."
+            "the training rows replaces a number; a missing category belongs to no category."
         )
     constant = [c for c in X.columns if X[c].nunique() <= 1]
     if constant:

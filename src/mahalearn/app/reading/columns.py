@@ -70,8 +70,7 @@ def select_features(X, notes, numbered=()):
                 dropped.append(column)
             elif are_codes(values.dropna()):
                 notes.append(
-                    f"Column {column!r} holds numbers of one length, some behind zeros: codes, "
-                    "which are names."
+                    f"Column {column!r} holds zero-padded codes; they are treated as categories."
                 )
         elif column in numbered:
             names = _as_names(values) if names is None else names

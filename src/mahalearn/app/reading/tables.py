@@ -56,7 +56,7 @@ def read_table(path, *, header=None, find=None, texts=(), sheet=None, skip=None)
     notes : list of str
     """
     folder = Path(path)
-    if folder.is_dir() and _holds_parquet(folder):
+    if folder.is_dir() and holds_parquet(folder):
         source = Source(str(path), ".parquet", b"", [])
         frame, notes = _parquet(source, folder)
     else:
@@ -78,7 +78,7 @@ def read_table(path, *, header=None, find=None, texts=(), sheet=None, skip=None)
     return frame, notes
 
 
-def _holds_parquet(folder):
+def holds_parquet(folder):
     """Whether a folder holds Parquet files, or folders of them by the value of a column."""
     return any(folder.glob("*.parquet")) or any(folder.glob("*=*/**/*.parquet"))
 
