@@ -5,8 +5,10 @@
     python -m benchmarks.objects spectra      an SVM with the kernel as is, clipped and flipped
     python -m benchmarks.objects speed        ratios to dtaidistance, rapidfuzz and parasail
 
-The sets are read from the folder ``timeseries`` below MAHALEARN_DATA: ``NAME.npz`` with X_train,
-X_test (n, channels, length), padded by NaN, y_train, y_test; matrices by the loaders of paper C.
+The sets are read from the folder ``timeseries`` below MAHALEARN_DATA, or from that of --data:
+``NAME.npz`` with X_train, X_test (n, channels, length), padded by NaN, y_train, y_test; matrices by
+the loaders of paper C. `convert` makes such files of ``NAME_TRAIN`` and ``NAME_TEST``, the .ts and
+UCR text files that come with packages and archives (``--every 10`` keeps every tenth time point).
 Everything is chosen on the training part alone. Distances are computed once and kept in a folder
 (--cache); rows of results are appended to a file there, so that a run can be continued. `prepare`
 fills the cache without measuring anything.
@@ -35,6 +37,7 @@ from mahalearn import (
     MeasureKernel,
     OneVsRestSVC,
 )
+from mahalearn.app.reading.objects import read_objects
 from mahalearn.datasets import load as load_set
 from mahalearn.measures import Alignment, Elastic, Measure, elastic_measures, pairwise
 
@@ -74,15 +77,40 @@ CACHE = Path(tempfile.gettempdir()) / "mahalearn-objects"
 # --- time series ----------------------------------------------------------------------------------
 
 
+class Series:
+    """The folder of the sets (--data names another), and whether series are z-normalised first."""
+
+    folder = Path(os.environ.get("MAHALEARN_DATA", ".")) / "timeseries"
+    normalize = False
+
+
+def convert(files, every):
+    """Write NAME.npz for each NAME_TRAIN file, beside which there is a NAME_TEST file."""
+    Series.folder.mkdir(parents=True, exist_ok=True)
+    for file in map(Path, files):
+        arrays, name = {}, file.stem.removesuffix("_TRAIN")
+        parts = {part: read_objects(file.with_stem(f"{name}_{part}")) for part in ("TRAIN", "TEST")}
+        longest = max(x.shape[1] for series, _ in parts.values() for x in series)
+        for part, (series, labels) in parts.items():
+            pads = [((0, 0), (0, longest - x.shape[1])) for x in series]
+            X = np.stack([np.pad(x, p, constant_values=np.nan) for x, p in zip(series, pads)])
+            arrays[f"X_{part.lower()}"] = X[:, :, ::every]
+            arrays[f"y_{part.lower()}"] = np.array(labels)
+        np.savez_compressed(Series.folder / f"{name}.npz", **arrays)
+        print(name, arrays["X_train"].shape, arrays["X_test"].shape)
+
+
 @lru_cache(maxsize=1)
 def load(name):
     """(series, classes, size of the training part): the training part comes first."""
-    folder = Path(os.environ.get("MAHALEARN_DATA", ".")) / "timeseries"
-    with np.load(folder / f"{name}.npz") as data:
+    with np.load(Series.folder / f"{name}.npz") as data:
         X = [*data["X_train"].astype(float), *data["X_test"].astype(float)]
         y = np.concatenate([data["y_train"], data["y_test"]])
         n_train = len(data["y_train"])
-    return [x[:, ~np.isnan(x).all(axis=0)] for x in X], y, n_train
+    X = [x[:, ~np.isnan(x).all(axis=0)] for x in X]
+    if Series.normalize:
+        X = [(x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True) for x in X]
+    return X, y, n_train
 
 
 def splits(name, resamples=0):
@@ -236,14 +264,18 @@ class Rows:
         print(f"{name:<24}{split}  {shown}", flush=True)
 
     def table(self, names):
-        """{method: {set: mean error over the splits}} of what is there for all splits."""
-        methods = dict.fromkeys(method for _, _, method in self.errors)
+        """{method: {set: mean error}} over the splits that every method of that set has run."""
         out = {}
-        for method in methods:
-            for name in names:
-                runs = [e for (n, _, m), e in self.errors.items() if (n, m) == (name, method)]
-                if runs:
-                    out.setdefault(method, {})[name] = float(np.mean(runs))
+        for name in names:
+            runs = {}
+            for (of, split, method), error in self.errors.items():
+                if of == name:
+                    runs.setdefault(method, {})[split] = error
+            common = set.intersection(*map(set, runs.values())) if runs else ()
+            for method, errors in runs.items():
+                if common:
+                    mean = float(np.mean([errors[split] for split in common]))
+                    out.setdefault(method, {})[name] = mean
         return out
 
 
@@ -266,10 +298,11 @@ def summary(table, reference):
 def print_table(table):
     """Print the errors in % set by set."""
     names = list(next(iter(table.values())))
-    print(f"\n{'':<24}" + "".join(f"{method:>11}" for method in table))
+    widths = [max(11, len(method) + 2) for method in table]
+    print(f"\n{'':<24}" + "".join(f"{m:>{width}}" for m, width in zip(table, widths)))
     for name in names:
         cells = [100 * rows[name] if name in rows else np.nan for rows in table.values()]
-        print(f"{name:<24}" + "".join(f"{cell:>11.2f}" for cell in cells))
+        print(f"{name:<24}" + "".join(f"{c:>{width}.2f}" for c, width in zip(cells, widths)))
 
 
 def timeseries(names, resamples, cache, aeon, quick):
@@ -300,7 +333,7 @@ def timeseries(names, resamples, cache, aeon, quick):
             rows.add(name, number, {"MiniRocket": found}, truth)
     table = rows.table(names)
     print_table(table)
-    print(f"\n{len(names)} sets, standard split and {resamples} resamples, means over the splits")
+    print(f"\n{len(names)} sets, standard split and up to {resamples} resamples: mean errors")
     summary(table, "1-NN-DTW")
 
 
@@ -440,19 +473,29 @@ MEASURES_BY_NAME = ("euclidean", "dtw", "msm", "erp", "twe", "lcss", "edr", "fre
 def main():
     """Run what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    what = ["timeseries", "matrices", "spectra", "speed", "prepare"]
+    what = ["timeseries", "matrices", "spectra", "speed", "prepare", "convert"]
     parser.add_argument("what", choices=what)
+    parser.add_argument("files", nargs="*", help="NAME_TRAIN.ts or .txt, to convert")
+    parser.add_argument("--data", type=Path, help="folder of other sets, all of them by default")
+    parser.add_argument("--normalize", action="store_true", help="z-normalise; own --cache")
+    parser.add_argument("--every", type=int, default=1, help="convert: keep every n-th time point")
     parser.add_argument("--sets", help="names, separated by commas")
     parser.add_argument("--splits", type=int, help="resamples of time series (5), halves (10)")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of what is kept")
     parser.add_argument("--aeon", help="Python of an environment with aeon, for MiniRocket")
     parser.add_argument("--quick", action="store_true", help="without the ensemble")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     names = options.sets.split(",") if options.sets else None
+    Series.normalize = options.normalize
+    if options.data is not None:
+        Series.folder = options.data
+        names = names or sorted(file.stem for file in options.data.glob("*.npz"))
     options.cache.mkdir(parents=True, exist_ok=True)
     match options.what:
         case "speed":
             speed()
+        case "convert":
+            convert(options.files, options.every)
         case "prepare":
             prepare(names or SETS, options.cache)
         case "spectra":

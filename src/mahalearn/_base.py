@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._objects import check_objects, take
+from ._objects import check_objects, refuse_objects, take
 from ._typing import Kernel, Objects
 from ._validation import (
     check_choice,
@@ -145,6 +145,7 @@ class KernelEstimator(BaseEstimator):
         refuse_dask(self, X, y)
         labelled = not (isinstance(y, str) and y == NO_LABELS)
         if takes_vectors(self.kernel):
+            refuse_objects(X)
             checked = validate_data(self, X, y, dtype=np.float64)
             X, y = checked if labelled else (checked, None)
         else:

@@ -85,16 +85,61 @@ def check_finite_distances(d2):
     return d2
 
 
+def sorted_labels(y):
+    """Class labels, one or more: (classes, codes). Labels that cannot be sorted are refused."""
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"The labels are of different types ({', '.join(types)}) and cannot be sorted; make "
+            "all of them strings or all numbers, and leave out objects without a label."
+        ) from None
+    check_classification_targets(y)
+    return classes, codes
+
+
 def check_classes(y):
     """Class labels, at least two of them: (classes, codes)."""
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = sorted_labels(y)
     if len(classes) < 2:
         raise ValueError(
             f"The number of classes has to be greater than one; got {len(classes)} class "
             f"({classes.tolist()!r}). A classifier needs examples of at least two."
         )
     return classes, codes
+
+
+def distinct_labels(y):
+    """Sorted labels of one batch and their numbers; labels that cannot be sorted are refused."""
+    try:
+        return np.unique(y, return_counts=True)
+    except TypeError:
+        refuse_mixed_labels(np.asarray(y, dtype=object).ravel().tolist())
+        raise
+
+
+def refuse_mixed_labels(labels):
+    """Raise where some labels are text and others are not: 1 and "1" are different classes."""
+    kinds = {type(label).__name__ for label in labels}
+    if len(kinds) > 1 and not kinds <= {"bool", "int", "float"}:
+        raise ValueError(
+            f"The class labels are of different types ({', '.join(sorted(kinds))}), in one batch "
+            "or in different ones; make them all text or all numbers, without missing values."
+        )
+
+
+def check_class_list(classes):
+    """All labels that will ever come, as a caller lists them: sorted, each once."""
+    labels = np.unique(classes)
+    # Each label twice: a list of distinct ones looks like a regression target.
+    return check_classes(np.repeat(labels, 2))[0]
+
+
+def common_classes(parts):
+    """The classes of parts of the data, each given by its sorted labels."""
+    refuse_mixed_labels([label for labels in parts for label in labels.tolist()])
+    return check_class_list(np.concatenate(parts))
 
 
 def known_codes(y, classes):
@@ -148,10 +193,19 @@ def is_dask_collection(X):
 def refuse_dask(estimator, *collections):
     """Say, instead of converting it, that an estimator cannot take a dask collection."""
     if any(is_dask_collection(X) for X in collections):
-        remedy = "set landmarks=, or " if hasattr(estimator, "landmarks") else ""
+        takes = "landmarks" in estimator.get_params(deep=False)
+        remedy = "set landmarks=, or " if takes else ""
         raise TypeError(
             f"{type(estimator).__name__} needs all training objects in memory and does not take "
             f"dask collections; {remedy}call .compute() on them first."
+        )
+
+
+def refuse_dask_labels(y):
+    """Say, instead of converting them, that rows in memory need labels in memory."""
+    if is_dask_collection(y):
+        raise TypeError(
+            "y is a dask collection and X is not: call y.compute(), or pass both as collections."
         )
 
 
@@ -324,6 +378,14 @@ def check_count(value, name, at_most=None):
         limit = "" if at_most is None else f" of at most {at_most}"
         raise ValueError(f"{name} must be a positive whole number{limit}; got {value!r}.")
     return int(value)
+
+
+def check_fraction(value, name):
+    """A number from 0 up to 1, 1 excluded."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not ok or not 0 <= value < 1:
+        raise ValueError(f"{name} must be a number from 0 to below 1, or None; got {value!r}.")
+    return float(value)
 
 
 def check_components(value):

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ._typing import Objects
-from ._validation import check_classes
+from ._validation import check_class_list
 from .classifiers._sources import one_thread
 
 __all__ = ["merge", "model_from_moments", "part_moments", "plan_from_sample", "predict"]
@@ -131,8 +131,9 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
     >>> part_moments(plan, X, y).counts.tolist()
     [50.0, 50.0, 50.0]
     """
+    _refuse_exact(estimator)
     model = clone(estimator)
-    labels = check_classes(np.asarray(y) if classes is None else classes)[0]
+    labels = check_class_list(np.asarray(y) if classes is None else classes)
     return model.partial_fit(X, y, classes=labels)._statistics.plan
 
 
@@ -163,7 +164,17 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     >>> bool((model.predict(X) == estimator.fit(X, y).predict(X)).all())
     True
     """
+    _refuse_exact(estimator)
     return clone(estimator)._from_statistics(statistics)
+
+
+def _refuse_exact(estimator):
+    if getattr(estimator, "landmarks", None) is None:
+        raise TypeError(
+            "Moments that merge are those of a classifier with landmarks=; got "
+            f"{estimator!r}. GaussianClassifier takes dask collections in fit, and batches in "
+            "partial_fit."
+        )
 
 
 def predict(model, X, method="predict"):

@@ -13,7 +13,7 @@ from mahalearn.app.comparing.crossval import Cell, Plan, State, cross_validate
 from mahalearn.app.comparing.methods import METHODS, select_methods
 from mahalearn.app.comparing.progress import Progress, fingerprint
 from mahalearn.app.reading.builtin import builtin_problem
-from mahalearn.app.reading.problem import Problem
+from mahalearn.app.reading.problem import DataError, Problem
 
 
 @pytest.fixture
@@ -47,6 +47,17 @@ def test_an_interruption_ranks_what_finished(iris, monkeypatch):
     outcome = cross_validate(*iris, Plan(2, 1))
     assert {m.name for m in outcome.methods} == {"lda", "gaussian"} and len(outcome.splits) == 2
     assert "stopped before these were compared: SVM (reference)" in " ".join(outcome.notes)
+
+
+def test_a_busy_computer_gets_longer_until_something_can_be_ranked(iris, monkeypatch):
+    """Starting a process alone takes longer than this budget."""
+    monkeypatch.setattr(crossval, "GRACE", 10_000)
+    outcome = cross_validate(*iris, Plan(5, 2), time_budget=0.01)
+    assert outcome.methods and 2 <= len(outcome.splits) < 10
+    assert "The time budget ended" in " ".join(outcome.notes)
+    monkeypatch.setattr(crossval, "GRACE", 0)
+    with pytest.raises(DataError, match="only 0 of 30 fits were done"):
+        cross_validate(*iris, Plan(5, 2), time_budget=0.01)
 
 
 def test_what_can_be_ranked():

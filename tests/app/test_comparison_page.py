@@ -668,3 +668,35 @@ def test_a_scatter_has_a_mark_for_every_point(log):
     text = svg(drawing, "scatter", "t")
     assert "agrees, calibration (1)" in text and "differs (1)" in text and "<script" not in text
     assert len(set(re.findall(r'data-row="(\d+)"', text))) == 3
+
+
+@pytest.mark.parametrize(("high", "step"), [(0.16, 2.5), (0.4, 5.0), (0.03, 0.5), (0.004, 0.05)])
+def test_ticks_in_percent_are_not_rounded(high, step):
+    """Ticks at 2.5 and 7.5 were labelled 2 and 8."""
+    rows = [{"name": "a", "value": (high / 2, -high / 8, high)}]
+    block = {"kind": "intervals", "title": "t", "zero": True, "rows": rows}
+    ax = drawn(block).figure.axes[0]
+    written = ax.xaxis.get_major_formatter().format_ticks(ax.get_xticks())
+    values = [float(text.replace("−", "-")) for text in written]
+    np.testing.assert_allclose(values, 100 * ax.get_xticks(), atol=1e-6)
+
+
+def test_a_long_name_is_shortened_before_its_value():
+    name = "od280/od315_of_diluted_wines, measured twice = 2.8125"
+    rows = [{"name": name, "value": 1.0}, {"name": "ash = 2", "value": -1.0}]
+    drawing = drawn({"kind": "signed bars", "title": "t", "rows": rows})
+    labels = [label.get_text() for label in drawing.figure.axes[0].get_yticklabels()]
+    assert labels[0].endswith("… = 2.8125") and len(labels[0]) <= 34
+    assert labels[1] == "ash = 2"
+    assert drawing.rows[0][0] == name
+
+
+def test_the_data_section_speaks_of_categories_where_there_are_some(found):
+    other = copy.deepcopy(found)
+    for feature in other["about"]["features"]:
+        feature.pop("levels", None)
+        feature["type"] = "number"
+    for one, said in ((found, True), (other, False)):
+        section = next(s for s in document(one)["sections"] if s["id"] == "data")
+        text = json.dumps(section).lower()
+        assert any(word in text for word in ("category", "categories", "categorical")) is said

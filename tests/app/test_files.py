@@ -11,7 +11,9 @@ import json
 import lzma
 import os
 import pickle
+import re
 import sys
+import tarfile
 import threading
 import zipfile
 from functools import partial
@@ -24,6 +26,7 @@ from own_data import works
 from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import source, workbooks
+from mahalearn.app.reading.cells import misleading_mark
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table, table_problem
@@ -112,6 +115,19 @@ def formula():
     return out.getvalue()
 
 
+def manifest_entities(xml):
+    return entities(xml.replace(b"<manifest:manifest ", b"<worksheet ", 1))
+
+
+def tar():
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as new:
+        info = tarfile.TarInfo("t.csv")
+        info.size = len(text().encode())
+        new.addfile(info, io.BytesIO(text().encode()))
+    return out.getvalue()
+
+
 def repeated_ods(xml):
     return xml.replace(
         b"<table:table-cell ", b'<table:table-cell table:number-columns-repeated="99999999" ', 1
@@ -130,6 +146,38 @@ def odd(cell):
     frame["height"] = [f"{v:.2f}".replace(".", ",") for v in frame["height"]]
     frame.loc[4, "height"] = cell
     return text(frame, sep=";", decimal=",")
+
+
+def below(*lines):
+    """A table with decimal commas and lines without a class below its header and its rows."""
+    head, *rows = text(sep=";", decimal=",").splitlines()
+    return "\n".join([head, *lines, *rows, "", "mean;4,9;;", "made by A. B.;;;"]) + "\n"
+
+
+def thousands(mark, others=None):
+    """A table whose heights are 735, 1.065, …, behind a decimal comma or point elsewhere."""
+    frame = truth()
+    frame["height"] = [f"{v:,}".replace(",", mark) for v in 735 + 110 * np.arange(N)]
+    return text(frame, sep=";", decimal=others or ".")
+
+
+def hidden_entities():
+    """Entities in a sheet whose part has a name of its own."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(excel())) as old, zipfile.ZipFile(out, "w") as new:
+        for member in old.namelist():
+            part = old.read(member).replace(b"sheet1.xml", b"sheet1.dat")
+            name = member.replace("sheet1.xml", "sheet1.dat")
+            new.writestr(name, entities(part) if name != member else part)
+    return out.getvalue()
+
+
+def info_sheet():
+    out = io.BytesIO()
+    with pd.ExcelWriter(out, engine="openpyxl") as writer:
+        pd.DataFrame({"read me": ["made by A. B."]}).to_excel(writer, sheet_name="info")
+        truth().to_excel(writer, sheet_name="plants", index=False)
+    return out.getvalue()
 
 
 def arff():
@@ -176,10 +224,33 @@ FILES = {
     "limits.csv": (
         odd("<0,01"), {}, "height:0.01", "read as the limit"
     ),
+    "units.csv": (below("cm;mm;;"), {}, SAME, "3 rows without a class"),
+    "footer.csv": (below(), {}, SAME, "2 rows without a class"),
+    "info.xlsx": (info_sheet(), {"sheet": "2"}, SAME, None),
     # Refused: damaged, ambiguous or hostile.
+    "info-first.xlsx": (info_sheet(), {}, "no column 'species'.* workbook has info, plants", 0),
+    "not-known.csv": (odd("n.d.").replace("\n-", "\n<", 1), {}, "but for 'n.d.' in row 5", 0),
+    "thousands.csv": (thousands(".", ","), {}, "'1.065': this may be 1065, or .* 3 decimals", 0),
+    "thousands-comma.csv": (thousands(","), {}, "'height' holds '1,065'", 0),
+    "quote.csv": (text().replace("rose", '"rose', 1), {}, "quote that opens in line 3", 0),
+    "nul.csv": (text().replace("rose", "ro\0se", 1), {}, "not a text file", 0),
+    "late-nul.csv": (text() + "1,2,rot,lily\n" * 999 + "1,2,rot,li\0ly\n", {}, "line 1025", 0),
+    "constant.csv": ("a,species\n" + "1,lily\n1,rose\n" * 9, {}, "Every column is constant", 0),
+    "one-class.csv": ("a,species\n" + "1,lily\n2,lily\n" * 9, {}, "one class only", 0),
+    "large-number.json": (
+        '[{"a": 1' + "0" * 400 + ', "species": "x"}, {"a": 2, "species": "y"}]', {}, "infinite", 0
+    ),
+    "bad.arff": (arff().replace("lily\n", "tulip\n"), {}, "ARFF .*tulip.* value not in", 0),
+    "t.7z": (b"7z\xbc\xaf\x27\x1c" + bytes(99), {}, "7z archive; unpack it", 0),
+    "t.tar.gz": (gzip.compress(tar()), {}, "tar archive; unpack it", 0),
+    "hidden.xlsx": (hidden_entities(), {}, "defines entities in 'xl/worksheets/sheet1.dat'", 0),
+    "manifest.ods": (
+        changed_workbook("META-INF/manifest.xml", manifest_entities, excel(engine="odf")), {},
+        "defines entities in 'META-INF", 0
+    ),
     "odd.csv": (odd("k. A."), {}, "numeric but for 'k. A.' in row 5", 0),
     "mixed.csv": (
-        odd("1.234"), {}, "numbers with a comma|numeric but for", 0
+        odd("1.234"), {}, "'1.234': this may be 1234", 0
     ),
     "empty.csv": ("", {}, "is empty", 0),
     "blank.csv.gz": (gzip.compress(b""), {}, "is empty", 0),
@@ -223,9 +294,8 @@ def test_what_happens_to_each_file(tmp_path, name):
     path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
     flags = [part for key, value in options.items() for part in (f"--{key}", value)]
     if happens is not SAME and note == 0:
-        with pytest.raises(DataError, match=happens):
-            read(path, **options)
         done = works("inspect", path, *KNOWN, *flags, code=2)
+        assert re.search(happens, done.stderr)
         assert done.stderr.count("Error:") == 1 and "Traceback" not in done.output
         return
     problem, expected = read(path, **options), truth()
@@ -251,6 +321,66 @@ def test_arff_and_folders_of_parquet(tmp_path):
     assert_allclose(read(folder).X["height"], truth()["height"])
     with pytest.raises(DataError, match="is a folder"):
         read(tmp_path)
+    for label, part in truth().groupby("species"):  # a folder for each value of a column
+        (tmp_path / "by" / f"species={label}").mkdir(parents=True)
+        part.drop(columns="species").to_parquet(tmp_path / "by" / f"species={label}" / "1.parquet")
+    problem, expected = read(tmp_path / "by"), truth().sort_values("species", kind="stable")
+    assert_allclose(problem.X["height"], expected["height"])
+    assert problem.y.tolist() == expected["species"].tolist()
+
+
+def test_numbers_that_may_stand_for_missing_ones_are_noted(tmp_path):
+    frame = truth()
+    frame.loc[[3, 8], "height"] = -999
+    (tmp_path / "t.csv").write_text(text(frame))
+    assert "'height' holds -999 2 times" in " ".join(read(tmp_path / "t.csv").notes)
+    assert "-999" not in " ".join(table_problem(truth(), "species", "t").notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "commas", "points", "found"),
+    [
+        ([["735", "1.065", "1.200"]], [False], True, (0, "1.065")),
+        ([["735", "1.065", "1.200"]], [False], False, None),  # numbers of a workbook
+        ([["735", "1.065", "0.5"]], [False], True, None),
+        ([["1.065", "2.125"]], [False], True, None),  # three decimals
+        ([["1.065", "2.125"], ["0,5", "1,25"]], [False, True], True, (0, "1.065")),
+        ([["12.5", "0.5"], ["0,5", "1,25"]], [False, True], True, None),
+        ([["1,065", "2,125"], ["0.5", "1.25"]], [True, False], True, (0, "1,065")),
+        ([["735", "1,065", "2,125"], ["0,5", "1,25"]], [True, True], True, None),
+        ([["rot", "1.065.300", "1.065"]], [False], True, None),
+    ],
+)
+def test_separators_of_thousands_are_not_decimal_points(columns, commas, points, found):
+    assert misleading_mark(columns, commas, points) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("s.fasta", "sequences, not a table: give it as --objects"),
+        ("s.fa.gz", "sequences"),
+        ("s.ts", "time series, .* --objects"),
+        ("s.phy", "a matrix of distances, .* --proximity"),
+    ],
+)
+def test_what_is_no_table_is_sent_to_its_option(tmp_path, name, words):
+    (tmp_path / name).write_text(">a\nACGT\n")
+    assert re.search(words, works("inspect", tmp_path / name, code=2).stderr)
+
+
+def test_names_do_not_steer_the_terminal(tmp_path):
+    nasty = "\x1b]0;title\x07\x1b[31mred\u202e"
+    frame = truth().replace("rose", nasty)
+    frame[nasty] = np.where(frame["species"] == nasty, "yes", "no")
+    (tmp_path / "t.csv").write_text(text(frame))
+    done = works("inspect", tmp_path / "t.csv", *KNOWN)
+    refused = works(
+        "inspect", tmp_path / "t.csv", "--target", "colour", "--id", nasty + "x", code=2
+    )
+    for output in (done.output, refused.output):
+        assert not set(output) & set("\x1b\x07\u202e")
+    assert "[31mred" in done.output
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")

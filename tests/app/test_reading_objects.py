@@ -77,6 +77,10 @@ def test_ts(tmp_path):
     assert_array_equal(found.objects[0], [[1, 2, 3], [4, 5, 6]])
     assert_array_equal(found.objects[1], [[1, 2], [0.5, -1000]])
     assert_array_equal(found.objects[2], [[7, 8], [1, 2]])
+    # aeon's own files: comments with %, and words in any case
+    other = TS.replace("# a", "%# a").replace("@classLabel true", "% more\n@CLASSLABEL True")
+    again = read_collection(write(tmp_path / "toy.ts", other))
+    assert again.labels == found.labels and len(again.objects[0]) == 2
     unlabelled = "@problemName Toy\n@classLabel false\n@data\n1,2,3\n4,5,6\n"
     found = read_collection(write(tmp_path / "u.ts", unlabelled))
     assert found.labels is None and found.objects[1].tolist() == [[4, 5, 6]]
@@ -135,6 +139,7 @@ HOSTILE = {
     "bare.ts": ("@data\n", "needs a line @data and series below"),
     "words.ts": ("hello\nworld\n", "not a .ts file"),
     "time.ts": ("@timestamps true\n@data\n(0,1):a\n", "has time stamps"),
+    "Time.ts": ("% a\n@timeStamps True\n@data\n(0,1):a\n", "has time stamps"),
     "target.ts": ("@targetLabel true\n@data\n1,2:0.5\n", "quantity"),
     "label.ts": ("@classLabel true a b\n@data\n1,2:c\n", "series 1 .* has the label 'c'"),
     "nolabel.ts": ("@classLabel true a b\n@data\n1,2\n", "series 1 .* has no label"),

@@ -9,7 +9,7 @@ import pytest
 from own_data import flowers, refused, works, write_csv
 
 from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan, inner_folds
-from mahalearn.app.comparing.methods import METHODS, select_methods
+from mahalearn.app.comparing.methods import METHODS, QUICK, select_methods
 from mahalearn.app.comparing.refit import refit
 from mahalearn.app.comparing.scores import score
 from mahalearn.app.reading.builtin import builtin_problem
@@ -64,6 +64,17 @@ def test_an_error_that_groups_explain_is_seen():
         outcome = cross_validate(problem, methods, fit_plan(problem, Plan(5, 1)))
         errors.append(np.mean([cell.error for cell in outcome.of("knn")]))
     assert errors[0] < 0.05 and errors[1] > 0.3
+
+
+def test_every_method_can_be_compared_with_weights():
+    """Those that take no weights are fitted without them, not left out."""
+    problem = builtin_problem("iris")
+    problem = problem.take(np.arange(0, 150, 3))
+    problem.weights = np.random.default_rng(0).random(50)
+    quick = [m for m in select_methods(None, "vectors", None, 50)[0] if m.cost <= QUICK]
+    outcome = cross_validate(problem, quick, Plan(2, 1))
+    assert outcome.failed == {}
+    assert "without weights: Gaussian, Ledoit–Wolf" in " ".join(outcome.notes)
 
 
 def test_weights_count_in_errors_and_fits():

@@ -226,6 +226,9 @@ def test_the_searches_have_one_convention(name):
     if name == "MahalanobisClassifierCV":
         assert arguments == ["self", "X", "y", "sample_weight", "groups"]
         return
+    if name == "MahalanobisSVCCV":
+        assert arguments == ["self", "X", "y", "groups", "sample_weight"]
+        return
     assert arguments == ["self", "X", "y", "groups"]
     X, y = data()
     with pytest.raises(TypeError, match=f"{name}.fit does not take sample_weight"):

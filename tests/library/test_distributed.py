@@ -10,17 +10,20 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_classification
 
+import mahalearn
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelKNeighborsClassifier,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    LandmarkMap,
+    MahalanobisNovelty,
+    MahalanobisSVC,
     distributed,
 )
 from mahalearn.datasets import ParquetBatches
@@ -143,13 +146,41 @@ def test_predictions_are_lazy(method, folder):
     assert_allclose(lazy.compute().to_numpy(), getattr(local, method)(X))
 
 
+def _exact():
+    """Every public classifier, transformer and detector that is fitted to rows in memory."""
+    parts = (*mahalearn.kernels.__all__, "GaussianClassifier", "LandmarkMap", "PrecomputedKernel")
+    for name in sorted(set(mahalearn.__all__) - set(parts)):
+        cls = getattr(mahalearn, name)
+        if isinstance(cls, type) and hasattr(cls, "fit") and hasattr(cls, "get_params"):
+            yield cls(GaussianClassifier()) if name == "ConformalClassifier" else cls()
+
+
+@pytest.mark.parametrize("model", list(_exact()), ids=lambda model: type(model).__name__)
+def test_what_needs_all_objects_refuses_a_collection(model):
+    with pytest.raises(TypeError, match="does not take dask collections") as error:
+        model.fit(*chunked())
+    assert ("landmarks=" in str(error.value)) == ("landmarks" in model.get_params())
+    if is_classifier(model):
+        with pytest.raises(TypeError, match="does not take dask collections"):
+            model.fit(X, chunked()[1])
+
+
 @pytest.mark.parametrize(
     "model",
-    [KernelQuadraticDiscriminant(), KernelQuadraticDiscriminantCV(), KernelKNeighborsClassifier()],
+    [GaussianClassifier(), MahalanobisSVC(), MahalanobisNovelty()],
+    ids=lambda model: type(model).__name__,
 )
-def test_what_needs_all_objects_refuses_a_collection(model):
-    with pytest.raises(TypeError, match="does not take dask collections"):
-        model.fit(*chunked())
+def test_queries_are_not_converted(model):
+    with pytest.raises(TypeError, match=r"distributed\.predict"):
+        model.fit(X, y).predict(chunked()[0])
+
+
+def test_a_map_is_fitted_in_memory_and_applied_lazily():
+    with pytest.raises(TypeError, match="sample of a dask collection"):
+        LandmarkMap(9).fit(chunked()[0])
+    features = LandmarkMap(9, random_state=0).fit(X)
+    lazy = distributed.predict(features, chunked()[0], "transform")
+    assert_allclose(lazy.compute(), features.transform(X), atol=1e-12)
 
 
 def test_bad_input_gets_a_sentence():
@@ -166,6 +197,22 @@ def test_bad_input_gets_a_sentence():
         GaussianClassifier(shrinkage="auto").fit(*chunked())
     with pytest.raises(TypeError, match=r"distributed\.predict"):
         model.fit(X, y).predict(chunked()[0])
+    rows, labels = chunked()
+    for estimator in (model, KernelQuadraticDiscriminantCV(landmarks=9)):
+        with pytest.raises(TypeError, match="y is a dask collection and X is not"):
+            estimator.fit(X, labels)
+    with pytest.raises(ValueError, match="one label each"):
+        model.fit(rows, labels[:-3])
+    with pytest.raises(TypeError, match="arrays and dataframes are taken"):
+        model.fit(pytest.importorskip("dask.bag").from_sequence([1, 2]), labels)
+    with pytest.raises(TypeError, match="of one dimension"):
+        model.fit(rows, labels[:, None])
+    for estimator in (model, GaussianClassifier()):
+        with pytest.raises(TypeError, match="in memory"):
+            estimator.partial_fit(rows, labels, classes=np.unique(y))
+    for estimator in (KernelQuadraticDiscriminant(), GaussianClassifier()):
+        with pytest.raises(TypeError, match="with landmarks="):
+            distributed.plan_from_sample(estimator, X, y)
 
 
 class _SlowKernel:
@@ -261,6 +308,12 @@ def test_parquet_problems_get_a_sentence(tmp_path, folder):
     pd.DataFrame({"a": [1.0, None], "y": [0, 1]}).to_parquet(tmp_path / "gap.parquet")
     with pytest.raises(ValueError, match="missing values"):
         list(ParquetBatches(tmp_path, "y"))
+    pd.DataFrame({"b": [1.0, 2.0], "y": [0, 1]}).to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(ValueError, match=r"other.parquet has no columns \['a'\]"):
+        ParquetBatches(tmp_path, "y")
+    (tmp_path / "other.parquet").write_text("no table")
+    with pytest.raises(ValueError, match=r"other.parquet cannot be read"):
+        ParquetBatches(tmp_path, "y")
 
 
 _BOUNDED = """

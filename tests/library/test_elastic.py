@@ -200,6 +200,8 @@ def test_padding_is_removed():
         padded[i, :, : x.shape[1]] = x
     for method in ELASTIC:
         assert_array_equal(Elastic(method).between(padded), Elastic(method).between(MANY))
+    masked = np.ma.masked_array(np.nan_to_num(padded, nan=7.0), np.isnan(padded))
+    assert_array_equal(Elastic().between(masked), Elastic().between(MANY))
 
 
 def test_collections_of_every_shape():
@@ -252,6 +254,8 @@ BAD = [
     ({}, [np.zeros((0, 4))], r"Object 0 must be a series.*shape \(0, 4\)"),
     ({}, [1.0, 2.0], r"Object 0 must be a series.*shape \(\)"),
     ({}, [[1 + 2j]], "Object 0 must be a series of numbers"),
+    ({}, [np.array(["2020-01-01"], "M8[D]")], "Object 0 must be a series of numbers"),
+    ({}, [np.ma.masked_array([1.0, 2, 3], [0, 1, 0])], "Object 0 contains NaN .* before its end"),
     (
         {},
         [np.zeros((2, 5)), np.zeros((3, 5))],

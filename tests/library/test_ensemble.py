@@ -196,6 +196,11 @@ def test_a_weight_is_a_share_in_the_calibration_and_in_the_weights(data):
     plain.fit(pipeline[0].transform(X)[20:], y[20:])
     assert_allclose(pipeline[-1].means_, plain.means_, atol=1e-12)
     assert set(model.members_) <= {"gaussian", "kernel_fisher", "kernel_fisher/laplacian"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # this family takes weights, so that nothing is said
+        alone = MahalanobisClassifierCV(("mahalanobis_svm",), cv=SPLITS)
+        alone.fit(X, y, sample_weight=weights)
+    assert (alone.members_["mahalanobis_svm"][-1].support_ >= 20).all()
     with pytest.raises(ValueError, match="sample_weight must be 1D"):
         MahalanobisClassifierCV(CHEAP).fit(X, y, sample_weight=[1.0, 2.0])
 
@@ -438,6 +443,35 @@ def test_noise_is_reported_as_noise():
         losses.append(held_out_log_loss(np.log(model.oof_proba_), y, np.ones(60)))
     assert np.mean(scores) < 0.6
     assert np.mean(losses) > 0.66  # ln 2 is 0.69
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("given", ["measure", "forms", "forms and another measure"])
+def test_all_families_together_call_a_measure_once_for_each_pair(symmetric, given):
+    """The comparison, the last fits and the calibration share one matrix; so do predictions."""
+    calls = []
+
+    def counted(a, b):
+        calls.append((a, b))
+        return float(len(set(a) ^ set(b)))
+
+    measure = FunctionMeasure(counted, symmetric=symmetric)
+    kernels = [measure]
+    if given != "measure":
+        kinds = ("neg_squared", "neg", "rbf", "laplacian")
+        kernels = [MeasureKernel(measure, kind=kind) for kind in kinds]
+    if given == "forms and another measure":
+        kernels.append(MeasureKernel("edit"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MahalanobisClassifierCV(kernels=kernels, cv=3, random_state=0).fit(WORDS, LETTER)
+    n, new = len(WORDS), ["apple", "blob", "cab"]
+    assert len({row["family"] for row in model.leaderboard_}) == 7
+    assert len(calls) == (n * (n + 1) // 2 if symmetric else n**2)
+    calls.clear()
+    model.predict(new)
+    ways = 1 if symmetric else 2
+    assert len(calls) == len(new) * (ways * n + 1)  # and the self-similarities
 
 
 def test_a_measure_stands_for_its_forms():

@@ -3,10 +3,21 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.svm import SVC
 
 import naive
-from mahalearn import DissimilaritySpaceDiscriminant, load_model, save_model
+from mahalearn import (
+    DissimilaritySpaceDiscriminant,
+    DissimilaritySpaceDiscriminantCV,
+    KernelMahalanobisTransformer,
+    load_model,
+    save_model,
+)
 from mahalearn.classifiers._heads import GaussianHead, LeastSquaresHead, head_has, new_head
 from mahalearn.formulas.linalg import RANK_RTOL
 from mahalearn.formulas.linear_targets import pseudo_fisher
@@ -128,3 +139,30 @@ def test_a_head_of_version_0_1_knows_its_new_parameters():
     old = GaussianHead.__new__(GaussianHead)
     old.__setstate__(state)
     assert old.get_params() == head.get_params()
+
+
+@pytest.mark.parametrize(
+    ("head", "n_classes"),
+    [
+        (SVC(decision_function_shape="ovo"), 3),  # as many scores as classes, of pairs of them
+        (FixedThresholdClassifier(LogisticRegression(), threshold=0.9), 2),
+        (KNeighborsClassifier(3), 3),  # probabilities only
+        (NearestCentroid(), 3),
+    ],
+    ids=str,
+)
+def test_predictions_are_those_of_the_classifier_on_the_distances(head, n_classes):
+    X, y, Z = classes((40, 30, 20)[:n_classes])
+    Z = np.vstack([Z, X])
+    model = DissimilaritySpaceDiscriminant(head).fit(X, y)
+    distances = KernelMahalanobisTransformer().fit(X, y)
+    expected = clone(head).fit(distances.transform(X), y).predict(distances.transform(Z))
+    assert_array_equal(model.predict(Z), expected)
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    options = {"gamma": 0.1, "reg": 0.1, "standardize": False}
+    search = DissimilaritySpaceDiscriminantCV(
+        head, regs=[0.1], gammas=[0.1], standardize=False, cv=cv
+    ).fit(X, y)
+    plain = cross_val_score(DissimilaritySpaceDiscriminant(head, **options), X, y, cv=cv)
+    assert_allclose(search.best_score_, plain.mean())
+    assert_array_equal(search.classes_[search.predict_proba(Z).argmax(axis=1)], search.predict(Z))

@@ -30,6 +30,7 @@ from cases import (
     take,
 )
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import make_scorer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
@@ -570,6 +571,70 @@ def test_a_search_with_default_grids_holds_numbers(kind):
         plain = type(found.best_estimator_)(**found.best_params_).fit(given.X, given.y)
         expected = found.best_estimator_.decision_function(given.queries)
         assert (plain.decision_function(given.queries) == expected).all(), search.__name__
+
+
+# Options of the searches beside those of CASES, a value other than the default for each of them.
+WIDTHS = {"gammas": [0.1, 0.5]}
+LANDMARKS = {"landmarks": 15, **WIDTHS}
+KERNEL_OPTIONS = [
+    {"gammas": ["scale", "auto", 0.1]},
+    {"kernel": "poly", "degrees": [1, 2], "coef0": 0.5},
+    {"kernel": "laplacian"},
+    {"kernel": lambda A, B, gamma=1.0: rbf_kernel(A, B, gamma), "kernel_params": {"gamma": 0.3}},
+    {"kernels": ["linear", "rbf", MahalanobisKernel("full")]},
+    {"standardize": True, **WIDTHS},
+    {"standardize": (np.arange(4.0), np.array([1.0, 2.0, 0.5, 3.0])), **WIDTHS},
+    {"spectrum": "flip", "kernel": "sigmoid", "gammas": [0.05]},
+]
+LANDMARK_OPTIONS = [
+    {**LANDMARKS, "random_state": 3},
+    {**LANDMARKS},
+    {**LANDMARKS, "random_state": np.random.RandomState(0)},
+    {**LANDMARKS, "landmark_method": "uniform", "landmark_rtol": 1e-6},
+    {**LANDMARKS, "landmark_method": "rpcholesky"},
+    {"landmarks": "auto", **WIDTHS},
+    {"landmarks": np.eye(9, 4), **WIDTHS},
+    {"landmarks": 15, "kernels": ["linear", "rbf", MahalanobisKernel("full")]},
+]
+DISTANCE_OPTIONS = [{"variants": ["IC+", "FK-"], **WIDTHS}, {"reg_on": "relative", **WIDTHS}]
+PRIORS = {"priors": [0.2, 0.3, 0.5]}
+OPTIONS = {
+    KernelQuadraticDiscriminantCV: [
+        *(*DISTANCE_OPTIONS, *LANDMARK_OPTIONS),
+        {"regs": [0.1], "class_weight": {"a": 1, "b": 2, "c": 3}, **WIDTHS},
+        {"offset": "map", **PRIORS, **WIDTHS},
+        {"offset": "map", **PRIORS, **LANDMARKS},
+        {"offset": "loo", **WIDTHS},
+    ],
+    DissimilaritySpaceDiscriminantCV: [
+        *(*DISTANCE_OPTIONS, *LANDMARK_OPTIONS),
+        {"regs": [0.1], "discriminant": "quadratic", "priors": "equal", **WIDTHS},
+        {"discriminant": LinearDiscriminantAnalysis(), **WIDTHS},
+    ],
+    KernelFisherDiscriminantCV: [{"regs": [0.1], **WIDTHS}, *LANDMARK_OPTIONS],
+    KernelPCAQuadraticDiscriminantCV: [
+        *({"regs": [0.1], "n_components": 2, **PRIORS, **WIDTHS}, *LANDMARK_OPTIONS),
+    ],
+    KernelKNeighborsClassifierCV: [{"n_neighbors": [2, 4], "weights": "distance", **WIDTHS}],
+    KernelRidgeClassifierCV: [{"regs": [0.1], **WIDTHS}],
+    OneVsRestSVCCV: [{"Cs": [1, 10], "tol": 1e-5, "max_iter": 5000, **WIDTHS}],
+}
+
+
+@pytest.mark.parametrize("search", OPTIONS, ids=lambda search: search.__name__)
+def test_best_params_are_complete_whatever_the_options(search):
+    options = KERNEL_OPTIONS + OPTIONS[search]
+    used = {name for given in options for name in given}
+    every = set(search().get_params(deep=False)) - {"cv", "scoring", "n_jobs", "verbose"}
+    assert used >= every, every - used
+    given = problem("vectors", (30, 20, 12))
+    for params in options:
+        found = search(cv=FOLDS, **params).fit(given.X, given.y)
+        plain = type(found.best_estimator_)(**found.best_params_).fit(given.X, given.y)
+        expected = found.best_estimator_.decision_function(given.queries)
+        assert (plain.decision_function(given.queries) == expected).all(), params
+        for key, value in found.best_params_.items():
+            assert not isinstance(value, np.generic), (params, key, type(value))
 
 
 def test_ties_go_to_the_first_class():

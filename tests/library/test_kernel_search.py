@@ -31,6 +31,8 @@ from mahalearn import (
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
     KernelRidgeClassifierCV,
+    MahalanobisClassifierCV,
+    MahalanobisSVCCV,
     MeasureKernel,
     PrecomputedKernel,
     _validation,
@@ -379,6 +381,77 @@ def test_splitters_groups_and_jobs(data):
     one = KernelQuadraticDiscriminantCV(cv=3, **params).fit(X, y)
     two = KernelQuadraticDiscriminantCV(cv=3, n_jobs=2, **params).fit(X, y)
     assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+
+
+class Drawn:
+    """A splitter of bootstrap samples: training parts hold objects more than once."""
+
+    def __init__(self, n_splits=3):
+        self.n_splits = n_splits
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return self.n_splits
+
+    def split(self, X, y=None, groups=None):
+        rng = np.random.default_rng(0)
+        for _ in range(self.n_splits):
+            train = rng.integers(len(X), size=len(X))
+            yield train, np.setdiff1d(np.arange(len(X)), train)
+
+
+@pytest.mark.parametrize("offset", ["error", "map", None])
+def test_objects_that_a_training_part_holds_twice_count_twice(offset, data):
+    # Block updates leave objects out once; they would take each object for one.
+    params = {"gammas": [0.3], "regs": [0.01, 0.3], "cv": Drawn()}
+    assert_equals_refitting(KernelQuadraticDiscriminantCV(offset=offset, **params), *data)
+    assert_equals_refitting(DissimilaritySpaceDiscriminantCV(**params), *data)
+
+
+def test_n_parts_that_hold_an_object_twice_are_not_leave_one_out(data):
+    X, y = data[0][:30], data[1][:30]
+
+    class Almost(LeaveOneOut):
+        def split(self, X, y=None, groups=None):
+            for train, test in super().split(X, y, groups):
+                train = train.copy()
+                train[0] = train[1]
+                yield train, test
+
+    for search in (KernelQuadraticDiscriminantCV, KernelRidgeClassifierCV):
+        assert_equals_refitting(search(regs=[0.01], gammas=[0.3], cv=Almost()), X, y)
+
+
+@pytest.mark.parametrize(
+    ("splits", "message"),
+    [
+        ([], "cv has no splits"),
+        ([(range(0, 80, 2), [])], "an empty part.* got 40 and 0"),
+        ([([], range(80))], "an empty part"),
+        ([(range(80), range(-80, 0))], "in the training and the test part at once"),
+        ([(range(70), range(70, 81))], "whole numbers from 0 to 79"),
+        ([([0.5, 1.5], range(70, 80))], "whole numbers from 0 to 79"),
+    ],
+)
+def test_splits_that_say_nothing_are_refused(splits, message, data):
+    # An empty test part gave a best score of infinity, negative positions one of objects seen.
+    X, y = data[0][:80], data[1][:80]
+    for search in (
+        KernelQuadraticDiscriminantCV(cv=splits),
+        MahalanobisSVCCV([1.0], [1.0], cv=splits),
+        MahalanobisClassifierCV(("gaussian",), cv=splits),
+    ):
+        with pytest.raises(ValueError, match=message):
+            search.fit(X, y)
+
+
+def test_negative_positions_and_masks_are_positions(data):
+    X, y = data[0][:80], data[1][:80]
+    mask = np.arange(80) % 2 == 0
+    scores = [
+        KernelQuadraticDiscriminantCV(regs=[0.1], gammas=[0.3], cv=[split]).fit(X, y).best_score_
+        for split in ((mask, ~mask), (np.arange(0, 80, 2), np.arange(1, 80, 2) - 80))
+    ]
+    assert scores[0] == scores[1]
 
 
 def test_a_class_that_a_fold_has_not_seen(data):

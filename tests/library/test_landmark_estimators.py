@@ -522,7 +522,11 @@ def test_tools_of_scikit_learn():
         ({"landmarks": "all"}, "'auto'"),
         ({"landmarks": []}, "collection of objects"),
         ({"landmarks": X[:5, :4]}, "4 features, the data 6"),
-        ({"landmarks": np.full((3, 6), np.nan)}, "NaN"),
+        ({"landmarks": np.full((3, 6), np.nan)}, "landmarks contains NaN"),
+        ({"landmarks": np.zeros(6)}, "landmarks must be a two-dimensional"),
+        ({"landmarks": 5, "landmark_rtol": -1.0}, "landmark_rtol"),
+        ({"landmarks": 5, "landmark_rtol": "small"}, "landmark_rtol"),
+        ({"landmarks": 5, "landmark_rtol": 2}, "landmark_rtol"),
         ({"landmarks": 5, "landmark_method": "greedy"}, "landmark_method"),
         ({"landmarks": 5, "spectrum": "shift"}, "no form at landmarks"),
         ({"landmarks": 5, "offset": "loo"}, "no form at landmarks"),
@@ -561,6 +565,37 @@ def test_bad_input_gets_a_sentence():
         model.fit(X, y, sample_weight=np.ones(900))
     with pytest.raises(AttributeError, match="no attribute"):
         KernelQuadraticDiscriminant().partial_fit(X, y)
+    with pytest.raises(ValueError, match="with landmarks= only"):
+        KernelQuadraticDiscriminant().fit([(X, y)])
+    with pytest.raises(ValueError, match="all zero here"):
+        KernelQuadraticDiscriminant(kernel="edit", landmarks=3, landmark_method="rpcholesky").fit(
+            ["ab", "abc", "cba", "c"], [0, 0, 1, 1]
+        )
+
+
+@pytest.mark.parametrize(
+    "model", [KernelQuadraticDiscriminant(landmarks=9), GaussianClassifier()], ids=type
+)
+def test_labels_of_another_type_in_a_later_batch(model):
+    numbers = np.unique(y, return_inverse=True)[1]
+    with pytest.raises(ValueError, match=r"different types \(int, str\)"):
+        model.fit([(X[:400], numbers[:400]), (X[400:], numbers[400:].astype(str))])
+    with pytest.raises(ValueError, match=r"different types \(NoneType, str\)"):
+        model.fit([(X, np.where(y == "a", None, y.astype(object)))])
+    # Numbers of another type are the same classes.
+    model.fit([(X[:400], numbers[:400]), (X[400:], numbers[400:].astype(float))])
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "model", [KernelQuadraticDiscriminant(landmarks=9), GaussianClassifier()], ids=type
+)
+def test_a_list_of_many_classes_is_no_regression_target(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X, np.arange(900) % 60, classes=np.arange(60))
+        model.fit([(X, np.arange(900) % 60)])
+    assert len(model.classes_) == 60
 
 
 def test_full_conformal_prediction_is_refused():

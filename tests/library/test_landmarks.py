@@ -558,6 +558,22 @@ def test_the_map_of_precomputed_columns():
             LandmarkMap(landmarks, kernel="precomputed").fit(matrix)
 
 
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"landmarks": 2.5}, "positive whole number"),
+        ({"landmarks": None}, "positive whole number"),
+        ({"landmarks": "many"}, "'auto'"),
+        ({"method": "greedy"}, "method"),
+        ({"rtol": -1.0}, "rtol"),
+        ({"rtol": "small"}, "rtol"),
+    ],
+)
+def test_the_map_refuses_bad_parameters_in_a_sentence(params, message):
+    with pytest.raises(ValueError, match=message):
+        LandmarkMap(**params).fit(X)
+
+
 def test_the_map_of_an_indefinite_kernel_has_signs():
     K = MATRICES["indefinite"]
     kernel = PrecomputedKernel(K)

@@ -19,6 +19,7 @@ from mahalearn import (
     KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
     KernelRidgeClassifierCV,
+    MahalanobisClassifierCV,
     MeasureKernel,
     OneVsRestSVCCV,
 )
@@ -29,6 +30,7 @@ from mahalearn.measures import (
     Elastic,
     Gower,
     Hausdorff,
+    Measure,
     elastic_measures,
     pairwise,
 )
@@ -210,6 +212,34 @@ def test_bad_input_gets_a_sentence():
         model.fit(WORDS, CODE).predict([3])
 
 
+@pytest.mark.parametrize(
+    "search", [KernelRidgeClassifierCV, KernelFisherDiscriminantCV, MahalanobisClassifierCV]
+)
+def test_kernels_must_be_a_list(search):
+    X, y = series([24] * 40), np.repeat(["early", "late"], 20)
+    for kernels, message in (
+        ("elastic", "got 'elastic'. One kernel is kernel='elastic'"),
+        (elastic_measures(X), r"got a dict. Pass list\(kernels.values\(\)\)"),
+        ([], "it is empty"),
+    ):
+        with pytest.raises(ValueError, match=f"kernels must be a list of kernels; {message}"):
+            search(kernels=kernels).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidgeClassifier(), KernelRidgeClassifierCV(), MahalanobisClassifierCV()]
+)
+def test_objects_without_a_measure_are_told_of_measures(model):
+    ragged, y = series([24, 30] * 20), np.repeat(["early", "late"], 20)
+    for X, got in (
+        (ragged, "objects of different lengths"),
+        (np.array(series([24] * 40))[:, None], r"an array of shape \(40, 1, 24\)"),
+        (["aa", "bb"] * 20, "strings"),
+    ):
+        with pytest.raises(ValueError, match=f"rows of numbers; got {got}.*kernel='dtw'.*'edit'"):
+            model.fit(X, y)
+
+
 def test_kernels_are_scaled_by_the_mean_training_distance():
     D = EditDistance().between(WORDS)
     mean = D.sum() / (len(WORDS) * (len(WORDS) - 1))
@@ -271,6 +301,38 @@ def test_a_measure_is_called_once_for_each_pair(symmetric):
         measure, calls = counted()
         fit(forms(measure)).fit(WORDS, CODE)
         assert len(calls) == pairs
+
+
+class WeightedCityBlock(Measure):
+    """A measure with an array for a parameter."""
+
+    symmetric = True
+    dissimilarity = True
+    self_value = 0.0
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def block(self, P, Q):
+        return np.array([[self.weights @ np.abs(p - q) for q in Q] for p in P])
+
+
+def test_measures_that_are_printed_alike_are_not_one():
+    # numpy leaves out the middle of a long array.
+    r = np.random.default_rng(0)
+    rows = list(r.normal(size=(40, 1200)))
+    plain, other = np.ones(1200), np.ones(1200)
+    other[600] += 1000
+    assert repr(plain) == repr(other)
+    kernels = [MeasureKernel(WeightedCityBlock(w)) for w in (plain, other)]
+    assert kernels[0].pair_key != kernels[1].pair_key
+    assert kernels[0].pair_key == MeasureKernel(WeightedCityBlock(plain.copy())).pair_key
+    together = KernelQuadraticDiscriminantCV(regs=[0.1], kernels=kernels, cv=3).fit(rows, CODE)
+    alone = [
+        KernelQuadraticDiscriminantCV(regs=[0.1], kernel=k, cv=3).fit(rows, CODE).best_score_
+        for k in kernels
+    ]
+    assert_allclose(together.cv_results_["mean_test_score"], alone)
 
 
 def series(lengths, seed=0):

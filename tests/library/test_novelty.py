@@ -7,12 +7,15 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
 import naive
 from mahalearn import (
@@ -20,6 +23,8 @@ from mahalearn import (
     GaussianClassifier,
     KernelMahalanobisTransformer,
     KernelQuadraticDiscriminant,
+    KernelQuadraticDiscriminantCV,
+    MahalanobisClassifierCV,
     MahalanobisNovelty,
     MeasureKernel,
     PrecomputedKernel,
@@ -256,6 +261,12 @@ def plug_in(X, y, x):
     return (1 + np.sum(np.array(held_out) >= d2)) / (1 + len(held_out))
 
 
+def searched_margin(X, y, x):
+    """Parameters that the labels of the training objects chose."""
+    search = KernelQuadraticDiscriminantCV(gammas=[0.05, 0.3, 2], regs=[1e-3, 1e-2, 1e-1], cv=3)
+    return ConformalClassifier(search, "full").fit(X, y).p_values(x)[0, 0]
+
+
 SEARCH = {"search": "permuted", "gammas": [0.1, 1], "regs": [1e-3, 1e-1]}
 FULL = {
     "landmark": novelty(),
@@ -282,8 +293,8 @@ def check_exact(p_value, n, kind, draws):
         assert low <= share <= high, (level, share, low, high)
 
 
-def check_at_most(p_value, n, kind, draws):
-    for level, share in zip(LEVELS, shares(p_value, n, kind, draws, LEVELS), strict=True):
+def check_at_most(p_value, n, kind, draws, levels=LEVELS):
+    for level, share in zip(levels, shares(p_value, n, kind, draws, levels), strict=True):
         assert share <= interval(n, level, draws)[1], (level, share)
 
 
@@ -321,6 +332,14 @@ def test_full_conformal_coverage_of_2000_draws(case, n, kind):
 @pytest.mark.parametrize("n", [10, 20])
 def test_cross_conformal_coverage_of_2000_draws(case, n, kind):
     check_at_most(CROSS[case], n, kind, 2000)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["normal", "t3"])
+@pytest.mark.parametrize("n", [10, 20])
+def test_a_search_by_labels_is_near_its_level(n, kind):
+    """At the levels of use; at a = 0.5 its share of p ≤ a was .53 for n = 10 (docs/novelty.md)."""
+    check_at_most(searched_margin, n, kind, 600, (0.1, 0.2))
 
 
 @pytest.mark.full
@@ -518,7 +537,11 @@ def test_searches(problem, variant):
         ({"variant": "landmark"}, None, "needs two classes"),
         ({"variant": "XY"}, "y", "variant='XY' is not known"),
         ({"level": 0}, "y", "level must be between 0 and 1"),
-        ({"reg": "none"}, "y", "reg='none' is not known"),
+        ({"reg": "none"}, "y", "reg='none' is not known; choose 'auto', a number"),
+        ({"gamma": "wide"}, "y", "choose 'smooth', 'scale', 'auto' or a number"),
+        ({"search": "permuted", "gammas": []}, "y", "gammas must hold at least one positive"),
+        ({"search": "permuted", "regs": None}, "y", "regs must hold at least one positive"),
+        ({"search": "permuted", "regs": [-1]}, "y", "Each of regs must be a positive number"),
         ({"reg": -1.0}, "y", "reg must be positive"),
         ({"spectrum": "clip"}, "y", "Leave spectrum='krein'"),
         ({"variant": "IC+", "search": "loco"}, "y", "search='loco' is for full-conformal"),
@@ -535,6 +558,31 @@ def test_bad_parameters(problem, options, labels, message):
         X = kernel(X, X)
     with pytest.raises(ValueError, match=message):
         MahalanobisNovelty(**options).fit(X, None if labels is None else y)
+
+
+def test_labels_that_cannot_be_sorted(problem):
+    X, _, _ = problem
+    y = np.array([None, "a"] * 14, dtype=object)
+    for model in (MahalanobisNovelty(), ConformalClassifier(LogisticRegression())):
+        with pytest.raises(ValueError, match=r"different types \(NoneType, str\)"):
+            model.fit(X, y)
+
+
+@pytest.mark.parametrize("variant", ["landmark", "RC+", "IC+", "gaussian"])
+def test_columns_of_a_data_frame_are_known_by_name(problem, variant):
+    pd = pytest.importorskip("pandas")
+    X, y, Q = problem
+    X, Q = pd.DataFrame(X, columns=["p", "q", "r"]), pd.DataFrame(Q, columns=["p", "q", "r"])
+    search = {"search": "permuted", "regs": [0.1]} if variant == "RC+" else {}
+    model = MahalanobisNovelty(variant, cv=3, **search).fit(X, y)
+    assert_array_equal(model.feature_names_in_, ["p", "q", "r"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        p = model.p_values(Q)
+    plain = MahalanobisNovelty(variant, cv=3, **search).fit(X.to_numpy(), y)
+    assert_array_equal(p, plain.p_values(Q.to_numpy()))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.p_values(Q[["r", "q", "p"]])
 
 
 def test_small_samples_are_named(problem):
@@ -666,6 +714,98 @@ def test_conformal_classifier_on_precomputed_and_objects(problem):
     assert p[0, 0] > p[0, 1] and p[1, 1] > p[1, 0]
 
 
+@pytest.mark.parametrize("estimator", [KernelQuadraticDiscriminant(), LogisticRegression()])
+def test_a_pipeline_may_take_columns_by_name(problem, estimator):
+    pd = pytest.importorskip("pandas")
+    X, y, Q = problem
+    table, new = (pd.DataFrame(Z, columns=["p", "q", "r"]) for Z in (X, Q))
+    columns = make_column_transformer((OneHotEncoder(), ["s"]), (StandardScaler(), ["p", "q", "r"]))
+    table["s"], new["s"] = (
+        np.where(X[:, 0] > 0, "high", "low"),
+        np.where(Q[:, 0] > 0, "high", "low"),
+    )
+    model = ConformalClassifier(make_pipeline(columns, estimator)).fit(table, y)
+    columns.fit(table)
+    if model.method_ == "full":
+        plain = ConformalClassifier(estimator).fit(columns.transform(table), y)
+        assert_array_equal(model.p_values(new), plain.p_values(columns.transform(new)))
+    assert_array_equal(model.predict(new), model.estimator_.predict(new))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.p_values(new[["s", "r", "q", "p"]])
+
+
+def test_a_search_is_cross_conformal_and_has_the_closed_form_on_request(problem):
+    X, y, Q = problem
+    own = KernelQuadraticDiscriminantCV(regs=[0.01, 1.0], gammas=[0.1, 1.0], cv=3)
+    grid = GridSearchCV(
+        make_pipeline(StandardScaler(), KernelQuadraticDiscriminant()),
+        {"kernelquadraticdiscriminant__reg": [0.01, 1.0]},
+    )
+    for search in (own, grid, make_pipeline(StandardScaler(), own)):
+        assert ConformalClassifier(search).fit(X, y).method_ == "cross"
+        for nonconformity in ("margin", "distance"):
+            model = ConformalClassifier(search, "full", nonconformity).fit(X, y)
+            assert model.method_ == "full" and "probability about a" in model.guarantee_
+            best = model.estimator_
+            scaler = StandardScaler().fit(X) if search is not own else None
+            A, B = (X, Q) if scaler is None else (scaler.transform(X), scaler.transform(Q))
+            best = best[-1] if hasattr(best, "steps") else best
+            best = best.best_estimator_
+            best = best[-1] if hasattr(best, "steps") else best
+            plain = ConformalClassifier(best, "full", nonconformity).fit(A, y)
+            assert_array_equal(model.p_values(Q), plain.p_values(B))
+    other = KernelQuadraticDiscriminantCV(variants=["IC+"], regs=[1.0], gammas=[1.0], cv=3)
+    with pytest.raises(ValueError, match="the closed form is that of variant='RC\\+'"):
+        ConformalClassifier(other, "full").fit(X, y)
+    by_distance = ConformalClassifier(other, nonconformity="distance").fit(X, y)
+    assert by_distance.method_ == "cross"
+    words, labels = WORDS + OTHERS, [0] * 10 + [1] * 10
+    of_objects = KernelQuadraticDiscriminantCV(kernels=["edit"], regs=[1.0], cv=2)
+    p = ConformalClassifier(of_objects, cv=2).fit(words, labels).p_values(["tola", "krstk"])
+    assert p.shape == (2, 2)
+
+
+def test_the_ensemble_has_prediction_sets(problem):
+    X, y, Q = problem
+    ensemble = MahalanobisClassifierCV(["gaussian", "kernel_fisher"], cv=2)
+    assert ConformalClassifier(ensemble, cv=2).fit(X, y).p_values(Q).shape == (8, 3)
+
+
+def test_scores_of_pairs_are_not_taken_for_those_of_classes(problem):
+    X, y, Q = problem  # with three classes there are three pairs
+    with pytest.raises(ValueError, match="Set decision_function_shape='ovr'"):
+        ConformalClassifier(SVC(decision_function_shape="ovo")).fit(X, y)
+    two = y != "c"
+    pairs, rest = (
+        ConformalClassifier(SVC(decision_function_shape=shape)).fit(X[two], y[two]).p_values(Q)
+        for shape in ("ovo", "ovr")
+    )
+    assert_array_equal(pairs, rest)
+
+
+@pytest.mark.parametrize("estimator", [None, SVC, Ridge(), MahalanobisNovelty()])
+def test_what_is_no_classifier_is_refused(problem, estimator):
+    X, y, _ = problem
+    with pytest.raises(TypeError, match="estimator must be a classifier"):
+        ConformalClassifier(estimator).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        (0, "between 0 and 1"),
+        (5, "between 0 and 1"),
+        ("x", "must be a finite number"),
+        (0.01, "lets 1 of 28 objects calibrate; 3 classes need at least 3"),
+        (0.95, "lets 27 of 28"),
+    ],
+)
+def test_bad_calibration_sizes(problem, size, message):
+    X, y, _ = problem
+    with pytest.raises(ValueError, match=message):
+        ConformalClassifier(LogisticRegression(), "split", calibration_size=size).fit(X, y)
+
+
 def test_conformal_classifier_refuses(problem):
     X, y, _ = problem
     with pytest.raises(ValueError, match=r"has none\. Use nonconformity='margin'"):
@@ -714,6 +854,43 @@ def test_drift_with_a_precomputed_kernel(problem):
     assert_allclose(given.p_pooled, named.p_pooled)
     with pytest.raises(TypeError, match="needs a fitted MahalanobisNovelty"):
         drift_test(KernelQuadraticDiscriminant(), Q)
+    with pytest.raises(ValueError, match="batch_kernel contains NaN"):
+        drift_test(model, kernel(Q, X), batch_kernel=np.full((8, 8), np.nan))
+    with pytest.raises(ValueError, match="batch_kernel is not symmetric"):
+        drift_test(model, kernel(Q, X), batch_kernel=kernel(Q, X[:8]))
+    with pytest.raises(ValueError, match=r"must have shape \(8, 8\)"):
+        drift_test(model, kernel(Q, X), batch_kernel=kernel(Q, Q)[:7])
+    with pytest.raises(ValueError, match="batch_kernel= is for kernel='precomputed'"):
+        drift_test(MahalanobisNovelty(gamma=GAMMA).fit(X, y), Q, batch_kernel=kernel(Q, Q))
+    corrected = MahalanobisNovelty("RC+", kernel="precomputed", spectrum="clip").fit(
+        kernel(X, X), y
+    )
+    with pytest.raises(ValueError, match="fit with spectrum='krein'"):
+        drift_test(corrected, kernel(Q, X), batch_kernel=kernel(Q, Q))
+
+
+def test_a_large_batch_does_not_hide_itself(rng):
+    """The pool of a class and an equal number of far objects has two halves that look alike."""
+    X = rng.normal(size=(30, 3))
+    model = MahalanobisNovelty(gamma=0.1).fit(X)
+    for m in (10, 30, 90):
+        far = drift_test(model, rng.normal(size=(m, 3)) + 5)
+        assert far.p_values[0] < 0.01 and far.p_pooled < 0.01
+    batch = rng.normal(size=(25, 3)) + 0.5
+    parts = [drift_test(model, batch[i::3]).p_values[0] for i in range(3)]
+    assert_allclose(drift_test(model, batch).p_values, min(1, 2 * np.mean(parts)))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("m", [6, 30])
+def test_drift_p_values_hold_their_level(m):
+    """Batches of a third of the class, and larger ones in parts."""
+    rng, draws, p = np.random.default_rng(1), 1000, []
+    for _ in range(draws):
+        model = MahalanobisNovelty().fit(rng.standard_t(3, size=(20, 2)))
+        p.append(drift_test(model, rng.standard_t(3, size=(m, 2))).p_values[0])
+    for level in (0.05, 0.2, 0.5):
+        assert np.mean(np.array(p) <= level) <= stats.binom.ppf(0.9995, draws, level) / draws
 
 
 # --- plots and files ------------------------------------------------------------------------------

@@ -10,10 +10,13 @@ from scipy import sparse
 from scipy.spatial.distance import jaccard as scipy_jaccard
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import wasserstein_distance
+from sklearn.base import clone
 
 import naive
+from mahalearn import KernelRidgeClassifierCV
 from mahalearn.measures import (
     Alignment,
+    Correlation,
     EditDistance,
     Jaccard,
     JensenShannon,
@@ -165,6 +168,11 @@ def test_edit_distance_refuses_measurements():
     # Numbers that are symbols: whole ones, or few different ones.
     assert EditDistance()(list(range(30)), list(range(40, 70))) == 30
     assert EditDistance()([0.5, 1.5] * 20, [0.5, 2.5] * 20) == 20
+    # Measurements to one decimal meet again and are measurements nevertheless.
+    rounded = [rng.uniform(-3, 3, 200).round(1) for _ in range(4)]
+    with pytest.raises(ValueError, match=r"different numbers among 800.*pass them as strings"):
+        EditDistance().between(rounded)
+    EditDistance().between([x.astype(str) for x in rounded])
 
 
 # --- sets -----------------------------------------------------------------------------------------
@@ -190,6 +198,22 @@ def test_jaccard_of_bits():
         assert_allclose(Jaccard().between(same), D)
     assert_allclose(Jaccard().between([sparse.csr_array(b[None]) for b in BITS]), D)
     assert_array_equal(Jaccard().between(np.zeros((2, 3))), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_rows_are_objects(make):
+    """Fingerprints and counts of words often come as a sparse matrix."""
+    assert_allclose(pairwise(make(BITS), "tanimoto"), pairwise(BITS, "tanimoto"))
+    counts = rng.integers(1, 5, (24, 6))
+    for measure in ("jensen_shannon", "correlation"):
+        assert_allclose(pairwise(make(counts), measure), pairwise(counts, measure))
+    y = np.arange(24) % 2
+    for measure in ("jensen_shannon", "correlation"):
+        model = KernelRidgeClassifierCV([0.1], kernel=measure, cv=3)
+        dense = clone(model).fit(counts, y).decision_function(counts[:5])
+        assert_allclose(model.fit(make(counts), y).decision_function(make(counts)[:5]), dense)
+    with pytest.raises(ValueError, match="no objects"):
+        pairwise(make((0, 3)), "tanimoto")
 
 
 def test_jaccard_is_a_metric_with_a_definite_kernel():
@@ -265,11 +289,25 @@ BAD = [
     (Jaccard(), ["abc", "xyz"], "Object 0 must be a set or a vector of zeros and ones"),
     (Jaccard(), [[1, 0], [1, 2]], "Object 1 has values other than 0 and 1.*unpackbits"),
     (Jaccard(), [[1, 0], [1, 1, 0]], "Object 1 has 3 bits, the first has 2"),
+    (
+        Jaccard(),
+        [{1, 2}, [0, 1, 1]],
+        "Object 1 is a vector of numbers, others are sets.*flatnonzero",
+    ),
+    (Jaccard(), [np.array([0, 1]), {1}], "Object 0 is a vector of numbers"),
+    (Jaccard(), [["a", "b"], (1, 0)], "Object 1 is a vector of numbers"),
     (Jaccard(), [{1}, [[1], [2]]], "Object 1 has members that are not hashable"),
     (Jaccard(), [[1, np.nan]], "values other than 0 and 1"),
     (JensenShannon(), [[1, 2], [1, -1]], "Object 1 is not a histogram"),
     (JensenShannon(), [[1, 2], [0, 0]], "Object 1 is not a histogram"),
     (JensenShannon(), [[1, np.nan]], "NaN"),
+    (
+        JensenShannon(),
+        [[1, 2], [1]],
+        "Histograms must have equally many values.*from 1",
+    ),
+    (Correlation(), [[1, 2], [1]], "Vectors must have equally many values"),
+    (Wasserstein(), [np.ma.masked_array([1.0, 2.0], [0, 1])], "Object 0 contains NaN or infinite"),
     (Wasserstein(), [[1.0], []], "Object 1 is empty"),
     (Wasserstein(), ["abc"], "Object 0 must be a sample of numbers"),
     (Wasserstein(), [[[1, 2]], [[1, 2, 3]]], "Object 1 has points of dimension 3"),

@@ -282,6 +282,38 @@ def test_pairs_have_their_own_covariance(covariance):
     assert_array_equal(model.n_support_, np.bincount(y[model.support_]))
 
 
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("source", ["pair", "all"])
+def test_whole_weights_repeat_samples(rng, covariance, class_weight, source):
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3)) + np.repeat(np.eye(3), 20, axis=0)
+    y = np.repeat([2, 5, 7], [25, 20, 15])
+    counts = rng.integers(0, 3, size=60)
+    options = {"C": 3.0, "covariance": covariance, "covariance_from": source, "tol": 1e-10}
+    options["class_weight"] = class_weight
+    weighted = MahalanobisSVC(**options).fit(X, y, sample_weight=counts)
+    repeated = MahalanobisSVC(**options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    queries = rng.normal(size=(40, 3))
+    assert_allclose(
+        weighted.decision_function(queries), repeated.decision_function(queries), atol=1e-6
+    )
+    assert (counts[weighted.support_] > 0).all()
+    # Another weighting is another machine, or the weights would count for nothing.
+    other = MahalanobisSVC(**options).fit(X, y)
+    gap = weighted.decision_function(queries) - other.decision_function(queries)
+    assert np.abs(gap).max() > 1e-3
+
+
+def test_weights_leave_out_a_class_or_are_refused(rng):
+    X, y = rng.normal(size=(30, 2)), np.repeat([0, 1, 2], 10)
+    model = MahalanobisSVC().fit(X, y, sample_weight=(y > 0).astype(float))
+    assert model.classes_.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="Ledoit and Wolf has no weights"):
+        MahalanobisSVC(covariance="full", shrinkage="auto").fit(X, y, sample_weight=np.ones(30))
+    with pytest.raises(ValueError, match="sample_weight must be finite and nonnegative"):
+        MahalanobisSVC().fit(X, y, sample_weight=-np.ones(30))
+
+
 def test_votes(rng):
     """The most votes win; among equal votes the larger sum of decisions."""
     decisions = rng.normal(size=(200, 6)) * 10.0 ** rng.integers(-3, 4, size=(200, 1))

@@ -234,10 +234,9 @@ def test_scores_of_probabilities_groups_and_weights(noisy):
         losses.append(-log_loss(y[test], proba))
     assert_allclose(model.best_score_, np.mean(losses))
     assert_allclose(model.score(X, y), -log_loss(y, model.predict_proba(X)))
-    with pytest.raises(TypeError, match=r"MahalanobisSVCCV.fit does not take sample_weight"):
-        model.fit(X, y, sample_weight=np.ones(len(y)))
-    with pytest.raises(TypeError, match="class_weight weighs the errors of the classes"):
-        MahalanobisSVC().fit(X, y, sample_weight=np.ones(len(y)))
+    scores = model.decision_function(X)
+    model.fit(X, y, groups=groups, sample_weight=np.ones(len(y)))  # equal weights change nothing
+    assert_allclose(model.decision_function(X), scores, atol=1e-12)
 
 
 def test_a_class_that_a_fold_has_not_seen():
@@ -368,3 +367,23 @@ def test_published_errors(name, published, deviation):
     # The mean of 10 of the 100 realisations differs from that of all by σ√(1/10 − 1/100) = 0.3σ.
     assert len(errors) == 10
     assert abs(np.mean(errors) - published) < 2 * 0.3 * deviation
+
+
+@pytest.mark.parametrize("search", ["line", "grid"])
+def test_sample_weight_reaches_every_fold_and_the_last_fit(search):
+    """Samples of weight 0 that are never tested might as well not be there."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)) + np.repeat([[0, 0], [1, 1]], 25, axis=0), np.repeat([0, 1], 25)
+    kept = np.r_[0:20, 25:45]
+    weights = np.zeros(50)
+    weights[kept] = rng.uniform(0.5, 2, size=40)
+    parts = [(kept[i::2], kept[1 - i :: 2]) for i in (0, 1)]
+    every = [(np.r_[train, np.setdiff1d(np.arange(50), kept)], test) for train, test in parts]
+    place = np.searchsorted(kept, parts)
+    options = {"Cs": [0.1, 1, 10], "deltas": [0.5, 1.0], "search": search}
+    one = MahalanobisSVCCV(**options, cv=every).fit(X, y, sample_weight=weights)
+    two = MahalanobisSVCCV(**options, cv=[tuple(p) for p in place])
+    two.fit(X[kept], y[kept], sample_weight=weights[kept])
+    assert_allclose(one.oof_scores_, two.oof_scores_, atol=1e-2)
+    assert one.best_params_ == two.best_params_
+    assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-2)

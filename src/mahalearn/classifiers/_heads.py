@@ -14,6 +14,7 @@ from .._validation import check_choice, check_priors, spelt
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.linear_targets import one_vs_all_least_squares
+from ..formulas.offsets import winners
 
 DISCRIMINANTS = ("fisher", "quadratic", "least_squares")
 SINGULAR = ("ridge", "pseudo_inverse")
@@ -210,16 +211,29 @@ def head_rounding(head, X):
 
 
 def head_scores(head, X):
-    """(m, c) scores of any classifier: its decision function, else its predictions as 0 and 1."""
+    """(m, c) scores of any classifier: its decision function, else its predictions as 0 and 1.
+
+    The class that a classifier predicts has the largest score, also where its decision function
+    says something else: one with a threshold of its own, or a score for each pair of classes.
+    """
     if hasattr(head, "_scores"):  # relative to the largest, so that large common terms are gone
         scores = head._scores(X)
         return scores - scores.max(axis=1, keepdims=True)
+    predicted = np.searchsorted(head.classes_, head.predict(X))
+    scores = _foreign_scores(head, X)
+    if scores is None:
+        return np.eye(len(head.classes_))[predicted]
+    rows, first = np.arange(len(X)), winners(scores)
+    scores[rows, first], scores[rows, predicted] = scores[rows, predicted], scores[rows, first]
+    return scores
+
+
+def _foreign_scores(head, X):
+    """A score for each class (m, c), a new array; None where the classifier has none."""
     if hasattr(head, "decision_function"):
-        scores = head.decision_function(X)
+        scores = np.array(head.decision_function(X), dtype=float)
         if scores.ndim == 1:
             return np.column_stack([np.zeros(len(X)), scores])
         if scores.shape[1] == len(head.classes_):
             return scores
-    if hasattr(head, "predict_proba"):
-        return head.predict_proba(X)
-    return (head.predict(X)[:, None] == head.classes_).astype(float)
+    return np.array(head.predict_proba(X), dtype=float) if hasattr(head, "predict_proba") else None

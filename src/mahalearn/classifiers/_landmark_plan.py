@@ -5,7 +5,14 @@ import numbers
 import numpy as np
 
 from .._objects import take
-from .._validation import available_memory, check_choice, check_classes, check_count
+from .._validation import (
+    available_memory,
+    check_choice,
+    check_class_list,
+    check_count,
+    distinct_labels,
+    refuse_mixed_labels,
+)
 from ..kernels.landmark_rows import choose_landmarks
 from ..kernels.named import standardizes
 from ..kernels.protocol import check_kernel_name, fit_kernel, is_named, takes_vectors
@@ -41,7 +48,8 @@ class Scan:
     @property
     def classes(self):
         """Sorted labels; at least two."""
-        return check_classes(np.array(list(self.counts)))[0]
+        refuse_mixed_labels(self.counts)
+        return check_class_list(np.array(list(self.counts)))
 
     def two_rows(self):
         """Two rows with the mean and the standard deviation of every column.
@@ -57,7 +65,7 @@ class Scan:
         X = check_rows(X, vectors)
         if not len(X):
             return self
-        labels, counts = np.unique(np.asarray(y), return_counts=True)
+        labels, counts = distinct_labels(np.asarray(y))
         for label, count in zip(labels.tolist(), counts.tolist(), strict=True):
             self.counts[label] = self.counts.get(label, 0) + count
         start = self.n_rows if start is None else start
@@ -171,7 +179,7 @@ def check_landmarks(landmarks, rows, kernel):
         )
     if not getattr(kernel, "requires_vector_input", True):
         return landmarks
-    landmarks = check_rows(landmarks)
+    landmarks = check_rows(landmarks, name="landmarks")
     if landmarks.shape[1] != rows.shape[1]:
         raise ValueError(
             f"The landmarks have {landmarks.shape[1]} features, the data {rows.shape[1]}."

@@ -369,18 +369,20 @@ def _join(a, b, index):
     return [a[i] if i < n else b[i - n] for i in index]
 
 
-def check_rows(X, vectors=True):
+def check_rows(X, vectors=True, name="X"):
     """A batch of objects; where the kernel takes vectors, a finite table of numbers."""
     if not vectors:
         return X
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "iufb":
         raise ValueError(
-            f"A batch must be a two-dimensional table of numbers; got {X.dtype} of shape {X.shape}."
+            f"{name} must be a two-dimensional table of numbers; got {X.dtype} of shape {X.shape}."
         )
     # The sum is not finite if a value is not; it may overflow, too.
     if not np.isfinite(X.sum(dtype=float)) and not np.isfinite(X).all():
-        raise ValueError("X contains NaN or infinite values; impute or drop those rows first.")
+        raise ValueError(
+            f"{name} contains NaN or infinite values; impute or drop those rows first."
+        )
     return X
 
 

@@ -20,12 +20,13 @@ from .._objects import check_objects, take
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
-    check_classes,
+    check_class_list,
     check_count,
+    check_fraction,
     check_square,
     check_symmetric,
     is_dask_collection,
-    refuse_dask,
+    refuse_dask_labels,
     refuse_dask_query,
     warn_dissimilarity_as_kernel,
 )
@@ -43,7 +44,7 @@ from ._landmark_statistics import (
     collect,
     random_folds,
 )
-from ._sources import DaskRows, LocalRows, check_batches, pairs_of
+from ._sources import DaskRows, LocalRows, check_batches, check_dask_table, pairs_of
 
 # Folds by which "auto" chooses the number of landmarks.
 AUTO_FOLDS = 3
@@ -68,9 +69,9 @@ class LandmarkData(NamedTuple):
     rows: a source. scanned: its Scan. kernel: the kernel of precomputed values, None where the
     kernel is learned. landmarks: as given; for precomputed values positions, or kernel rows.
     columns: of precomputed values, those of the landmarks where they are known already. X, y:
-    objects and labels in memory, where they are. chosen: landmarks that a search has chosen, or its
-    seed. folds, sample_folds: where X and y are only a sample, the folds of all rows as a function
-    of their positions, and those of the sample.
+    objects and labels in memory, where they are. chosen: landmarks that a search has chosen; seed:
+    of its choices. folds, sample_folds: where X and y are only a sample, the folds of all rows as a
+    function of their positions, and those of the sample.
     """
 
     rows: Any
@@ -81,6 +82,7 @@ class LandmarkData(NamedTuple):
     X: Any = None
     y: Any = None
     chosen: Any = None
+    seed: int | None = None
     folds: Any = None
     sample_folds: Any = None
 
@@ -185,6 +187,11 @@ class LandmarkClassifier(KernelClassifier):
         self._forget()
         if self.landmarks is None:
             _warn_of_many(X)
+            if y is None and not hasattr(X, "shape"):
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None. An "
+                    "iterable of batches (X, y) is taken with landmarks= only."
+                )
             return super()._fit(X, y, known)
         self._check_landmark_parameters()
         data = self._landmark_data(X, y)._replace(chosen=known)
@@ -228,11 +235,12 @@ class LandmarkClassifier(KernelClassifier):
             The fitted classifier.
         """
         self._check_landmark_parameters()
-        refuse_dask(self, X, y)
+        if is_dask_collection(X) or is_dask_collection(y):
+            raise TypeError("partial_fit takes rows in memory; fit takes a dask collection.")
         if not self._at_landmarks:
             if classes is None:
                 raise ValueError("classes must be given in the first call to partial_fit.")
-            classes, _ = check_classes(classes)
+            classes = check_class_list(classes)
             data = self._landmark_data(X, y, square=False)
             plan = self._landmark_plan(data, classes=classes)
             if isinstance(self.landmarks, str):
@@ -276,6 +284,8 @@ class LandmarkClassifier(KernelClassifier):
             check_choice(self.landmarks, "landmarks", ("auto",))
         elif isinstance(self.landmarks, numbers.Number):
             check_count(self.landmarks, "landmarks")
+        if self.landmark_rtol is not None:
+            check_fraction(self.landmark_rtol, "landmark_rtol")
 
     def _landmark_data(self, X, y, *, square=True):
         """Checked training data; square: whether a precomputed matrix may be one of all objects."""
@@ -283,6 +293,7 @@ class LandmarkClassifier(KernelClassifier):
             return self._dask_data(X, y)
         if y is None:
             return self._batch_data(check_batches(X, type(self).__name__))
+        refuse_dask_labels(y)
         X, y = self._check_labelled(X, y)
         kernel, landmarks, columns = None, self.landmarks, None
         vectors = takes_vectors(self.kernel)
@@ -338,6 +349,7 @@ class LandmarkClassifier(KernelClassifier):
             raise ValueError(
                 "dask collections hold rows of numbers; use a kernel that takes vectors."
             )
+        check_dask_table(X)
         example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
         validate_data(self, example, dtype=FLOATS)
         rows = DaskRows(X, y)
@@ -360,10 +372,9 @@ class LandmarkClassifier(KernelClassifier):
 
     def _landmark_plan(self, data, n_folds=1, classes=None):
         """The plan of the data."""
-        kernel, landmarks, seed = data.kernel, data.landmarks, self.random_state
-        if isinstance(data.chosen, numbers.Integral):
-            seed = data.chosen
-        elif data.chosen is not None:
+        kernel, landmarks = data.kernel, data.landmarks
+        seed = self.random_state if data.seed is None else data.seed
+        if data.chosen is not None:
             landmarks = data.chosen
         if kernel is None and is_precomputed(self.kernel):  # objects are their kernel rows
             classes = data.scanned.classes if classes is None else classes
@@ -454,21 +465,24 @@ class LandmarkClassifier(KernelClassifier):
         labels = self.classes_[sample.codes]
         return data._replace(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
 
-    def _with_landmarks_chosen(self, data):
-        """What the kernels of a search share: landmarks, or a seed to choose them by.
+    def _with_landmarks_chosen(self, data, *, shared):
+        """What the kernels of a search have in common: a seed, and landmarks where `shared`.
 
-        k-means and a uniform choice do not depend on the width of a kernel.
+        The seed is that of a plain fit with the same random_state. k-means and a uniform choice do
+        not depend on the width of a kernel: kernels of one name share their landmarks.
         """
         self._check_landmark_parameters()
         if not _to_choose(self.landmarks):
             return data
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self.random_state
+        if not isinstance(seed, numbers.Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        data = data._replace(seed=int(seed))
         kernel = data.kernel or self._learned_kernel(data)
-        method = landmark_method(self.landmark_method, kernel)
-        chosen = seed
-        if method != "rpcholesky":
-            chosen = self._landmark_plan(data._replace(chosen=seed)).rows.landmarks
-        return data._replace(chosen=chosen)
+        if not shared or landmark_method(self.landmark_method, kernel) == "rpcholesky":
+            return data
+        n_folds = AUTO_FOLDS if isinstance(self.landmarks, str) else 1
+        return data._replace(chosen=self._landmark_plan(data, n_folds).rows.landmarks)
 
     def _landmark_folds(self, data, splits):
         """The training sets of a cross-validation."""
@@ -598,7 +612,7 @@ def _warn_of_many(X):
             "their number; landmarks=1000 (or 'auto') takes one pass over them, and predicts "
             "faster. docs/scale.md says when they pay.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -119,8 +119,19 @@ def merged_tree(parts, combine):
     return compute(parts)[0]
 
 
+def check_dask_table(X):
+    """A dask array or dataframe, two-dimensional."""
+    if not hasattr(X, "shape") or not hasattr(X, "ndim"):
+        raise TypeError(
+            f"Of dask's collections arrays and dataframes are taken; got {type(X).__name__}."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"X must be a table, two-dimensional; got {X.ndim} dimensions.")
+
+
 def dask_parts(X, y):
     """[(X part, y part)] as delayed objects, and the positions of their first rows."""
+    check_dask_table(X)
     if y is None:
         raise ValueError("A dask collection needs its labels: pass y, a dask array or series.")
     if not hasattr(y, "__dask_graph__"):
@@ -135,10 +146,12 @@ def dask_parts(X, y):
         table = X.assign(**{_TARGET: y})
         parts = [delayed(_split, nout=2)(part) for part in table.to_delayed()]
     else:
-        if X.ndim != 2:
-            raise ValueError(f"X must be a table, two-dimensional; got {X.ndim} dimensions.")
+        if hasattr(y, "map_partitions") or y.ndim != 1:
+            raise TypeError("With a dask array X, y must be a dask array of one dimension.")
         X = X.rechunk({1: -1})
-        if not np.isnan(X.chunks[0]).any():
+        if not np.isnan([X.shape[0], y.shape[0]]).any():
+            if len(X) != len(y):
+                raise ValueError(f"X has {len(X)} rows and y {len(y)}; one label each is needed.")
             y = y.rechunk((X.chunks[0],))
         X_parts, y_parts = (list(np.ravel(collection.to_delayed())) for collection in (X, y))
         if len(X_parts) != len(y_parts):

@@ -488,3 +488,7 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
     def _common(self):
         # `cv` is the search's own; the plain estimator's belongs to cross_fit.
         return {name: v for name, v in super()._common().items() if name != "cv"}
+
+    def _tempered(self, X):
+        # A classifier's decision function need not be what its predictions are made of.
+        return self.best_estimator_._scores(self._input(X)) / self.temperature_

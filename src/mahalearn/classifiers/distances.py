@@ -356,8 +356,11 @@ def _fitted_fold(folds, f, variant, regs, reg_on, volumes):
 
 
 def has_block_updates(folds):
-    """Whether folds of RC+ come from one inverse per class."""
-    if folds.matrix is None:
+    """Whether folds of RC+ come from one inverse per class.
+
+    An object that a training part holds twice, as a bootstrap sample does, cannot be left out once.
+    """
+    if folds.matrix is None or any(np.bincount(train).max() > 1 for train, _ in folds.splits):
         return False
     if folds.positive_definite or folds.spectrum == "ignore":
         return True

@@ -18,13 +18,17 @@ from .._base import ScoreClassifierMixin
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
+    check_class_list,
     check_classes,
     check_memory,
     check_priors,
     check_sample_weight,
     check_symmetric,
+    common_classes,
+    distinct_labels,
     is_dask_collection,
     known_codes,
+    refuse_dask_query,
 )
 from ..formulas.class_gaussians import ClassGaussians, class_gaussians, zca_cor_whiteners
 from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
@@ -685,8 +689,8 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             vars(self).pop(name, None)
         if is_dask_collection(X):
             parts, _ = dask_parts(X, y)
-            found = compute([delayed(np.unique)(labels) for _, labels in parts])
-            classes = check_classes(np.concatenate(found))[0]
+            found = compute([delayed(distinct_labels)(labels) for _, labels in parts])
+            classes = common_classes([labels for labels, _ in found])
             fits = [delayed(_fit_part)(clone(self), *part, classes) for part in parts]
             vars(self).update(vars(merged_tree(fits, _merged)))
             if hasattr(X, "columns"):
@@ -694,10 +698,11 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
             return self
         name = type(self).__name__
         batches = check_batches(X, name)
-        labels = [np.unique(column_or_1d(y)) for _, y in pairs_of(batches, name)]
+        batch_labels = (column_or_1d(y) for rows, y in pairs_of(batches, name) if len(rows))
+        labels = [distinct_labels(y)[0] for y in batch_labels]
         if not labels:
             raise ValueError("There are no rows to fit; the batches are empty.")
-        classes = check_classes(np.concatenate(labels))[0]
+        classes = common_classes(labels)
         for rows, y in pairs_of(batches, name):
             if len(rows):
                 self.partial_fit(rows, y, classes=classes)
@@ -748,7 +753,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
                 "start with partial_fit on an unfitted one."
             )
         if first:
-            classes, _ = check_classes(classes)
+            classes = check_class_list(classes)
         elif classes is None or np.array_equal(np.unique(classes), self.classes_):
             classes = self.classes_
         else:
@@ -812,6 +817,11 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
 
     def _check_training(self, X, y, sample_weight, reset=True):
         """Rows that count (complete, with a positive weight), and the sizes of the columns."""
+        if is_dask_collection(X) or is_dask_collection(y):
+            raise TypeError(
+                "Rows in memory are needed here: call .compute(). fit takes a dask array or "
+                "dataframe if its labels are a dask collection, too."
+            )
         missing = self._ignores_missing()
         finite = "allow-nan" if missing else True
         if reset:
@@ -904,6 +914,7 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
 
     def _check_query(self, X, *, allow_nan):
         fitted = self._gaussians()
+        refuse_dask_query(X)
         finite = "allow-nan" if allow_nan else True
         try:
             X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)

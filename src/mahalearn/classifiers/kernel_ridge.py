@@ -136,10 +136,12 @@ class KernelRidgeClassifier(KernelClassifier):
     def _fold_scores(self, folds, values):
         K, n, counts = folds.matrix, len(folds.codes), np.bincount(folds.codes)
         closed = K is not None and folds.spectrum != "raise" and counts.min() > 1
-        if not closed or not is_leave_one_out(folds.splits, n):
+        spectrum = ridge_spectrum(K) if closed and is_leave_one_out(folds.splits, n) else None
+        # The Kreĭn space of an indefinite kernel would have seen the object that is left out.
+        if spectrum is None or (spectrum.values < 0).any():
             yield from super()._fold_scores(folds, values)
             return
-        spectrum, targets = ridge_spectrum(K), class_targets(folds.codes, len(counts))
+        targets = class_targets(folds.codes, len(counts))
         lambdas = leave_one_out_lambdas(spectrum, values)
         scores = np.moveaxis(ridge_leave_one_out(spectrum, targets, lambdas), 0, -1)
         models = ridge_path(spectrum, targets, lambdas.min(axis=1))
@@ -176,9 +178,8 @@ class KernelRidgeClassifierCV(KernelSearchCV):
     """Kernel ridge regression on the classes, kernel and regularisation by cross-validation.
 
     One decomposition of the kernel matrix of a fold serves all values of the regularisation.
-    ``cv=LeaveOneOut()`` takes one decomposition in all. It is exact for definite kernels. The
-    Kreĭn space of an indefinite one is then that of all training objects, as the scale of a kernel
-    is: it has seen the object that is left out, but not its class.
+    ``cv=LeaveOneOut()`` takes one decomposition in all for a definite kernel. The Kreĭn space of an
+    indefinite one changes with every object that is left out: it takes a decomposition for each.
 
     Parameters
     ----------

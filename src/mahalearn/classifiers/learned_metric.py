@@ -9,7 +9,15 @@ from sklearn.utils.validation import validate_data
 from .._base import ScoreClassifierMixin, refuses_weights
 from .._objects import take
 from .._typing import Objects
-from .._validation import check_choice, check_classes, check_count, check_memory, check_positive
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_count,
+    check_memory,
+    check_positive,
+    refuse_dask,
+    refuse_dask_query,
+)
 from ..formulas.learned_metric import MetricRidge, fit_metric_ridge
 from ..kernels.named import column_scales
 from ..kernels.training import BLOCKS, row_chunks
@@ -101,6 +109,7 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         full = check_choice(self.metric, "metric", METRICS) == "full"
         if self.n_iter != 0:
             check_count(self.n_iter, "n_iter")
+        refuse_dask(self, X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes = check_classes(y)
         check_memory(4 * len(X) ** 2, f"The kernel matrix of {len(X)} objects and its factors")
@@ -117,6 +126,7 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         return self
 
     def _scores(self, X):
+        refuse_dask_query(X)
         Z = validate_data(self, X, reset=False, dtype=np.float64)
         Z = (Z - self._center) / self._spread
         chunks = row_chunks(len(Z), BLOCKS * len(self._rows))

@@ -36,7 +36,9 @@ def is_leave_one_out(splits, n):
     """Whether the splits leave out each of n objects once, and alone."""
     if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
         return False
-    return len({int(test[0]) for _, test in splits}) == n
+    # A part of n − 1 positions that holds one twice is another layout.
+    once = all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
+    return once and len({int(test[0]) for _, test in splits}) == n
 
 
 def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, classes):

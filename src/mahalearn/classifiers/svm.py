@@ -11,10 +11,17 @@ from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import validate_data
 
-from .._base import ScoreClassifierMixin, refuses_weights
+from .._base import ScoreClassifierMixin
 from .._progress import progress
-from .._typing import CV, ClassWeight, Floats, Objects, Scoring
-from .._validation import check_choice, check_classes, check_positive
+from .._typing import CV, ArrayLike, ClassWeight, Floats, Objects, Scoring
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_positive,
+    check_sample_weight,
+    refuse_dask,
+    refuse_dask_query,
+)
 from ..formulas.calibration import fit_temperature
 from ..formulas.one_vs_one import one_vs_one_scores
 from ..kernels.mahalanobis import MahalanobisKernel
@@ -133,8 +140,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self.cache_size = cache_size
         self.max_iter = max_iter
 
-    @refuses_weights
-    def fit(self, X: Objects, y: Objects) -> Self:
+    def fit(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the covariances and train the machines.
 
         Parameters
@@ -143,6 +149,11 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             Training data.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples: C of a sample is multiplied by its weight, and the covariances
+            are weighted. A whole number counts a sample as often.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
@@ -151,10 +162,16 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         """
         source = check_choice(self.covariance_from, "covariance_from", COVARIANCE_SOURCES)
         check_positive(self.C, "C")
+        refuse_dask(self, X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
-        self.classes_, codes = check_classes(y)
+        own = check_sample_weight(sample_weight, len(y))
+        present = np.arange(len(y)) if own is None else np.flatnonzero(own)
+        self.classes_, codes = check_classes(y[present])
+        X, own = X[present], None if own is None else own[present]
         n_classes = len(self.classes_)
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y[present])
+        if own is not None and isinstance(self.class_weight, str):  # "balanced": what classes weigh
+            weights = own.sum() / (n_classes * np.bincount(codes, own))
         if source == "all" or n_classes == 2:
             groups = [tuple(range(n_classes))]
         else:
@@ -163,18 +180,24 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self._machines, support = [], []
         for group in groups:
             rows = np.flatnonzero(np.isin(codes, group))
-            machine = self._train(X[rows], codes[rows], {j: weights[j] for j in group})
+            machine = self._train(
+                X[rows],
+                codes[rows],
+                {j: weights[j] for j in group},
+                None if own is None else own[rows],
+            )
             self._machines.append(machine)
             support.append(rows[machine.svc.support_])
         self.kernels_ = [machine.kernel for machine in self._machines]
         self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self._machines])
         rows = np.unique(np.concatenate(support))
-        self.support_ = rows[np.argsort(codes[rows], kind="stable")]
+        self.support_ = present[rows[np.argsort(codes[rows], kind="stable")]]
         self.n_support_ = np.bincount(codes[rows], minlength=n_classes)
         return self
 
-    def _train(self, X, codes, weights):
-        kernel = MahalanobisKernel(self.covariance, self.delta, self.shrinkage).fit(X)
+    def _train(self, X, codes, weights, own):
+        kernel = MahalanobisKernel(self.covariance, self.delta, self.shrinkage)
+        kernel.fit(X, sample_weight=own)
         svc = SVC(
             C=self.C,
             gamma=kernel.gamma_,
@@ -184,9 +207,10 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             cache_size=self.cache_size,
             max_iter=self.max_iter,
         )
-        return _Machine(kernel, svc.fit(kernel.whiten(X), codes))
+        return _Machine(kernel, svc.fit(kernel.whiten(X), codes, own))
 
     def _scores(self, X):
+        refuse_dask_query(X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
         n_classes = len(self.classes_)
@@ -309,8 +333,13 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @refuses_weights
-    def fit(self, X: Objects, y: Objects, groups: Objects | None = None) -> Self:
+    def fit(
+        self,
+        X: Objects,
+        y: Objects,
+        groups: Objects | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose C and δ, and train the classifier with them.
 
         Parameters
@@ -321,6 +350,10 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             Class labels.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in training. The scores of the folds count all samples alike.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
@@ -332,11 +365,13 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         deltas = grids.PAPER_DELTAS[search] if self.deltas is None else self.deltas
         deltas = _distinct(deltas, "deltas")
         given = X  # the best estimator is to see the names of the columns too
+        refuse_dask(self, X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, _ = check_classes(y)
+        weights = check_sample_weight(sample_weight, len(y))
         splits = check_splits(check_cv(self.cv, y, classifier=True).split(X, y, groups), y)
         self.n_splits_ = len(splits)
-        tried = _Tried(X, y, splits, self.classes_, self.scoring)
+        tried = _Tried(X, y, weights, splits, self.classes_, self.scoring)
         if search == "grid":
             first, second = [{"C": C, "delta": delta} for C in Cs for delta in deltas], []
         else:
@@ -356,7 +391,7 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self.best_params_ = differing(MahalanobisSVC(), {**self._common(), **best}, set(best))
         self.temperature_ = tried.temperature(self.best_index_)
         self.oof_scores_ = tried.scores[self.best_index_]
-        self.best_estimator_ = MahalanobisSVC(**self.best_params_).fit(given, y)
+        self.best_estimator_ = MahalanobisSVC(**self.best_params_).fit(given, y, weights)
         return self
 
     def _common(self):
@@ -369,7 +404,11 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         run = Parallel(n_jobs=self.n_jobs, return_as="generator")
         found = run(
             delayed(_held_out)(
-                MahalanobisSVC(**{**self._common(), **params}), tried.X, tried.y, *split
+                MahalanobisSVC(**{**self._common(), **params}),
+                tried.X,
+                tried.y,
+                tried.weights,
+                *split,
             )
             for params in candidates
             for split in tried.splits
@@ -393,8 +432,8 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 class _Tried:
     """The candidates that were tried on the same folds: parameters, scores and metrics."""
 
-    def __init__(self, X, y, splits, classes, scoring):
-        self.X, self.y, self.splits = X, y, splits
+    def __init__(self, X, y, weights, splits, classes, scoring):
+        self.X, self.y, self.weights, self.splits = X, y, weights, splits
         self.classes, self.scoring = classes, scoring
         self.truth = np.concatenate([y[test] for _, test in splits])
         self.starts = np.cumsum([0] + [len(test) for _, test in splits])
@@ -422,9 +461,9 @@ class _Tried:
         return fit_temperature(self.scores[index], np.searchsorted(self.classes, self.truth))
 
 
-def _held_out(machine, X, y, train, test):
+def _held_out(machine, X, y, weights, train, test):
     """Classes that a machine has learned, and its scores (m, c) of the test part."""
-    machine.fit(X[train], y[train])
+    machine.fit(X[train], y[train], None if weights is None else weights[train])
     return machine.classes_, machine._scores(X[test])
 
 

@@ -70,19 +70,18 @@ class ParquetBatches:
                 "batch_rows must be positive and dtype float64 or float32; got "
                 f"{batch_rows!r} and {dtype!r}."
             )
-        parquet = _parquet()
-        schema = parquet.read_schema(self.files[0])
+        heads = [_head(file) for file in self.files]
         if features is None:
+            schema = heads[0][0]
             features = [f.name for f in schema if f.name != target and _is_number(f.type)]
         self.features = list(features)
         wanted = [*self.features, *([] if target is None else [target])]
-        if missing := [name for name in wanted if name not in schema.names]:
-            raise ValueError(
-                f"{self.files[0].name} has no columns {missing}; it has {schema.names}."
-            )
+        for file, (schema, _) in zip(self.files, heads, strict=True):
+            if missing := [name for name in wanted if name not in schema.names]:
+                raise ValueError(f"{file.name} has no columns {missing}; it has {schema.names}.")
         if not self.features:
             raise ValueError(f"{self.files[0].name} has no numeric columns beside the target.")
-        self.n_rows = sum(parquet.read_metadata(file).num_rows for file in self.files)
+        self.n_rows = sum(n_rows for _, n_rows in heads)
 
     def __len__(self):
         return sum(1 for _ in self._batches([]))
@@ -114,6 +113,18 @@ class ParquetBatches:
                 "leave it out of features=."
             )
         return column.to_numpy(zero_copy_only=False)
+
+
+def _head(file):
+    """Schema and number of rows of a file."""
+    parquet = _parquet()
+    from pyarrow import ArrowInvalid
+
+    try:
+        with parquet.ParquetFile(file) as table:
+            return table.schema_arrow, table.metadata.num_rows
+    except ArrowInvalid as error:
+        raise ValueError(f"{file.name} cannot be read as a Parquet file: {error}") from None
 
 
 def _labels(column, name):

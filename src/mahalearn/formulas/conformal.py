@@ -428,11 +428,17 @@ def cross_rank_sum_p_value(folds, alternative="greater"):
     """The same from folds of (calibration (n_f,), scores (m,)), each pair by one model.
 
     A fold's model saw neither, so that each fold's rank-sum test is exact. Their p-values depend on
-    each other; twice their mean is a p-value whatever the dependence (V. Vovk and R. Wang,
-    Combining p-values via averaging).
+    each other.
     """
-    found = [rank_sum_p_value(reference, batch, alternative) for reference, batch in folds]
-    return found[0] if len(found) == 1 else min(1.0, 2 * float(np.mean(found)))
+    return mean_p_value([rank_sum_p_value(*fold, alternative) for fold in folds])
+
+
+def mean_p_value(p_values):
+    """One p-value from several: twice their mean, valid whatever their dependence.
+
+    (V. Vovk and R. Wang, Combining p-values via averaging.) A single one stays as it is.
+    """
+    return p_values[0] if len(p_values) == 1 else min(1.0, 2 * float(np.mean(p_values)))
 
 
 def _rank_sum_tail(doubled, m, observed, alternative):

@@ -17,10 +17,11 @@ b = ȳ − Aᵀ K1/n.
 
 Leave-one-out. In the flipped feature space of all n training objects this is a ridge regression
 with an intercept. Its held-out residuals are r_i/(1 − h_ii) with the residuals r and the leverages
-h_ii = 1/n + Σ_k U_ik² |λ_k|/(|λ_k| + λ). The *space* has seen the object that is left out (its
-kernel values, not its target); the regression has not. For a definite kernel this is leave-one-out
-exactly. A λ that is relative to the spread, reg·Σ_k|λ_k|, is that of the other objects
-(`leave_one_out_lambdas`): Σ_{j≠i} ‖x_j − m_{−i}‖² = Σ_k |λ_k| − n/(n−1) Σ_k U_ik²|λ_k|.
+h_ii = 1/n + Σ_k U_ik² |λ_k|/(|λ_k| + λ). For a definite kernel this is leave-one-out exactly. The
+Kreĭn space of an indefinite one has seen the object that is left out (its kernel values, not its
+target), and accuracies come out too high: searches use it for definite kernels only. A λ that is
+relative to the spread, reg·Σ_k|λ_k|, is that of the other objects (`leave_one_out_lambdas`):
+Σ_{j≠i} ‖x_j − m_{−i}‖² = Σ_k |λ_k| − n/(n−1) Σ_k U_ik²|λ_k|.
 """
 
 from typing import NamedTuple

@@ -35,30 +35,33 @@ class Whitening(NamedTuple):
         return centred * self.matrix if self.matrix.ndim == 1 else centred @ self.matrix
 
 
-def whitening(X, *, full=False, shrinkage=0.0):
+def whitening(X, *, full=False, shrinkage=0.0, weights=None):
     """The whitening of the rows of X (M, m) by their diagonal or full covariance.
 
     A full covariance is shrunk towards its own diagonal, Q_s = (1 − s)Q + s·diag(Q): s = 1 is the
-    diagonal kernel, and no s spoils the independence of units.
+    diagonal kernel, and no s spoils the independence of units. weights (M,): of the rows, positive;
+    a whole number counts a row as often.
     """
-    center, deviation = column_moments(X)
+    center, deviation = column_moments(X, weights)
     varying = np.flatnonzero(deviation)
-    weights = np.zeros_like(deviation)
-    weights[varying] = 1 / deviation[varying]
+    scales = np.zeros_like(deviation)
+    scales[varying] = 1 / deviation[varying]
     if not full or len(varying) == 0:
-        return Whitening(center, weights, len(varying), float(len(varying) or 1))
-    Z = (X[:, varying] - center[varying]) * weights[varying]
+        return Whitening(center, scales, len(varying), float(len(varying) or 1))
+    Z = (X[:, varying] - center[varying]) * scales[varying]
+    if weights is not None:
+        Z *= np.sqrt(weights / weights.mean())[:, None]
     values, U = _correlation_spectrum(Z, thin=shrinkage == 0)
     shrunk = zero_negligible((1 - shrinkage) * values + shrinkage)
     kept = shrunk > 0
     rank = int((values > 0).sum())
     values, U, shrunk = values[kept], U[:, kept], shrunk[kept]
     matrix = np.zeros((X.shape[1], len(shrunk)))
-    matrix[varying] = weights[varying, None] * U / np.sqrt(shrunk)
+    matrix[varying] = scales[varying, None] * U / np.sqrt(shrunk)
     return Whitening(center, matrix, rank, float((values / shrunk).sum()))
 
 
-def column_moments(X):
+def column_moments(X, weights=None):
     """Means and standard deviations (divisor M) of the columns, exactly 0 for a constant column.
 
     A column is constant if its deviation is within the rank tolerance of its largest absolute
@@ -67,8 +70,8 @@ def column_moments(X):
     size = np.abs(X).max(axis=0)
     size[size == 0] = 1.0
     Z = X / size  # so that no square overflows or vanishes, whatever the units
-    mean = Z.mean(axis=0)
-    deviation = np.sqrt(np.mean((Z - mean) ** 2, axis=0))
+    mean = np.average(Z, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=weights))
     constant = deviation <= rank_tolerance(1.0, len(X))
     constant |= deviation * size < np.finfo(np.float64).tiny  # its reciprocal would overflow
     return mean * size, np.where(constant, 0.0, deviation * size)

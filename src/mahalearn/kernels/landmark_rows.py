@@ -94,6 +94,11 @@ def rp_cholesky(kernel, X, m, random_state):
             "landmark_method='rpcholesky' needs a positive definite kernel; this one has negative "
             "self-similarities. Use 'uniform'."
         )
+    if not left.any():
+        raise ValueError(
+            "landmark_method='rpcholesky' draws objects by their self-similarities k(x, x), which "
+            "are all zero here, as for kernels −d². Use 'uniform'."
+        )
     floor = 1e-10 * left.max(initial=0.0)
     factor = np.zeros((m, len(X)))
     chosen = []

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._objects import check_objects, take
 from .._typing import Kernel, Objects, RandomState
-from .._validation import check_choice, check_count
+from .._validation import check_choice, check_count, check_fraction, is_dask_collection
 from ..formulas.landmarks import landmark_features
 from ..formulas.spectrum import CORRECTIONS
 from .landmark_rows import LANDMARK_METHODS, LandmarkKernel, choose_landmarks
@@ -155,6 +155,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The fitted transformer.
         """
         spectrum = check_choice(self.spectrum, "spectrum", LANDMARK_SPECTRA)
+        self._check_parameters()
         X = self._check(X, reset=True)
         if is_precomputed(self.kernel):
             self.kernel_ = "precomputed"
@@ -172,7 +173,21 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.eigenvalues_ = self._features.values
         return self
 
+    def _check_parameters(self):
+        if isinstance(self.landmarks, str):
+            check_choice(self.landmarks, "landmarks", ("auto",))
+        elif isinstance(self.landmarks, numbers.Number) or self.landmarks is None:
+            check_count(self.landmarks, "landmarks")
+        check_choice(self.method, "method", LANDMARK_METHODS)
+        if self.rtol is not None:
+            check_fraction(self.rtol, "rtol")
+
     def _check(self, X, reset):
+        if is_dask_collection(X):
+            raise TypeError(
+                "LandmarkMap takes rows in memory: fit it to a sample of a dask collection, and "
+                'transform the parts by mahalearn.distributed.predict(map, X, "transform").'
+            )
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=reset, dtype=np.float64)
         return check_objects(X)
@@ -211,7 +226,6 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return choose_landmarks(self.kernel_, X, self.landmarks, self.method, self.random_state)
         if not isinstance(self.landmarks, str):
             return self._check(self.landmarks, reset=False)
-        check_choice(self.landmarks, "landmarks", ("auto",))
         most = min(_MOST_LANDMARKS, len(X))
         chosen = choose_landmarks(self.kernel_, X, most, self.method, self.random_state)
         sample = take(X, slice(0, None, max(1, len(X) // 2000)))

@@ -9,8 +9,8 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._typing import Objects
-from .._validation import check_choice, check_positive, spelt
+from .._typing import ArrayLike, Objects
+from .._validation import check_choice, check_positive, check_sample_weight, spelt
 from ..formulas.whitening import whitening
 
 COVARIANCES = ("diag", "full")
@@ -81,7 +81,7 @@ class MahalanobisKernel(BaseEstimator):
         self.delta = delta
         self.shrinkage = shrinkage
 
-    def fit(self, X: Objects, y: Any = None) -> Self:
+    def fit(self, X: Objects, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the covariance.
 
         Parameters
@@ -90,6 +90,10 @@ class MahalanobisKernel(BaseEstimator):
             Data.
         y : ignored
             Not used; the classes have one covariance together.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the covariance. They cannot be used with ``shrinkage="auto"``.
+
+            .. versionadded:: 0.2
 
         Returns
         -------
@@ -99,8 +103,11 @@ class MahalanobisKernel(BaseEstimator):
         full = check_choice(self.covariance, "covariance", COVARIANCES) == "full"
         delta = check_positive(self.delta, "delta")
         X = validate_data(self, X, dtype=np.float64)
-        self.shrinkage_ = _resolve_shrinkage(self.shrinkage, X) if full else 0.0
-        self._whitening = whitening(X, full=full, shrinkage=self.shrinkage_)
+        weights = check_sample_weight(sample_weight, len(X))
+        if weights is not None:
+            X, weights = X[weights > 0], weights[weights > 0]
+        self.shrinkage_ = _resolve_shrinkage(self.shrinkage, X, weights) if full else 0.0
+        self._whitening = whitening(X, full=full, shrinkage=self.shrinkage_, weights=weights)
         self.mean_sq_ = self._whitening.mean_sq
         self.rank_ = self._whitening.rank
         self.gamma_ = delta / self.mean_sq_
@@ -132,11 +139,16 @@ class MahalanobisKernel(BaseEstimator):
         return np.ones(len(X))
 
 
-def _resolve_shrinkage(shrinkage, X):
+def _resolve_shrinkage(shrinkage, X, weights):
     if shrinkage is None:
         return 0.0
     shrinkage = spelt(shrinkage, "shrinkage", ("auto",))
     if isinstance(shrinkage, str) and shrinkage == "auto":
+        if weights is not None:
+            raise ValueError(
+                "sample_weight cannot be used with shrinkage='auto': the formula of Ledoit and "
+                "Wolf has no weights. Pass a number."
+            )
         return float(ledoit_wolf_shrinkage(whitening(X).apply(X), assume_centered=True))
     number = isinstance(shrinkage, numbers.Real) and not isinstance(shrinkage, bool)
     if not number or not 0 <= shrinkage <= 1:

@@ -217,8 +217,8 @@ class MeasureKernel(BaseEstimator):
         """Kernels with the same key are functions of the same `pair_values`."""
         measure = self._measure()
         params = sorted(measure.get_params().items(), key=lambda item: item[0])
-        values = [f"{name}={id(v) if callable(v) else v!r}" for name, v in params]
-        return type(measure).__qualname__, tuple(values), self.symmetrize
+        values = [(name, _frozen(value)) for name, value in params]
+        return type(measure), tuple(values), self.symmetrize
 
     def pair_values(self, X: Objects, Y: Objects) -> np.ndarray:
         """Proximities of all pairs.
@@ -299,7 +299,36 @@ class MeasureKernel(BaseEstimator):
         """The matrix of kernel values."""
         return self.from_pairs(self.pair_values(X, Y))
 
+    def pair_diagonal(self, X: Objects) -> np.ndarray:
+        """The proximity of each object and itself.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            The objects.
+
+        Returns
+        -------
+        values : ndarray of shape (len(X),)
+            What `pair_values` has on its diagonal.
+        """
+        measure = getattr(self, "measure_", None) or self._measure()
+        return measure.diagonal(X)
+
     def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""
-        measure = getattr(self, "measure_", None) or self._measure()
-        return self.from_pairs(measure.diagonal(X))
+        return self.from_pairs(self.pair_diagonal(X))
+
+
+def _frozen(value):
+    """What tells a parameter of a measure from others; how an array is printed does not."""
+    if callable(value):
+        return id(value)
+    if isinstance(value, np.ndarray):
+        data = value.tobytes() if value.dtype != object else _frozen(value.tolist())
+        return value.shape, value.dtype.str, data
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    if isinstance(value, dict):
+        return tuple((repr(key), _frozen(item)) for key, item in value.items())
+    return repr(value)

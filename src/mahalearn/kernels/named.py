@@ -164,7 +164,13 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
     elif standardize:
         center, scale = standardize
     Z = X if scale is None else (X - center) / scale
-    return NamedKernel(name, resolve_gamma(gamma, Z), degree, coef0, center, scale)
+    gamma = resolve_gamma(gamma, Z)
+    if gamma == 0 and name in WITH_GAMMA:
+        raise ValueError(
+            f"The data reach {np.abs(X).max():.1g}, and their variance is too large to compute "
+            "with. Divide the columns by their scale, or standardise them."
+        )
+    return NamedKernel(name, gamma, degree, coef0, center, scale)
 
 
 def column_scales(X, constant=1.0):
@@ -183,7 +189,8 @@ def resolve_gamma(gamma, X):
         return 1 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":
         # As in scikit-learn's SVC; constant data have no scale, and any value serves.
-        variance = X.var()
+        with np.errstate(over="ignore"):  # a γ of 0 is refused where a kernel has one
+            variance = X.var()
         # So have data whose variance is lost in floating point.
         return float(1 / (X.shape[1] * variance)) if variance > 1e-300 else 1.0
     if isinstance(gamma, str):

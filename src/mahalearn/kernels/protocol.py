@@ -65,6 +65,22 @@ def takes_vectors(kernel):
     return getattr(kernel, "requires_vector_input", True)
 
 
+def check_kernel_list(kernels):
+    """The list of kernels that a search compares; one name, a dict or nothing is refused."""
+    if isinstance(kernels, str):
+        raise ValueError(
+            f"kernels must be a list of kernels; got {kernels!r}. One kernel is kernel={kernels!r}."
+        )
+    if isinstance(kernels, dict):
+        raise ValueError(
+            "kernels must be a list of kernels; got a dict. Pass list(kernels.values())."
+        )
+    kernels = list(kernels)
+    if not kernels:
+        raise ValueError("kernels must be a list of kernels; it is empty. Name at least one.")
+    return kernels
+
+
 def is_named(kernel):
     """Whether the kernel is one of scikit-learn's, by name."""
     return isinstance(kernel, str) and check_kernel_name(kernel) in KERNEL_NAMES

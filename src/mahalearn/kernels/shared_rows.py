@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._objects import take
-from .protocol import kernel_matrix
+from .protocol import kernel_diagonal, kernel_matrix
 
 
 class SharedRows:
@@ -15,7 +15,7 @@ class SharedRows:
 
     def __init__(self, objects):
         self.objects = objects
-        self._pairs = {}
+        self._pairs, self._own = {}, {}
         self._kernel = self._values = None
 
     def __len__(self):
@@ -31,6 +31,15 @@ class SharedRows:
         if self._kernel is not kernel:
             self._kernel, self._values = kernel, self._compute(kernel, training)
         return np.array(self._values[:, rows], order="C")
+
+    def diagonal(self, kernel):
+        """Self-similarities of the queries; a measure gives its values once for all its forms."""
+        if not hasattr(kernel, "pair_diagonal"):
+            return kernel_diagonal(kernel, self.objects)
+        key = kernel.pair_key
+        if key not in self._own:
+            self._own[key] = kernel.pair_diagonal(self.objects)
+        return np.asarray(kernel.from_pairs(self._own[key]), dtype=np.float64)
 
     def _compute(self, kernel, training):
         key = getattr(kernel, "pair_key", None)

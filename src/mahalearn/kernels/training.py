@@ -187,7 +187,8 @@ class TrainingKernel:
         if given is not None:
             return given
         if self.kernel is not None:
-            return kernel_diagonal(self.kernel, X.objects if isinstance(X, SharedRows) else X)
+            shared = isinstance(X, SharedRows)
+            return X.diagonal(self.kernel) if shared else kernel_diagonal(self.kernel, X)
         diagonal = self.X.diagonal()
         if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
             return np.full(len(X), diagonal[0])

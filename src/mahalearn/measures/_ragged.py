@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ def label(i, of_columns):
     return f"Object {i} of the columns" if of_columns else f"Object {i}"
 
 
+def unmasked(x):
+    """The object as an array, NaN where a mask hides a value."""
+    return x.astype(np.float64).filled(np.nan) if np.ma.isMaskedArray(x) else np.asarray(x)
+
+
 def check_not_empty(objects, of_columns=False):
     """None of the objects may be empty: there would be nothing to compare."""
     for i, x in enumerate(objects):
@@ -68,7 +75,7 @@ def number_arrays(objects, ndim, what, of_columns=False):
         try:
             if isinstance(x, (str, bytes)):
                 raise ValueError("text")
-            array = np.asarray(x, dtype=np.float64)
+            array = np.asarray(unmasked(x), dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
                 f"{label(i, of_columns)} must be {what}; got {type(x).__name__} {str(x)[:40]!r}."
@@ -85,6 +92,25 @@ def number_arrays(objects, ndim, what, of_columns=False):
             )
         arrays.append(array)
     return arrays
+
+
+def number_table(X, what, name="X"):
+    """Rows of equally many finite numbers as an array; sparse rows are made dense.
+
+    what : "Histograms" or the like, for the messages.
+    """
+    if sparse.issparse(X):
+        X = X.toarray()
+    elif isinstance(X, list) and X and all(sparse.issparse(x) for x in X):
+        X = sparse.vstack(X).toarray()
+    elif not hasattr(X, "shape"):
+        lengths = sorted({len(x) for x in X if hasattr(x, "__len__")})
+        if len(lengths) > 1:
+            raise ValueError(
+                f"{what} must have equally many values; got lengths from {lengths[0]} to "
+                f"{lengths[-1]}."
+            )
+    return check_array(X, dtype=np.float64, input_name=name)
 
 
 def prepare_numbers(X, Y, ndim, what):

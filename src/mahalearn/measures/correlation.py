@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.utils import check_array
 
 from .._typing import Objects
+from ._ragged import number_table
 from .base import Measure
 
 
@@ -36,10 +36,10 @@ class Correlation(Measure):
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the vectors, see Measure."""
-        P = check_array(X, dtype=np.float64, input_name="X")
+        P = number_table(X, "Vectors")
         if Y is None:
             return P, P
-        Q = check_array(Y, dtype=np.float64, input_name="Y")
+        Q = number_table(Y, "Vectors", "Y")
         if P.shape[1] != Q.shape[1]:
             raise ValueError(
                 f"The vectors of the rows have {P.shape[1]} values, those of the columns "

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from sklearn.utils import check_array
 
 from .._typing import Objects
-from ._ragged import prepare_numbers
+from ._ragged import number_table, prepare_numbers
 from .base import Measure, object_list
 
 
@@ -66,7 +65,7 @@ def _p_log2(p, m):
 
 
 def _histograms(X, side):
-    P = check_array(X, dtype=np.float64, input_name="X" if not side else "Y")
+    P = number_table(X, "Histograms", "X" if not side else "Y")
     bad = (P < 0).any(axis=1) | (P.sum(axis=1) <= 0)
     if bad.any():
         i = int(np.argmax(bad))

@@ -17,8 +17,9 @@ from .base import Measure, object_list
 
 NUMERIC = {"absolute": ABSOLUTE, "angular": ANGULAR, "euclidean": EUCLIDEAN}
 NORMALIZE = ("longer", "sum", None)
-# Fractional numbers are no symbols if more than this share of them, among at least so many, differ.
-_DISTINCT, _FEW_SYMBOLS = 0.9, 20
+# Fractional numbers are no symbols if more than this share of them, among at least so many, differ;
+# nor if there are more different ones than an alphabet of codes has (measurements to one decimal).
+_DISTINCT, _FEW_SYMBOLS, _ALPHABET = 0.9, 20, 30
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class EditDistance(Measure):
         |a − b|, or the shorter way round a circle of circumference `period`; for sequences of
         points, arrays of shape (length, dimensions), their Euclidean distance; or a function of two
         symbols, which is called once for each two symbols that occur. Sequences of real numbers
-        that hardly ever agree are refused with a constant cost: all pairs would look alike.
+        that hardly ever agree, or of more than 30 different ones, are refused with a constant cost:
+        all pairs would look alike.
     insertion, deletion : float, default=1
         Cost of inserting and of deleting a symbol. Only equal ones make the distance symmetric.
     normalize : {"longer", "sum", None}, default=None
@@ -242,7 +244,8 @@ def _alphabet(X, Y):
 def _refuse_measurements(sequences, alphabet):
     """Refuse real-valued series: their numbers are hardly ever equal, so all pairs look alike."""
     n_symbols = sum(len(x) for x in sequences)
-    if n_symbols < _FEW_SYMBOLS or len(alphabet) <= _DISTINCT * n_symbols:
+    few = n_symbols < _FEW_SYMBOLS or len(alphabet) <= _DISTINCT * n_symbols
+    if few and len(alphabet) <= _ALPHABET:
         return
     fractions = (isinstance(s, numbers.Real) and not float(s).is_integer() for s in alphabet)
     if sum(fractions) > len(alphabet) / 2:
@@ -250,7 +253,7 @@ def _refuse_measurements(sequences, alphabet):
             f"The sequences hold {len(alphabet)} different numbers among {n_symbols}: measurements "
             "rather than symbols. With a constant cost nearly all pairs would have the same "
             "distance. Time series need an elastic measure ('dtw', 'msm', Elastic(...)), or "
-            "EditDistance(substitution='absolute')."
+            "EditDistance(substitution='absolute'); if they are names, pass them as strings."
         )
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from .._typing import Objects
 from .._validation import check_choice, check_real
-from ._ragged import label
+from ._ragged import label, unmasked
 from .base import Measure, object_list
 
 # The methods, and the parameters that each of them has besides `normalize`.
@@ -62,7 +62,8 @@ class Elastic(Measure):
     A series is an array of shape (length,) or (n_channels, length). A collection is a list of
     series, which may differ in length, an array of shape (n_cases, length), or one of shape
     (n_cases, n_channels, length) as in aeon and sktime. Time points at the end that are NaN in
-    every channel are padding and are removed; NaN elsewhere is an error.
+    every channel are padding and are removed; NaN elsewhere is an error. What a masked array hides
+    is NaN.
 
     numba compiles the loops (``pip install "mahalearn[measures]"``). The first call in an
     environment takes some seconds for that; the result is kept on disk. Without numba the same
@@ -248,9 +249,9 @@ def _as_numbers(x, name):
     try:
         if isinstance(x, (str, bytes)):
             raise ValueError("text")
-        array = np.asarray(x)
-        if array.dtype.kind == "c":
-            raise ValueError("complex")
+        array = unmasked(x)
+        if array.dtype.kind in "cmM":
+            raise ValueError("complex numbers, dates")
         array = array.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(

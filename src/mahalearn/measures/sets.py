@@ -33,7 +33,7 @@ class Jaccard(Measure):
     positive semidefinite kernel [1]_.
 
     Objects are sets (``set``, ``frozenset``, or a list of words), or the rows of an array of zeros
-    and ones.
+    and ones, which may be sparse. Bits and sets cannot be mixed.
 
     References
     ----------
@@ -53,6 +53,7 @@ class Jaccard(Measure):
         """Check the sets and count their members, see Measure."""
         sides = [(object_list(X), False)] + ([] if Y is None else [(object_list(Y), True)])
         if any(_is_set(x) for objects, _ in sides for x in objects):
+            _refuse_bits_among_sets(sides)
             matrices = _incidence([_sets(*side) for side in sides])
         else:
             matrices = [_bit_rows(*side) for side in sides]
@@ -79,6 +80,19 @@ def _is_set(x):
         return True
     words = isinstance(x, (list, tuple)) and len(x)
     return bool(words) and not all(isinstance(v, (numbers.Number, np.number)) for v in x)
+
+
+def _refuse_bits_among_sets(sides):
+    """Of a list of numbers beside sets nobody knows whether they are members or bits."""
+    for objects, of_columns in sides:
+        for i, x in enumerate(objects):
+            vector = sparse.issparse(x) or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf")
+            if vector or (isinstance(x, (list, tuple)) and len(x) and not _is_set(x)):
+                raise ValueError(
+                    f"{label(i, of_columns)} is a vector of numbers, others are sets; bits and "
+                    "sets cannot be mixed. If the numbers are members of a set, pass set(...); "
+                    "the places of the bits that are set: set(numpy.flatnonzero(bits).tolist())."
+                )
 
 
 def _sets(objects, of_columns):

@@ -8,6 +8,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 
 from ..formulas.offsets import TIE_RTOL
 from .scoring import nearly_best
+from .search import check_positions
 
 # A family ties with the best within this many standard errors of the difference.
 TIE_ERRORS = 0.5
@@ -46,7 +47,7 @@ def make_splits(cv, X, y, counts, random_state, groups=None):
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
         splits = _stratified(cv, y, counts, random_state)
     else:
-        splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
+        splits = check_positions(check_cv(cv, y, classifier=True).split(X, y, groups), len(y))
     splits = [split for split in splits if len(np.unique(y[split[0]])) > 1]
     if not splits:
         raise ValueError(

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import has_fit_parameter
 
 from .._base import KernelClassifier
 from .._objects import take
 from ..classifiers._heads import head_scores
-from ..classifiers.gaussian import GaussianClassifier
 from ..formulas.stacking import (
     Calibrated,
     calibrate,
@@ -157,12 +157,12 @@ def fit_members(estimators, X, y, known, weights=None):
     """The estimators fitted on all objects; kernels and training objects are shared.
 
     known(estimator): the fitted kernel and Gram matrix of an estimator on objects, else None.
-    weights: of the objects, for Gaussian members.
+    weights: of the objects, for the members that take them.
     """
     kernels, shared, fitted = {}, None, {}
     for name, estimator in estimators.items():
         if not isinstance(estimator, KernelClassifier):
-            weighted = weights is not None and isinstance(estimator, GaussianClassifier)
+            weighted = weights is not None and has_fit_parameter(estimator, "sample_weight")
             fitted[name] = estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
             continue
         of_objects = known(estimator)

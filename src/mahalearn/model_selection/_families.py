@@ -254,7 +254,7 @@ def _svm_search(Cs, given):
         cv=given.splits,
         scoring=given.scoring,
         n_jobs=given.n_jobs,
-    ).fit(given.X, given.y)
+    ).fit(given.X, given.y, sample_weight=given.weights)
     return _found(search)
 
 
@@ -310,6 +310,10 @@ BY_COST = (
     "svm",
     "mahalanobis_svm",
 )
+
+
+# Families whose members can be trained with weights of the objects.
+WEIGHTED = ("gaussian", "mahalanobis_svm")
 
 
 class OutOfTime(Exception):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._objects import check_objects
+from .._objects import check_objects, refuse_objects
 from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring
 from .._validation import (
@@ -28,6 +28,8 @@ from .._validation import (
     check_count,
     check_positive,
     check_sample_weight,
+    refuse_dask,
+    refuse_dask_query,
     spelt,
 )
 from ..formulas.offsets import winners
@@ -35,7 +37,7 @@ from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import held_out_log_loss, stack, vote
 from ..kernels.named import KERNEL_NAMES
 from ..kernels.precomputed import PrecomputedKernel
-from ..kernels.protocol import takes_vectors
+from ..kernels.protocol import check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ._choice import choose, make_splits
 from ._ensemble import (
@@ -52,7 +54,7 @@ from ._explanation import (
     nearest_objects,
     typicality,
 )
-from ._families import BY_COST, FAMILIES, OutOfTime, search_family
+from ._families import BY_COST, FAMILIES, WEIGHTED, OutOfTime, search_family
 from ._sources import MatrixSource, ObjectSource, VectorSource
 from .best_estimator import BestEstimatorMixin
 from .scoring import fold_metrics
@@ -278,14 +280,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _kernels(self):
         """The kernels to compare, as users name them."""
         if self.kernels is not None:
-            if isinstance(self.kernels, str) or len(self.kernels) == 0:
-                raise ValueError(f"kernels must be a list of kernels; got {self.kernels!r}.")
-            if any(isinstance(k, str) and k in ("auto", "precomputed") for k in self.kernels):
+            kernels = check_kernel_list(self.kernels)
+            if any(isinstance(k, str) and k in ("auto", "precomputed") for k in kernels):
                 raise ValueError(
                     "kernels cannot hold 'auto' or 'precomputed'; use names such as 'rbf', or "
                     "PrecomputedKernel(K) objects on row numbers."
                 )
-            return list(self.kernels)
+            return kernels
         if self._is("auto"):
             return ["rbf", "laplacian"][: 1 if self._how == "best" else 2]
         return [self._kernel]
@@ -314,7 +315,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the objects, for an ensemble: in its calibration, in its weights and in the
-            family "gaussian". The other families ignore them, which a warning says.
+            families "gaussian" and "mahalanobis_svm". The other families ignore them, which a
+            warning says.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
 
@@ -331,14 +333,16 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             check_count(self.max_members, "max_members")
         budget = self.time_budget
         deadline = None if budget is None else start + check_positive(budget, "time_budget")
-        for kernel in (self.kernel, *(self.kernels or ())):
+        for kernel in (self.kernel, *(() if self.kernels is None else self._kernels())):
             if isinstance(kernel, str):
                 known = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES, *GROUPS)
                 check_choice(kernel, "kernel", known)
+        refuse_dask(self, X, y)
         pool = self._pool()
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
         if self._takes_vectors():
+            refuse_objects(X)
             checked, y = validate_data(self, X, y, dtype=np.float64)
         else:
             X = checked = check_objects(X)
@@ -383,7 +387,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             class_weight = "balanced"
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(y))
-            ignoring = sorted({family for family, _ in pool} - {"gaussian"})
+            ignoring = sorted({family for family, _ in pool} - set(WEIGHTED))
             if ignoring and np.ptp(sample_weight) > 0:
                 warnings.warn(
                     f"The families {', '.join(ignoring)} ignore sample_weight; the calibration and "
@@ -598,6 +602,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _queries(self, X):
         """Checked objects as the members behind the scaler take them."""
         check_is_fitted(self)
+        refuse_dask_query(X)
         X = self._input(X)
         if not self._scales():
             return self.best_estimator_._check_query(X)

@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .._base import refuses_weights
-from .._objects import check_objects
+from .._objects import check_objects, refuse_objects
 from .._progress import progress
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import (
@@ -29,6 +29,7 @@ from .._validation import (
     check_positive,
     is_dask_collection,
     refuse_dask,
+    refuse_dask_labels,
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
@@ -37,6 +38,7 @@ from ..kernels.measure import MeasureKernel
 from ..kernels.named import POLYNOMIAL, WITH_GAMMA, fit_named_kernel, resolve_gamma, standardizes
 from ..kernels.protocol import (
     as_kernel,
+    check_kernel_list,
     check_kernel_name,
     is_named,
     is_precomputed,
@@ -271,11 +273,14 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self._check_parameters()
         if self.landmarks is not None and (is_dask_collection(X) or not hasattr(y, "__len__")):
             return self._fit_parts(X, y, groups)
+        if self.landmarks is not None:
+            refuse_dask_labels(y)
         refuse_dask(self, X, y)
         given = X  # the best estimator is to see the names of the columns too
-        kernels = [self.kernel] if self.kernels is None else list(self.kernels)
+        kernels = [self.kernel] if self.kernels is None else check_kernel_list(self.kernels)
         if all(takes_vectors(kernel) for kernel in kernels):
             # At landmarks rows stay in the precision that they come in.
+            refuse_objects(X)
             floats = np.float64 if self.landmarks is None else [np.float64, np.float32]
             X, y = validate_data(self, X, y, dtype=floats)
         else:
@@ -295,7 +300,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         settings = self._settings(objects)
         if self.landmarks is not None:
             plain = self._plain(**{**self._common(), **settings[0].params})
-            data = plain._with_landmarks_chosen(plain._landmark_data(X, y))
+            data = plain._landmark_data(X, y)
+            data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
             objects = objects._replace(landmarks=data)
         setting = self._evaluate(self._candidates(objects, settings), objects)
         self._refit(given, y, objects, setting)
@@ -308,7 +314,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
                 "Batches and dask collections are divided into folds at random: cv must be a "
                 f"number, and groups are not taken; got cv={self.cv!r}."
             )
-        kernel = self.kernel if self.kernels is None else next(iter(self.kernels))
+        kernel = self.kernel if self.kernels is None else check_kernel_list(self.kernels)[0]
         plain = self._plain(**{**self._common(), "kernel": kernel})
         data = plain._landmark_parts(X, y, int(self.cv))
         self.classes_ = plain.classes_
@@ -319,7 +325,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         rows = data.scanned.two_rows() if named else data.X
         settings = self._settings(SearchedObjects(rows, data.y, codes, splits, {}))
         plain = self._plain(**{**self._common(), **settings[0].params})
-        data = plain._with_landmarks_chosen(data)
+        data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
         objects = SearchedObjects(data.X, data.y, codes, splits, {}, data)
         setting = self._evaluate(self._candidates(objects, settings), objects)
         self._refit(X, y, objects, setting)
@@ -333,8 +339,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             return self._settings_of(self.kernel, objects)
         if self.gammas is not None or self.degrees is not None:
             raise ValueError("Pass either kernels= or gammas=/degrees=, not both.")
-        if len(self.kernels) == 0:
-            raise ValueError("kernels= is empty; it must name at least one kernel.")
         if any(is_precomputed(kernel) for kernel in self.kernels):
             raise ValueError(
                 "kernels= cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
@@ -400,7 +404,9 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     def _named_setting(self, name, X, params):
         named = {k: v for k, v in params.items() if k != "kernel"}
         fitted = fit_named_kernel(name, X, coef0=self.coef0, **named)
-        key = None if fitted.pair_key is None else (fitted.pair_key, params["standardize"])
+        # One standardisation for all widths of a name: its numbers need not be part of the key.
+        standardized = fitted.scale is not None
+        key = None if fitted.pair_key is None else (fitted.pair_key, standardized)
         return Setting(params, key, fitted)
 
     # --- scores -----------------------------------------------------------------------------------
@@ -492,6 +498,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self.best_score_ = float(best[0])
         common = {**self._common(), **best[2].params}
         searched = set(best[2].params)
+        if objects.landmarks is not None and objects.landmarks.seed is not None:
+            common["random_state"] = objects.landmarks.seed
         self.best_params_ = differing(self._plain(), common, searched)
         codes = np.searchsorted(self.classes_, truth)
         scores = best[2].scores
@@ -569,6 +577,12 @@ def kernel_spread(folds, setting):
 _UNIT = ("rbf", "laplacian", "cosine", "chi2")
 
 
+def _one_name(settings):
+    """Whether all kernels to try are of one name, or the same object."""
+    first = settings[0].params["kernel"]
+    return all(s.params["kernel"] is first or s.params["kernel"] == first for s in settings)
+
+
 def _grouped(settings):
     """Settings in groups of the same pair values, in their order."""
     groups = {}
@@ -581,11 +595,10 @@ def _grouped(settings):
 
 def check_splits(splits, y):
     """Pairs of positions (train, test); what cannot be learned from or leaks is refused."""
-    splits = [tuple(_positions(part, len(y)) for part in split) for split in splits]
-    for train, test in splits:
-        if len(np.intersect1d(train, test)):
-            raise ValueError("cv has objects that are in the training and the test part at once.")
-        if len(np.unique(y[train])) < 2:
+    splits = check_positions(splits, len(y))
+    codes = np.unique(y, return_inverse=True)[1]
+    for train, _ in splits:
+        if (codes[train] == codes[train[0]]).all():
             raise ValueError(
                 "A training part of cv holds a single class, and nothing can be learned from it: "
                 "use fewer folds, a stratified splitter, or more objects of each class."
@@ -593,9 +606,36 @@ def check_splits(splits, y):
     return splits
 
 
+def check_positions(splits, n):
+    """Pairs of positions (train, test) from 0 to n − 1, of masks and negative positions, too."""
+    splits = [tuple(_positions(part, n) for part in split) for split in splits]
+    if not splits:
+        raise ValueError("cv has no splits; it must give at least one pair (train, test).")
+    for train, test in splits:
+        if not len(train) or not len(test):
+            raise ValueError(
+                "A split of cv has an empty part; the training and the test part must hold "
+                f"objects, got {len(train)} and {len(test)}."
+            )
+        learned = np.zeros(n, dtype=bool)
+        learned[train] = True
+        if learned[test].any():
+            raise ValueError("cv has objects that are in the training and the test part at once.")
+    return splits
+
+
 def _positions(part, n):
     part = np.asarray(part)
-    return np.flatnonzero(part) if part.dtype == bool and len(part) == n else part
+    if part.dtype == bool and part.shape == (n,):
+        return np.flatnonzero(part)
+    if not part.size:
+        return np.empty(0, np.intp)
+    if part.dtype.kind not in "iu" or part.ndim != 1 or part.min() < -n or part.max() >= n:
+        raise ValueError(
+            f"The parts of a split in cv are positions of the {n} objects, whole numbers from 0 to "
+            f"{n - 1}; got {part!r}."
+        )
+    return np.where(part < 0, part + n, part) if part.min() < 0 else part
 
 
 def results_table(params, table):

@@ -3,8 +3,14 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+    is_classifier,
+)
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedShuffleSplit
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -15,8 +21,18 @@ from sklearn.utils.validation import (
 
 from .._objects import check_objects
 from .._typing import CV, Objects, RandomState
-from .._validation import check_choice, check_classes, check_count
-from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
+from .._validation import (
+    check_choice,
+    check_classes,
+    check_count,
+    check_real,
+    refuse_dask,
+    refuse_dask_query,
+)
+from ..classifiers.kernel_quadratic import (
+    KernelQuadraticDiscriminant,
+    KernelQuadraticDiscriminantCV,
+)
 from ..formulas.conformal import cross_p_values, least_other, prediction_sets
 from ..kernels.protocol import takes_vectors
 from ._models import (
@@ -32,6 +48,8 @@ from .detector import REG_ON, MahalanobisNovelty
 
 METHODS = ("auto", "full", "cross", "split")
 NONCONFORMITIES = ("margin", "distance")
+# Searches whose best estimator predicts, and may have the closed form.
+SEARCHES = (KernelQuadraticDiscriminantCV, GridSearchCV, RandomizedSearchCV)
 
 
 class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -44,9 +62,12 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     method : {"auto", "full", "cross", "split"}, default="auto"
         How the p-values arise. ``"full"``: the query joins each class in turn, in closed form, for
         :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel; every training
-        object calibrates. ``"cross"``: cross-conformal, `cv` models; every training object
-        calibrates. ``"split"``: a share `calibration_size` of the training objects calibrates and
-        is not trained on. ``"auto"``: full where it exists, else cross.
+        object calibrates. A search (:class:`KernelQuadraticDiscriminantCV`, ``GridSearchCV``) whose
+        best estimator is one has it too, but then p ≤ a holds for about a share a only, because
+        the labels of the training objects chose the parameters. ``"cross"``: cross-conformal, `cv`
+        models; every training object calibrates. ``"split"``: a share `calibration_size` of the
+        training objects calibrates and is not trained on. ``"auto"``: full where it is exact, else
+        cross.
     nonconformity : {"margin", "distance"}, default="margin"
         How strange an object is for a class. ``"margin"``: how much better the best other class is
         (by decision function, or by probability where there is none; by squared distances for
@@ -139,28 +160,28 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         method = check_choice(self.method, "method", METHODS)
         self._score = check_choice(self.nonconformity, "nonconformity", NONCONFORMITIES)
+        check_classifier(self.estimator)
         if y is None:
             raise ValueError(
                 "ConformalClassifier requires y to be passed, but the target y is None."
             )
+        refuse_dask(self, X, y)
         X = self._check_objects(X, reset=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
         self._counts = np.bincount(codes)
-        reason = why_not_full(self.estimator)
-        if method == "full" and reason:
-            raise ValueError(f"method='full' has no closed form here: {reason} Use 'cross'.")
-        if self._score == "distance" and not hasattr(_last(self.estimator), "mahalanobis"):
-            raise ValueError(
-                f"nonconformity='distance' needs squared Mahalanobis distances, and "
-                f"{type(_last(self.estimator)).__name__} has none. Use nonconformity='margin'."
-            )
         self._folds: Any = None
         self._full: Any = None
-        if method != "split":
+        searched = isinstance(unwrapped(clone(self.estimator))[1], SEARCHES)
+        reason = why_not_full(self.estimator)
+        if method != "split" and not (method == "full" and reason):
             self.estimator_ = clone(self.estimator).fit(X, y)
-        if method == "full" or (method == "auto" and not reason and self.class_conditional):
+            reason = why_not_full(self.estimator_)  # a search knows it now
+        if method == "full" and reason:
+            raise ValueError(f"method='full' has no closed form here: {reason} Use 'cross'.")
+        exact = not reason and not searched and self.class_conditional
+        if method == "full" or (method == "auto" and exact):
             self._full = self._fit_full(X, y, required=method == "full")
         if self._full is not None:
             method = "full"
@@ -176,23 +197,27 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         scope = "class-conditional" if self.class_conditional else "marginal"
         who = "of class j" if self.class_conditional else "of the mixture of the classes"
         bound = "2a (about a in practice)" if method == "cross" else "a"
+        how = "at most" if method != "full" or not searched else "about"
         self.guarantee_ = (
-            f"{scope}: a new object {who} has p <= a for its class with probability at most {bound}"
+            f"{scope}: a new object {who} has p <= a for its class with probability {how} {bound}"
         )
         return self
 
     def _check_objects(self, X, reset):
+        refuse_dask_query(X)
         tags = get_tags(self.estimator).input_tags
         if tags.two_d_array and _wants_table(self.estimator):
+            if hasattr(X, "iloc") and not tags.pairwise:
+                # A pipeline may take columns by name; the estimator checks the values.
+                return validate_data(self, X, reset=reset, skip_check_array=True)
             options = {"accept_sparse": "csr", "ensure_all_finite": tags.pairwise}
-            dtype = None if isinstance(X, (list, tuple)) or hasattr(X, "iloc") else "numeric"
+            dtype = None if isinstance(X, (list, tuple)) else "numeric"
             return validate_data(self, X, reset=reset, dtype=dtype, **options)
         return check_objects(X)
 
     def _fit_full(self, X, y, required):
         """The closed form, None where there is none."""
-        last = _last(self.estimator_)
-        before = self.estimator_[:-1] if last is not self.estimator_ else ()
+        before, last = unwrapped(self.estimator_)
         reg_on = check_choice(last.reg_on, "reg_on", ("auto", *REG_ON))
         model = MahalanobisNovelty(
             "RC+",
@@ -207,7 +232,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             spectrum=last.spectrum,
             standardize=last.standardize,
         )
-        if model._fit(before.transform(X) if len(before) else X, y, full_only=True) is not None:
+        for step in before:
+            X = step.transform(X)
+        if model._fit(X, y, full_only=True) is not None:
             return model
         if required:
             raise ValueError(
@@ -227,7 +254,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "Use 'cross'."
                 )
             splitter = StratifiedShuffleSplit(
-                1, test_size=self.calibration_size, random_state=self.random_state
+                1, test_size=self._n_calibrating(len(codes)), random_state=self.random_state
             )
             held_outs = [np.sort(test) for _, test in splitter.split(everyone, codes)]
         else:
@@ -251,6 +278,21 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if method == "split":
             self.estimator_ = self._folds[0].model
             self._counts = np.bincount(self._folds[0].codes, minlength=len(self.classes_))
+
+    def _n_calibrating(self, n):
+        """How many of n objects calibrate (split)."""
+        share, least = check_real(self.calibration_size, "calibration_size"), len(self.classes_)
+        if not 0 < share < 1:
+            raise ValueError(
+                f"calibration_size must be between 0 and 1; got {self.calibration_size!r}."
+            )
+        number = int(np.ceil(share * n))
+        if not least <= number <= n - least:
+            raise ValueError(
+                f"calibration_size={share:g} lets {number} of {n} objects calibrate; {least} "
+                f"classes need at least {least} that calibrate and {least} that are trained on."
+            )
+        return number
 
     def _strangeness(self, model, X, members, codes):
         """Nonconformity scores for all classes, (m, c)."""
@@ -297,9 +339,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         X = self._query(X)
         if self._full is not None:
-            last = _last(self.estimator_)
-            if last is not self.estimator_ and len(self.estimator_) > 1:
-                X = self.estimator_[:-1].transform(X)
+            for step in unwrapped(self.estimator_)[0]:
+                X = step.transform(X)
             if self._score == "distance":
                 return self._full.p_values(X)
             return self._full._margin_p_values(X)
@@ -336,14 +377,42 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return prediction_sets(p, check_confidence(confidence))
 
 
-def _last(estimator):
-    return estimator[-1] if hasattr(estimator, "steps") else estimator
+def check_classifier(estimator):
+    """Refuse what is not a classifier: regressors, detectors, classes in place of instances."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
+        raise TypeError(
+            "estimator must be a classifier such as KernelQuadraticDiscriminant(), or a pipeline "
+            f"or a search of one; got {estimator!r}."
+        )
+
+
+def unwrapped(estimator):
+    """The steps before a classifier, and the classifier: of pipelines and of fitted searches."""
+    before = []
+    while True:
+        if hasattr(estimator, "steps"):
+            if len(estimator.steps) > 1:
+                before.append(estimator[:-1])
+            estimator = estimator[-1]
+        elif isinstance(estimator, SEARCHES) and hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            return before, estimator
 
 
 def _wants_table(estimator):
     """Whether rows reach the estimator as a table: not where its kernel takes objects."""
-    first = estimator[0] if hasattr(estimator, "steps") else estimator
-    return takes_vectors(getattr(first, "kernel", "rbf")) if _is_ours(first) else True
+    while hasattr(estimator, "steps") or isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
+        estimator = estimator[0] if hasattr(estimator, "steps") else estimator.estimator
+    if not _is_ours(estimator):
+        return True
+    kernels = getattr(estimator, "kernels", None) or [getattr(estimator, "kernel", "rbf")]
+    return all(_by_choice(kernel) or takes_vectors(kernel) for kernel in kernels)
+
+
+def _by_choice(kernel):
+    """Whether the estimator chooses among kernels of vectors (MahalanobisClassifierCV)."""
+    return isinstance(kernel, str) and kernel == "auto"
 
 
 def _is_ours(estimator):
@@ -352,7 +421,9 @@ def _is_ours(estimator):
 
 def why_not_full(estimator):
     """Why a classifier has no closed form of full-conformal p-values; "" where it may have."""
-    last = _last(estimator)
+    last = unwrapped(estimator)[1]
+    if isinstance(last, SEARCHES):
+        return ""  # that depends on the best estimator
     if type(last) is not KernelQuadraticDiscriminant:
         return (
             "the closed form is that of KernelQuadraticDiscriminant with variant='RC+', not of "
@@ -371,16 +442,23 @@ def why_not_full(estimator):
 
 
 def distances_of(model, X):
-    """Squared Mahalanobis distances by a fitted classifier or pipeline."""
-    last = _last(model)
-    if last is not model and len(model) > 1:
-        X = model[:-1].transform(X)
+    """Squared Mahalanobis distances by a fitted classifier, pipeline or search."""
+    before, last = unwrapped(model)
+    if not hasattr(last, "mahalanobis"):
+        raise ValueError(
+            f"nonconformity='distance' needs squared Mahalanobis distances, and "
+            f"{type(last).__name__} has none. Use nonconformity='margin'."
+        )
+    for step in before:
+        X = step.transform(X)
     return last.mahalanobis(X)
 
 
 def class_scores_of(model, X):
     """Scores (m, c) of a fitted classifier, large for likely classes."""
-    if hasattr(model, "decision_function"):
+    # With three classes the scores of pairs look like those of classes.
+    pairs = getattr(unwrapped(model)[1], "decision_function_shape", "ovr") == "ovo"
+    if hasattr(model, "decision_function") and not (pairs and len(model.classes_) > 2):
         scores = np.asarray(model.decision_function(X), dtype=float)
         if scores.ndim == 1:
             return np.column_stack([-scores / 2, scores / 2])
@@ -388,7 +466,8 @@ def class_scores_of(model, X):
             return scores
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)
+    remedy = " Set decision_function_shape='ovr'." if pairs else ""
     raise ValueError(
-        f"{type(model).__name__} has neither a decision_function with a column for each class nor "
-        "predict_proba; a margin needs one of them."
+        f"{type(unwrapped(model)[1]).__name__} has neither a decision_function with a column for "
+        f"each class nor predict_proba; a margin needs one of them.{remedy}"
     )

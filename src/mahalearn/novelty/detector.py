@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -24,6 +23,9 @@ from .._validation import (
     check_positive,
     check_real,
     check_reg,
+    refuse_dask,
+    refuse_dask_query,
+    sorted_labels,
     spelt,
 )
 from ..classifiers.gaussian import GaussianClassifier
@@ -187,7 +189,7 @@ default="auto"
         standardize: bool | str = "auto",
         shrinkage: float | str = "auto",
         search: str | None = None,
-        gammas: Widths | None = (0.03, 0.1, 0.3, 1),
+        gammas: Widths = (0.03, 0.1, 0.3, 1),
         regs: Floats = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
         cv: CV = 5,
         random_state: RandomState | None = 0,
@@ -266,6 +268,7 @@ default="auto"
                 "variant='gaussian' measures distances in the input space and takes a table of "
                 f"numbers; kernel={self.kernel!r} stands for other input. Leave kernel as it is."
             )
+        refuse_dask(self, X, y)
         if takes_vectors(self.kernel):
             X = validate_data(self, X, dtype=np.float64)
         else:
@@ -275,13 +278,15 @@ default="auto"
             return X, np.zeros(len(X), dtype=np.intp)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = sorted_labels(y)
         return X, codes
 
     def _default_reg(self, variant):
         if isinstance(self.reg, str):
-            check_choice(self.reg, "reg", ("auto",))
+            if self.reg != "auto":
+                raise ValueError(
+                    f"reg={self.reg!r} is not known; choose 'auto', a number or one per class."
+                )
             return DEFAULT_REG.get(variant, OTHER_REG)
         return self.reg
 
@@ -294,7 +299,11 @@ default="auto"
 
     def _kernel_gamma(self, X, factor=None):
         """gamma for the kernel: a number for "smooth" and for a candidate, else as given."""
-        gamma = spelt(self.gamma, "gamma", ("smooth",))
+        gamma = spelt(self.gamma, "gamma", ("smooth", "scale", "auto"))
+        if isinstance(gamma, str) and gamma not in ("smooth", "scale", "auto"):
+            raise ValueError(
+                f"gamma={gamma!r} is not known; choose 'smooth', 'scale', 'auto' or a number."
+            )
         smooth = isinstance(gamma, str) and gamma == "smooth"
         if not is_named(self.kernel):
             return "scale" if smooth else gamma
@@ -473,7 +482,8 @@ default="auto"
         tuned = is_named(self.kernel) and self.kernel in WITH_GAMMA
         gammas = [gamma]
         if tuned:
-            gammas = [self._kernel_gamma(X, check_positive(f, "gammas")) for f in self.gammas]
+            gammas = [self._kernel_gamma(X, f) for f in _candidates(self.gammas, "gammas")]
+        regs = _candidates(self.regs, "regs")
         rows = draw_by_class(self._codes, SEARCH_OBJECTS, rng)
         part = objects_of(X, rows, is_precomputed(self.kernel))
         shuffled = shuffle_features(part, rng) if search == "permuted" else None
@@ -482,8 +492,7 @@ default="auto"
         try:
             for g in gammas:
                 training = self._train(part, g)
-                for reg in self.regs:
-                    check_positive(reg, "regs")
+                for reg in regs:
                     score = separation(training, shuffled, variant, reg, reg_on)
                     if score is not None:
                         scores[g, reg] = score
@@ -503,6 +512,7 @@ default="auto"
 
     def _check_new(self, X):
         check_is_fitted(self)
+        refuse_dask_query(X)
         if takes_vectors(self.kernel):
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
@@ -753,6 +763,13 @@ default="auto"
         """
         check_is_fitted(self)
         return self._codes.copy()
+
+
+def _candidates(values, name):
+    """Positive numbers, at least one."""
+    if np.ndim(values) != 1 or not len(values):
+        raise ValueError(f"{name} must hold at least one positive number; got {values!r}.")
+    return [check_positive(value, f"Each of {name}") for value in values]
 
 
 def shuffle_features(X, rng):

@@ -3,16 +3,19 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from .._typing import ArrayLike
-from .._validation import check_choice, check_memory, check_reg, known_codes
-from ..formulas.conformal import pooled_leverages, rank_sum_p_value
+from .._validation import check_choice, check_memory, check_reg, check_symmetric, known_codes
+from ..formulas.conformal import mean_p_value, pooled_leverages, rank_sum_p_value
 from ..formulas.gram import center_gram, centering
 from ..formulas.linalg import is_psd
 from ..kernels.protocol import is_precomputed, kernel_matrix
 from ._models import SPECTRA_AS_THEY_ARE
 from .detector import MahalanobisNovelty
+
+# Parts of a smaller class would be of a few objects, whose ranks say little.
+LEAST_FOR_PARTS = 15
 
 
 class DriftTest(NamedTuple):
@@ -60,8 +63,12 @@ def drift_test(
     test asks whether the batch's are larger. The leverages treat all objects alike, so that the
     p-value is exact, whatever the distribution: if the batch was drawn as the class was, p ≤ a has
     at most the probability a. (A Kolmogorov–Smirnov test on conformal p-values is not valid: they
-    share the training objects.) It is a test against objects that lie farther out; batches much
-    larger than the class mask themselves.
+    share the training objects.) It is a test against objects that lie farther out.
+
+    A batch as large as the class would be half of the pool, and its objects no farther out than
+    those of the class. A batch of more than half the class (of 15 objects and more) is therefore
+    tested in parts of at most a third, every k-th object in one part; twice the mean of their
+    p-values is a valid p-value (V. Vovk and R. Wang, Combining p-values via averaging).
 
     Parameters
     ----------
@@ -76,7 +83,8 @@ def drift_test(
     alternative : {"greater", "less", "two-sided"}, default="greater"
         Whether the batch's objects are expected farther out, nearer, or either.
     batch_kernel : array-like of shape (n_samples, n_samples), default=None
-        Kernel values of the batch with itself, needed with a precomputed kernel.
+        Kernel values of the batch with itself: needed with a precomputed kernel, refused with
+        another one.
 
     Returns
     -------
@@ -137,26 +145,41 @@ def drift_test(
 
 
 def _batch_gram(model, X, batch_kernel):
-    m = len(X)
-    if batch_kernel is not None:
-        own = np.asarray(batch_kernel, dtype=float)
-        if own.shape != (m, m):
-            raise ValueError(f"batch_kernel must have shape {(m, m)}; got {own.shape}.")
-        return own
-    if is_precomputed(model.kernel):
-        raise ValueError(
-            "With a precomputed kernel the test needs the batch's kernel values with itself: pass "
-            "batch_kernel=, or use kernel=PrecomputedKernel(K) on row numbers."
-        )
     if model._policy not in SPECTRA_AS_THEY_ARE:
         raise ValueError(
             f"drift_test takes the kernel as it is; fit with spectrum='krein' instead of "
             f"{model.spectrum!r}."
         )
-    return kernel_matrix(model.kernel_, X, X)
+    if not is_precomputed(model.kernel):
+        if batch_kernel is not None:
+            raise ValueError(
+                "batch_kernel= is for kernel='precomputed'; the model computes these values by its "
+                "own kernel."
+            )
+        return kernel_matrix(model.kernel_, X, X)
+    if batch_kernel is None:
+        raise ValueError(
+            "With a precomputed kernel the test needs the batch's kernel values with itself: pass "
+            "batch_kernel=, or use kernel=PrecomputedKernel(K) on row numbers."
+        )
+    own = check_array(batch_kernel, dtype=np.float64, input_name="batch_kernel")
+    if own.shape != (len(X), len(X)):
+        raise ValueError(f"batch_kernel must have shape {(len(X), len(X))}; got {own.shape}.")
+    return check_symmetric(own, "batch_kernel")
 
 
 def _pool_p_value(K, n, reg, reg_on, alternative):
+    """p-value of the objects from n on; where they are many, of parts that are at most n/3."""
+    m = len(K) - n
+    parts = -(-m // (n // 3)) if 2 * m > n >= LEAST_FOR_PARTS else 1
+    found = []
+    for i in range(parts):
+        pool = np.r_[0:n, n + i : n + m : parts]
+        found.append(_part_p_value(K[np.ix_(pool, pool)], n, reg, reg_on, alternative))
+    return mean_p_value(found)
+
+
+def _part_p_value(K, n, reg, reg_on, alternative):
     """Rank-sum p-value of the objects from n on; α is relative to the pool's own spread."""
     if reg_on == "kernel":
         alpha = reg
@@ -164,5 +187,5 @@ def _pool_p_value(K, n, reg, reg_on, alternative):
         scale = abs(np.trace(K) / len(K) - K.mean()) or 1.0 if reg_on == "relative" else 1.0
         alpha = reg * scale * len(K)
     definite = is_psd(center_gram(K, centering(K)))
-    scores = pooled_leverages(K.copy(), alpha, definite=definite)
+    scores = pooled_leverages(K, alpha, definite=definite)
     return rank_sum_p_value(scores[:n], scores[n:], alternative)

@@ -13,6 +13,10 @@ from ..reading.problem import DataError
 from ..reading.source import is_stream
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Control characters, and those that turn the direction of writing.
+CONTROLS = dict.fromkeys([*range(32), *range(127, 160), *range(0x202A, 0x202F)], "\ufffd") | {
+    ord(blank): blank for blank in "\t\n"
+}
 # What data each option is for; elsewhere it would be ignored without a word.
 SERVES = {
     "--target": ("a table",),
@@ -63,10 +67,15 @@ def speaking(command):
             sentence = str(error)
             if "mahalearn[" not in sentence:
                 sentence = f'This command needs {error.name}: pip install "mahalearn[cli]".'
-        typer.echo(f"Error: {' '.join(sentence.split())}", err=True)
+        typer.echo(f"Error: {visible(' '.join(sentence.split()))}", err=True)
         raise typer.Exit(2)
 
     return wrapped
+
+
+def visible(text):
+    """A text without characters that steer a terminal: names in a file may hold them."""
+    return text.translate(CONTROLS)
 
 
 # How a choice that an error or a note speaks of is made on the command line.
@@ -204,7 +213,10 @@ def _read_problem(
 
         if mixed == "gower":
             return as_gower(problem)
-        problem.notes += describe_table(problem.X)
+        try:
+            problem.notes += describe_table(problem.X)
+        except ValueError as error:
+            raise DataError(str(error)) from None
     return problem
 
 
@@ -259,6 +271,7 @@ def _table(data, target, reading, roles):
             f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
             "the sets."
         )
+    _refuse_other_kinds(data)
     find = functools.partial(find_target, target=target)
     frame, notes = read_table(data, find=find, **reading)
     problem = table_problem(frame, target, stem(data), notes, **roles)
@@ -275,6 +288,22 @@ def stem(path):
     path = Path(path)
     path = path.with_suffix("") if path.suffix in (".gz", ".bz2", ".xz", ".zip") else path
     return "stdin" if str(path) == "-" else path.stem
+
+
+# Files by whose names people mean objects or a matrix.
+_OTHER_KINDS = dict.fromkeys((".fasta", ".fa", ".fas", ".faa", ".fna"), ("sequences", "--objects"))
+_OTHER_KINDS[".ts"] = ("time series", "--objects")
+_OTHER_KINDS |= dict.fromkeys((".phy", ".phylip"), ("a matrix of distances", "--proximity"))
+
+
+def _refuse_other_kinds(data):
+    """Refuse what is no table, and name the option that reads it."""
+    path = Path(data)
+    packed = path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip")
+    suffix = (path.with_suffix("") if packed else path).suffix.lower()
+    if suffix in _OTHER_KINDS and path.is_file():
+        what, option = _OTHER_KINDS[suffix]
+        raise DataError(f"{str(data)!r} holds {what}, not a table: give it as {option} {data}.")
 
 
 def _builtin(data):

@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import rich.live
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -24,6 +23,7 @@ from ..report.comparison import document
 from ..report.export import save_figures
 from ..words import counted, number
 from ._common import OUTPUTS, check_out, csv_text, say_notes
+from ._console import Console
 
 console = Console()
 

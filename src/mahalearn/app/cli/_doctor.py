@@ -5,13 +5,13 @@ import platform
 import sys
 from importlib import import_module, metadata
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..._validation import available_memory
 from ...results import versions
 from ._common import cpu_count
+from ._console import Console
 
 console = Console()
 # Optional packages: what each is for, and the extra that brings it.

@@ -1,12 +1,12 @@
 """What `inspect` and `datasets` print: data before any model is chosen, a model file, the sets."""
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..words import counted
 from ._common import say_notes
+from ._console import Console
 
 console = Console()
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -33,6 +32,7 @@ from ..reading.problem import DataError
 from ..reading.tables import find_target, table_problem
 from ..words import counted
 from ._common import say_notes, stem, table_bytes
+from ._console import Console
 
 console = Console()
 # Rows of new objects whose distances the test for drift takes.

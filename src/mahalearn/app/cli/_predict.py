@@ -5,7 +5,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -25,6 +24,7 @@ from ..reading.problem import DataError, listed
 from ..reading.source import is_stream
 from ..words import counted
 from ._common import check_out, rows_of, say_notes, table_bytes
+from ._console import Console
 
 # p-value up to which a file is said to differ from the training objects.
 DRIFT = 0.05

@@ -36,6 +36,8 @@ from .model import class_scores, square_matrix
 FOLDS, REPEATS, INNER_FOLDS, FINAL_FOLDS = 5, 2, 3, 5
 # Fewer outer folds say next to nothing of a method's error.
 FEWEST = 2
+# So much longer than the time budget, relative to it, the work goes on while nothing can be ranked.
+GRACE = 1.0
 # Scores that differ by less are equal.
 TIE = 1e-10
 
@@ -372,7 +374,11 @@ def fit_weighted(pipeline, X, y, weights=None):
 
 def takes_weights(estimator):
     """Whether an estimator, or what it searches over, is fitted with weights of the objects."""
-    return has_fit_parameter(getattr(estimator, "estimator", estimator), "sample_weight")
+    fitted = getattr(estimator, "estimator", estimator)
+    # A Gaussian classifier needs unweighted rows to choose its shrinkage.
+    return has_fit_parameter(fitted, "sample_weight") and (
+        getattr(fitted, "shrinkage", None) != "auto"
+    )
 
 
 def chosen_params(search):
@@ -438,7 +444,8 @@ def cross_validate(
         Processes.
     time_budget : float or None
         Seconds after which no more folds are waited for. Methods that finished all folds are
-        compared; if there are none, the methods and folds that were finished.
+        compared; if there are none, the methods and folds that were finished. As long as nothing
+        can be compared, as on a busy computer, the work goes on, up to twice the time.
     tell : callable, default=None
         Called with the :class:`State` when the work begins and after each cell.
     known : dict or None
@@ -471,16 +478,22 @@ def cross_validate(
         if tell:
             tell(State(tasks, found, failed, jobs, name, first))
 
+    def rankable():
+        return bool(_rankable(methods, found, failed, len(splits), first)[1])
+
     run = _in_processes if jobs > 1 or time_budget else _here
-    deadline = None if time_budget is None else start + time_budget
+    deadline = latest = None
+    if time_budget is not None:
+        deadline, latest = start + time_budget, start + (1 + GRACE) * time_budget
     told()
     todo, stopped = [task for task in tasks if task not in found], False
     try:
         if todo:
-            run((problem, setting, splits, plan), todo, found, failed, jobs, deadline, told)
+            work = (problem, setting, splits, plan)
+            run(work, todo, found, failed, jobs, told, deadline, latest, rankable)
     except KeyboardInterrupt:
         stopped = True
-        if not _rankable(methods, found, failed, len(splits), first)[1]:
+        if not rankable():
             raise
     if len(failed) == len(methods):
         reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
@@ -620,7 +633,7 @@ def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
     )
 
 
-def _here(work, tasks, found, failed, jobs, deadline, told):
+def _here(work, tasks, found, failed, jobs, told, *ignored):
     problem, setting, splits, plan = work
     data = Data(problem)
     for name, fold in tasks:
@@ -634,16 +647,18 @@ def _here(work, tasks, found, failed, jobs, deadline, told):
         told(name, cell)
 
 
-def _in_processes(work, tasks, found, failed, jobs, deadline, told):
-    """As _here, in processes that are ended when the time is up."""
+def _in_processes(work, tasks, found, failed, jobs, told, deadline, latest, rankable):
+    """As _here, in processes; they are ended when the time is up and something can be ranked."""
     with worker_pool(min(jobs, len(tasks)), _start_worker, work) as (pool, end):
         waiting = {pool.submit(_work, name, fold): name for name, fold in tasks}
         pending = set(waiting)
         while pending:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
-                end()
-                break
+                left = latest - time.monotonic()
+                if left <= 0 or rankable():
+                    end()
+                    break
             done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
             for future in done:
                 if future.cancelled():

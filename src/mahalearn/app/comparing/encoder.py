@@ -92,7 +92,8 @@ def _is_number(column):
 
 
 def describe_table(X):
-    """Sentences on how a table is turned into vectors."""
+    """Sentences on how a table is turned into vectors; a ValueError if it cannot be."""
+    TableEncoder().fit(X)
     notes = []
     nominal = [c for c in X.columns if not _is_number(X[c])]
     if nominal:

@@ -32,6 +32,8 @@ _NAMED_DATE = re.compile(
     rf"|(?:{_MONTHS})[a-z]*\.? \d{{1,2}},? \d{{4}})",
     re.IGNORECASE,
 )
+# 1.065 or 1,065: a number with thousands separated, or one with three decimals.
+_THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+") for mark in ".,"}
 # Beyond what an instrument can tell: "<0.01", "≥ 500".
 _LIMIT = re.compile(r"[<>≤≥]=?\s*([+-]?\d*[.,]?\d+(?:[eE][+-]?\d+)?)")
 
@@ -51,6 +53,48 @@ def is_comma_column(cells):
         return False
     # 1.234 beside 0,5 is 1234 in half of the world.
     return not any("." in cell and number(cell) is not None for cell in plain)
+
+
+def misleading_mark(columns, commas, points=True):
+    """The first column whose points or commas may separate thousands, and a cell of it.
+
+    735 and 1.065 in one column may be 735 and 1065. A cell shows what its mark means if it can have
+    one meaning only: 12.77 has a decimal point, 0,5 a decimal comma.
+
+    Parameters
+    ----------
+    columns : list of sequence of str
+        Cells of each column.
+    commas : list of bool
+        Whether each column is about to be read with decimal commas.
+    points : bool
+        Whether points may be other than decimal: not in a workbook, nor where commas delimit.
+
+    Returns
+    -------
+    found : tuple of int and str, or None
+    """
+    shown, doubtful = set(), []
+    for i, (column, comma) in enumerate(zip(columns, commas)):
+        mark = "," if comma else "."
+        marked = (cell for cell in column if mark in cell and number(cell, comma) is not None)
+        grouped = []
+        for cell in marked:
+            if _THOUSANDS[mark].fullmatch(cell) is None:
+                shown.add(mark)
+                break
+            grouped.append(cell)
+        else:
+            if grouped:
+                hundreds = any(cell.isdecimal() and len(cell) == 3 for cell in column)
+                doubtful.append((i, mark, grouped[0], hundreds and len(grouped) > 1))
+    for i, mark, cell, hundreds in doubtful:
+        if mark == "." and not points:
+            continue
+        other = {".": ",", ",": "."}[mark]
+        if other in shown or (mark not in shown and hundreds):
+            return i, cell
+    return None
 
 
 def number(cell, comma=False, missing=MISSING):

@@ -4,8 +4,17 @@ import re
 
 import numpy as np
 
-from .cells import NEARLY_ALL, are_codes, is_date, is_decorated, is_number, mark_in, number
-from .problem import DataError
+from .cells import (
+    NEARLY_ALL,
+    are_codes,
+    is_date,
+    is_decorated,
+    is_number,
+    limit,
+    mark_in,
+    number,
+)
+from .problem import DataError, listed
 
 # A nominal column with more different values says who a row is, not what it is like; so does one
 # with many values that are rarely met again.
@@ -45,12 +54,11 @@ def select_features(X, notes, numbered=()):
     X : DataFrame
     names : list of str or None
     """
-    names, dropped = None, []
+    names, dropped, empty = None, [], []
     for column in list(X.columns):
         values = X[column]
         if values.isna().all():
-            notes.append(f"Column {column!r} is empty and was left out.")
-            dropped.append(column)
+            empty.append(column)
         elif is_text(values):
             refuse_numbers_as_text(values)
             why = _no_category(values)
@@ -82,7 +90,13 @@ def select_features(X, notes, numbered=()):
             dropped.append(column)
         else:
             check_magnitude(values)
-    return X.drop(columns=dropped), names
+    if empty:
+        one = len(empty) == 1
+        notes.append(
+            f"Column{'s' * (not one)} {listed(map(repr, empty))} {'is' if one else 'are'} empty "
+            f"and {'was' if one else 'were'} left out."
+        )
+    return X.drop(columns=[*dropped, *empty]), names
 
 
 def names_rows(values):
@@ -154,7 +168,7 @@ def refuse_numbers_as_text(values):
     if all(number(cell) is not None for cell in present):  # codes, such as 00501
         return
     for test in (lambda cell: number(cell) is not None, is_number):  # then with decimal commas
-        odd = present[[not test(cell) for cell in present]]
+        odd = present[[not test(cell) and limit(cell, True) is None for cell in present]]
         if len(odd) and len(present) - len(odd) >= NEARLY_ALL * len(present):
             more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
             raise DataError(

@@ -16,7 +16,7 @@ from ..._validation import available_memory
 from .cells import MISSING, NO_CLASS, number
 from .problem import DataError, listed
 from .source import Source, is_stream
-from .tables import _delimited, _plain, find_target
+from .tables import COMMAS, _delimited, _plain, find_target
 from .text import cells_of, decoded
 
 # Bytes in memory for each byte of a text file, and for each cell of a Parquet file: what reading
@@ -148,7 +148,7 @@ class TextTable:
         frame, self.notes = _delimited(source, header, None, (), None, skip)
         text, _ = decoded(source)
         rows, self.delimiter = cells_of(str(path), text=text, skip=skip or 0)
-        self.decimal = "," if any("decimal points" in note for note in self.notes) else "."
+        self.decimal = "," if COMMAS in self.notes else "."
         self.above = len(rows) - len(frame)  # the header, and titles above it
         self.skip = skip or 0
         self.columns = [str(name) for name in frame.columns]

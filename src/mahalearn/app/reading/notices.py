@@ -14,6 +14,9 @@ _DATE_NAME = re.compile(r"(.*[_ .-])?(date|datum|time|timestamp|year|jahr)", re.
 FEWEST_ROWS = 20
 _EARLIEST, _LATEST = 19000101, 21001231
 _YEARS = (1800, 2100)
+# Numbers that are written where none is known, and how many ranges away from the others they lie.
+STAND_INS = (-9, -99, -999, -9999, -99999, 99, 999, 9999, 99999)
+FAR = 3.0
 
 
 def table_notices(X, y, target):
@@ -41,6 +44,13 @@ def table_notices(X, y, target):
                 f"{'holds' if len(dates) == 1 else 'hold'} dates or years, as it seems; they are "
                 "used as numbers, and may stand for the order in which data were taken.",
                 "drop",
+            )
+        )
+    for column, value, times in stand_ins(X):
+        notes.append(
+            Note(
+                f"Column {column!r} holds {value:g} {counted(times, 'time')}, far from its other "
+                "numbers; it is used as a number. Empty such cells if it stands for a missing one."
             )
         )
     codes = np.unique(y, return_inverse=True)[1]
@@ -85,6 +95,30 @@ def looks_like_dates(values):
     return named and bool(((present >= _YEARS[0]) & (present <= _YEARS[1])).all())
 
 
+def stand_ins(X):
+    """Columns with numbers that probably stand for a missing one: -999 among 1 to 3, say.
+
+    Returns
+    -------
+    found : list of tuple of str, float and int
+        Column, number, and how often it occurs.
+    """
+    found = []
+    for column in X.columns:
+        if is_text(X[column]):
+            continue
+        x = X[column].to_numpy(dtype=float)
+        x = x[np.isfinite(x)]
+        for value in STAND_INS:
+            times, rest = int((x == value).sum()), x[x != value]
+            if times and len(rest) > 2:
+                low, high = rest.min(), rest.max()
+                away = max(low - value, value - high)
+                if away > FAR * (high - low) and away > 0:
+                    found.append((column, value, times))
+    return found
+
+
 def tells_class(values, y):
     """Whether one column tells the class of every row: by its names, or by one interval each."""
     y = np.asarray(y)
@@ -97,6 +131,8 @@ def tells_class(values, y):
         return len(pairs) == levels and levels <= len(y) / 4 and n_classes > 1
     x = values.to_numpy(dtype=float)
     if not np.isfinite(x).all():
+        return False
+    if n_classes < 2:
         return False
     order = np.lexsort([y, x])
     changes = np.flatnonzero(y[order][1:] != y[order][:-1])

@@ -207,7 +207,7 @@ def _ts(path, lines):
     meta, start = {}, None
     for i, line in enumerate(lines):
         line = line.strip()
-        if line.startswith("#"):
+        if line.startswith(("#", "%")):  # aeon's own files have both marks of a comment
             continue
         if line.lower() == "@data":
             start = i + 1
@@ -218,14 +218,14 @@ def _ts(path, lines):
         meta[key.lower()] = values
     if start is None or start == len(lines):
         raise DataError(f"{str(path)!r} is not a .ts file: it needs a line @data and series below.")
-    if meta.get("timestamps", ["false"])[:1] == ["true"]:
+    if _says_true(meta, "timestamps"):
         raise DataError(
             f"{str(path)!r} has time stamps; only series of equal steps are read (@timestamps "
             "false). Resample them first."
         )
-    if meta.get("targetlabel", ["false"])[:1] == ["true"]:
+    if _says_true(meta, "targetlabel"):
         raise DataError(f"{str(path)!r} has a quantity as its target, and no classes.")
-    labelled = meta.get("classlabel", ["false"])[:1] == ["true"]
+    labelled = _says_true(meta, "classlabel")
     allowed = set(meta.get("classlabel", [])[1:])
     objects, labels = [], []
     for i, line in enumerate(lines[start:], 1):
@@ -242,6 +242,11 @@ def _ts(path, lines):
                 )
         objects.append(_series([f.split(",") for f in fields], where))
     return Collection(objects, labels or None, suits="elastic")
+
+
+def _says_true(meta, key):
+    """Whether a header of a .ts file is true, in whatever case it is written."""
+    return [word.lower() for word in meta.get(key, [])[:1]] == ["true"]
 
 
 def _ucr(path, lines, sure):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..words import counted
 from .cells import number
 
 # From a nested cross-validation's point of view: one object of a class to test on, and two in the
@@ -124,7 +125,8 @@ class Problem:
         if len(counts) < 2:
             only = next(iter(counts), None)
             raise DataError(
-                f"All {len(self)} objects are of one class ({only!r}); at least two are needed."
+                f"There is one class only ({only!r}, {counted(len(self), 'object')}); at "
+                "least two are needed."
                 if counts
                 else "There are no objects with a class; check the target column."
             )

@@ -33,6 +33,9 @@ _FORMATS = {
     b"RDX3": ".rds",
     b"RDX2": ".rds",
     b"$FL2": ".sav",
+    b"7z\xbc\xaf\x27\x1c": ".7z",
+    b"Rar!\x1a\x07": ".rar",
+    b"\x28\xb5\x2f\xfd": ".zst",
 }
 # Formats that are not read, and what to do instead.
 REFUSED = {
@@ -51,8 +54,16 @@ REFUSED = {
     ".feather1": "is a Feather file of version 1; save the table as Parquet",
     ".doc": "is a text document; save the table as CSV or .xlsx",
     ".docx": "is a text document; save the table as CSV or .xlsx",
+    ".7z": "is a 7z archive; unpack it",
+    ".rar": "is a RAR archive; unpack it",
+    ".zst": "is compressed by Zstandard; unpack it",
+    ".tar": "is a tar archive; unpack it",
     ".numbers": "is a Numbers document; export it as CSV or .xlsx",
 }
+
+
+# Parts of a workbook that are not read.
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".emf", ".wmf", ".svg")
 
 
 class Source(NamedTuple):
@@ -128,6 +139,8 @@ def load(path, what="file"):
     if suffix in _SUFFIXES:
         raise DataError(f"{name!r} is not a {_SUFFIXES[suffix]} file, as its name says.")
     found = next((kind for mark, kind in _FORMATS.items() if data.startswith(mark)), None)
+    if data[257:262] == b"ustar":
+        found = ".tar"
     if found and found != suffix and suffix not in _same(found):
         suffix = found
     if suffix in REFUSED and (found or not _looks_like_text(data)):
@@ -216,16 +229,32 @@ def _zip(data, name, notes):
     return suffix, inside, inner.with_suffix("") if suffix in _SUFFIXES else inner
 
 
+def _holds(archive, info, marks):
+    """Whether a part of an archive holds one of some texts, in UTF-8 or UTF-16."""
+    with archive.open(info) as file:
+        end = b""
+        while chunk := file.read(_CHUNK):
+            text = end + chunk.replace(b"\0", b"")
+            if any(mark in text for mark in marks):
+                return True
+            end = text[-16:]
+    return False
+
+
 def _check_xml(archive, members, name):
     """Refuse XML that defines entities: they can expand to gigabytes, or read files."""
     for info in members:
-        if not info.filename.endswith((".xml", ".rels")) or info.filename.startswith("META-INF/"):
+        # Parts are known by the workbook's own list: any name may be that of a sheet.
+        if info.filename.lower().endswith(_PICTURES):
             continue
+        marks = [b"<!ENTITY"]
+        if not info.filename.startswith("META-INF/"):  # older programs name its document type
+            marks.append(b"<!DOCTYPE")
         try:
-            text = archive.read(info).replace(b"\0", b"")  # also UTF-16
+            found = _holds(archive, info, marks)
         except Exception:
             raise DataError(f"{name!r} is a damaged workbook; save it again.") from None
-        if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
+        if found:
             raise DataError(
                 f"{name!r} defines entities in {info.filename!r}, which no spreadsheet program "
                 "does; it was not read."

@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .cells import MISSING, as_written, is_comma_column, number, tidy, tidy_classes
+from .cells import (
+    MISSING,
+    as_written,
+    is_comma_column,
+    misleading_mark,
+    number,
+    tidy,
+    tidy_classes,
+)
 from .columns import PANDAS_INDEX, counts_rows, is_text, select_features
 from .notices import table_notices
 from .problem import DataError, Problem, as_labels, listed
@@ -19,6 +27,7 @@ from .text import MOST_TITLES, cells_of, decoded
 from .workbooks import sheet_rows
 
 KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
+COMMAS = "Commas within numbers were read as decimal points."
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
@@ -47,7 +56,7 @@ def read_table(path, *, header=None, find=None, texts=(), sheet=None, skip=None)
     notes : list of str
     """
     folder = Path(path)
-    if folder.is_dir() and any(folder.glob("*.parquet")):
+    if folder.is_dir() and _holds_parquet(folder):
         source = Source(str(path), ".parquet", b"", [])
         frame, notes = _parquet(source, folder)
     else:
@@ -67,6 +76,11 @@ def read_table(path, *, header=None, find=None, texts=(), sheet=None, skip=None)
         raise DataError(f"{source.name!r} has no rows below its header.")
     frame.columns = _unique(frame.columns, notes)
     return frame, notes
+
+
+def _holds_parquet(folder):
+    """Whether a folder holds Parquet files, or folders of them by the value of a column."""
+    return any(folder.glob("*.parquet")) or any(folder.glob("*=*/**/*.parquet"))
 
 
 def _delimited(source, header, find, texts, sheet, skip):
@@ -98,7 +112,7 @@ def _delimited(source, header, find, texts, sheet, skip):
         )
     commas = [separated and is_comma_column(column) for column in zip(*rows[1:])] or [False] * width
     if any(commas):
-        notes.append("Commas within numbers were read as decimal points.")
+        notes.append(COMMAS)
     named = header if header is not None else _has_header(rows, any(commas))
     if named:
         names, rows = rows[0], rows[1:]
@@ -112,7 +126,26 @@ def _delimited(source, header, find, texts, sheet, skip):
         )
     names = _unique(names, notes)
     columns = list(zip(*rows)) if rows else [()] * width
-    classes = find(names) if find and rows else None
+    try:
+        classes = find(names) if find and rows else None
+    except DataError as error:
+        if source.suffix in WORKBOOKS and sheet is None and notes:  # which sheet was read
+            raise DataError(f"{error} {' '.join(notes)}", "sheet") from None
+        raise
+    points = source.suffix not in WORKBOOKS and separated
+    doubt = misleading_mark(
+        [c if n != classes and n not in texts else () for n, c in zip(names, columns)],
+        commas,
+        points,
+    )
+    if doubt:
+        name, cell = names[doubt[0]], doubt[1]
+        plain = cell.replace(",", "").replace(".", "")
+        raise DataError(
+            f"Column {name!r} holds {cell!r}: this may be {plain}, or a number with "
+            f"{counted(len(re.split('[.,]', cell)[-1]), 'decimal')}. Write the numbers of the "
+            "column without separators of thousands."
+        )
     tidied, limits = {}, {}
     for i, (name, column) in enumerate(zip(names, columns)):
         if name in texts:
@@ -132,6 +165,26 @@ def _delimited(source, header, find, texts, sheet, skip):
     frame = pd.DataFrame(tidied)
     frame.columns = names
     return frame, notes
+
+
+def _without(frame, rows, comma):
+    """A table without some rows: columns that only their texts kept from being numbers are numbers.
+
+    Units stand below a header, sums and remarks below a table, all without a class. `comma` says
+    whether numbers may have decimal commas.
+    """
+    import pandas as pd
+
+    kept, numbers = frame[~rows], {}
+    for column in frame.columns:
+        if is_text(frame[column]) and frame[column][rows].notna().any():
+            cells = ["" if cell is None else str(cell) for cell in kept[column]]
+            values, _ = tidy(cells, comma and is_comma_column(cells))
+            if values.dtype.kind == "f":
+                numbers[column] = pd.Series(values, index=kept.index)
+    if not numbers:
+        return kept
+    return pd.DataFrame({column: numbers.get(column, kept[column]) for column in frame.columns})
 
 
 def _below_titles(rows, notes):
@@ -259,12 +312,20 @@ def _json(source):
                 "number or a text."
             )
         if {type(v) for v in column} <= {int, float, type(None)}:
-            tidied[i] = np.array([np.nan if v is None else float(v) for v in column])
+            tidied[i] = np.array([np.nan if v is None else _float(v) for v in column])
         else:
             tidied[i] = np.array([None if v is None else str(v) for v in column], dtype=object)
     frame = pd.DataFrame(tidied)
     frame.columns = list(map(str, columns))
     return frame, notes
+
+
+def _float(value):
+    """A number of JSON, infinite where it is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def _plain(frame, source):
@@ -377,10 +438,12 @@ def _arff(source):
             f"{str(path)!r} has attributes that are neither numeric nor nominal, such as texts or "
             "dates; remove them, or save the table as CSV."
         ) from None
-    except Exception:
+    except Exception as error:
+        why = " ".join(str(error).split())[:200].rstrip(".")
         raise DataError(
-            f"{str(path)!r} could not be read as ARFF: @relation, an @attribute for each column "
-            "and @data must stand above the rows; or save the table as CSV."
+            f"{str(path)!r} could not be read as ARFF{f' ({why})' if why else ''}: @relation, an "
+            "@attribute for each column and @data must stand above the rows, and a nominal value "
+            "among those of its attribute; or save the table as CSV."
         ) from None
     columns = {}
     for name, kind in zip(meta.names(), meta.types()):
@@ -493,7 +556,7 @@ def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=Non
     if not known.all():
         left, were = (~known).sum(), "was" if (~known).sum() == 1 else "were"
         notes.append(f"{counted(left, 'row')} without a class {were} left out.")
-        frame, labels = frame[known], labels[known]
+        frame, labels = _without(frame, ~known, COMMAS in notes), labels[known]
     y = as_labels(labels.tolist(), target)
     for label, times in Counter(map(str, y)).items():
         if label.lower() in MISSING:

@@ -14,6 +14,8 @@ LONGEST_CELL = 131_072
 NEARLY_ALL = 0.9
 # Lines that may stand above a table's header.
 MOST_TITLES = 20
+# Bytes at the beginning of a file that show whether it is a text.
+_BEGINNING = 4096
 # Encodings that hardly any text is written in, but that decode every byte.
 _WESTERN = ("cp1252", "latin_1", "iso8859_15")
 
@@ -52,19 +54,29 @@ def cells_of(path, instead="", *, text=None, skip=0):
 def _csv_rows(path, text, delimiter):
     """Rows of the whole text: a quoted cell may hold line ends."""
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    line = 0
+    line, n_lines = 0, text.count("\n")
     try:
         for row in reader:
             # csv's own limit is a setting of the process, which other packages change.
             if any(len(cell) > LONGEST_CELL for cell in row):
                 raise csv.Error
-            line = reader.line_num
+            last, line = line, reader.line_num
+            if line - last > 1 and line >= n_lines and _ends_in_quote(row, text):
+                raise DataError(
+                    f"A quote that opens in line {last + 1} of {str(path)!r} is not closed; check "
+                    "its quotes."
+                )
             yield row
     except csv.Error:
         raise DataError(
             f"Line {line + 1} of {str(path)!r} has a cell of more than {LONGEST_CELL} characters; "
             "perhaps a quote is not closed there."
         ) from None
+
+
+def _ends_in_quote(row, text):
+    """Whether the last row of a text ends within a quote."""
+    return "\n" in row[-1] and not text.rstrip().endswith('"')
 
 
 def lines_of(path, instead="", *, text=None):
@@ -99,6 +111,13 @@ def decoded(source, instead=""):
         source = load(source)
     text, notes = _text(source.data)
     if text is None:
+        at = source.data.find(b"\0")
+        if at >= _BEGINNING and b"\0" not in source.data[at + 1 : at + _BEGINNING]:
+            line = source.data.count(b"\n", 0, at) + 1
+            raise DataError(
+                f"{source.name!r} holds the character NUL in line {line}: it was damaged there; "
+                "correct the line, or save the file again."
+            )
         raise DataError(f"{source.name!r} is not a text file{instead and '; '}{instead}.")
     return text.replace("\r\n", "\n").replace("\r", "\n"), [*source.notes, *notes]
 
@@ -110,7 +129,7 @@ def _text(data):
         if data.startswith(mark):
             return _decode(data, encoding), []
     text = _decode(data, "utf-8-sig")
-    if text is not None or b"\0" in data[:4096]:
+    if text is not None or b"\0" in data:
         return text, []
     encoding = _guess(data)
     text = _decode(data, encoding)
@@ -125,7 +144,7 @@ def _decode(data, encoding):
         text = data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         return None
-    return None if "\0" in text[:4096] else text
+    return None if "\0" in text else text
 
 
 def _guess(data):

@@ -90,6 +90,7 @@ def as_text(cell):
 def _xlsx(source):
     from openpyxl import load_workbook
 
+    _refuse_many_written(source)
     book = load_workbook(io.BytesIO(source.data), read_only=True, data_only=True)
     names = [sheet.title for sheet in book.worksheets]
 
@@ -176,6 +177,19 @@ def _refuse_repeated(source):
                 total += row_cells * int(element.get(table + "number-rows-repeated", 1))
                 _refuse_many(total, source)
                 element.clear()
+
+
+def _refuse_many_written(source):
+    """Refuse parts of a workbook with too many cells before any of them is read: it takes long."""
+    with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+        for info in archive.infolist():
+            if info.file_size < len(b"<c/>") * MOST_CELLS:
+                continue
+            n_cells = 0
+            with archive.open(info) as file:
+                while chunk := file.read(2**20):
+                    n_cells += sum(chunk.count(start) for start in (b"<c>", b"<c ", b"<c/>"))
+                    _refuse_many(n_cells, source)
 
 
 def _refuse_many(n_cells, source):

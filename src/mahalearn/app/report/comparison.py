@@ -534,7 +534,8 @@ def _importance(found):
                 "For the hardest objects: how much the log-probability of the predicted class "
                 "falls when one value is replaced by the typical one (the median, or the most "
                 "frequent category). Orange values speak for the predicted class, blue ones "
-                "against it. The model had not seen the object."
+                "against it. The model was fitted without the object, in the first repetition; "
+                "in other repetitions the prediction may differ."
             )
         )
         blocks.append(
@@ -546,7 +547,7 @@ def _importance(found):
                         "id": f"contributions-{i}",
                         "title": f"{one['name']}: {one['class']} predicted as {one['taken_for']}"
                         if one["class"] != one["taken_for"]
-                        else f"{one['name']}: {one['class']}",
+                        else f"{one['name']}: {one['class']}, predicted correctly here",
                         "xlabel": "contribution to the log-probability",
                         "rows": [
                             {"name": f"{r['feature']} = {r['value']}", "value": r["change"]}
@@ -970,6 +971,7 @@ def _spectrum(found):
 def _data(found):
     p = found["problem"]
     features = found["about"].get("features") or []
+    categories = any(feature.get("levels") for feature in features)
     counts = p["counts"]
     listed = "; ".join(f"{name}: {n}" for name, n in counts[:MOST_COUNTS])
     if len(counts) > MOST_COUNTS:
@@ -977,9 +979,10 @@ def _data(found):
     items = [f"Objects of each class: {listed}."]
     if p["kind"] == "vectors":
         items.append(
-            "Numbers were standardised (mean 0, standard deviation 1); a missing number was "
-            "replaced by the median. Each category became a column of its own (one-hot). All of "
-            "this was learned from the training part of each split."
+            "Numbers were standardised (mean 0, standard deviation 1); missing numbers are "
+            "replaced by the median. "
+            + "Each category became a column of its own (one-hot). " * categories
+            + "All of this was learned from the training part of each split."
         )
     elif p["kind"] == "proximity":
         items.append(
@@ -1001,7 +1004,7 @@ def _data(found):
             "prose": True,
             "sortable": True,
             "filter": len(features) > 12,
-            "columns": ["type", "categories"],
+            "columns": ["type", "categories"] if categories else ["type"],
             "rows": [
                 {
                     "label": str(feature["name"]),
@@ -1009,7 +1012,7 @@ def _data(found):
                         {"number": "number", "name": "categories"}.get(
                             feature.get("type"), str(feature.get("type", ""))
                         ),
-                        _levels(feature.get("levels") or []),
+                        *([_levels(feature.get("levels") or [])] if categories else []),
                     ],
                 }
                 for feature in features[:MOST_FEATURES]

@@ -63,9 +63,12 @@ def _legend(ax, handles, labels, below=0.0, columns=2):
         )
 
 
-def _percent_axis(axis, digits=0, symbol=" %"):
+def _percent_axis(axis, symbol=" %"):
+    """Ticks in percent, with the digits that they need; the limits of the axis are set before."""
     from matplotlib.ticker import FuncFormatter
 
+    ticks = [100 * tick for tick in axis.get_majorticklocs()]
+    digits = next((d for d in (0, 1) if all(abs(t - round(t, d)) < 1e-6 for t in ticks)), 2)
     axis.set_major_formatter(
         FuncFormatter(lambda v, _: f"{100 * v:.{digits}f}{symbol}".replace("-", "−"))
     )
@@ -103,8 +106,7 @@ def intervals(block):
     if not block.get("zero"):
         high = max(min(row["value"][2], 2.2 * row["value"][0] + 0.02) for row in rows)
         ax.set_xlim(0, 1.06 * high or 0.01)
-    wide = ax.get_xlim()[1] - ax.get_xlim()[0]
-    _percent_axis(ax.xaxis, 0 if wide > 0.05 else 1, "" if block.get("zero") else " %")
+    _percent_axis(ax.xaxis, "" if block.get("zero") else " %")
     columns = [block.get("of", "method"), "mean", "low", "high"]
     return Drawing(figure, columns, [[row["name"], *row["value"]] for row in rows], [])
 
@@ -136,12 +138,21 @@ def signed_bars(block):
         colour = SERIES[1] if row["value"] > 0 else SERIES[0]
         mark(ax.barh(i, row["value"], height=0.62, color=colour)[0], i)
     ax.axvline(0, color=SOFT, linewidth=1)
-    ax.set_yticks(range(len(rows)), [clean(row["name"], 34) for row in rows])
+    ax.set_yticks(range(len(rows)), [_with_value(row["name"]) for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     columns = [block.get("of", "column"), block.get("xlabel") or "value"]
     return Drawing(figure, columns, [[row["name"], row["value"]] for row in rows], [])
+
+
+def _with_value(text, most=34):
+    """A name and its value, such as "ash = 2.6", of which the name is shortened first."""
+    name, equals, value = clean(text, 500).rpartition(" = ")
+    if not equals:
+        return clean(text, most)
+    value = clean(value, most // 2)
+    return f"{clean(name, most - len(value) - len(equals))}{equals}{value}"
 
 
 def rates(block):
@@ -319,7 +330,7 @@ def learning(block):
     mark(line, 0, len(x))
     ax.set_ylim(0, min(max(high), 2.2 * max(mean) + 0.02) * 1.06 or 0.01)
     ax.set_xlim(0, 1.04 * x[-1])
-    _percent_axis(ax.yaxis, 0 if ax.get_ylim()[1] > 0.05 else 1)
+    _percent_axis(ax.yaxis)
     columns = [block["xlabel"], "mean", "low", "high"]
     return Drawing(figure, columns, [[n, *e] for n, e in zip(x, block["errors"])], [])
 
