@@ -23,8 +23,8 @@ def check_choice(value, name, choices):
     for choice in choices:
         if isinstance(value, str) and isinstance(choice, str) and value.lower() == choice.lower():
             warnings.warn(
-                f"{name}={value!r} is spelt {choice!r}. Another case of letters works in this "
-                "release and will be an error in the next one.",
+                f"{name}={value!r} is spelt {choice!r}. Upper and lower case are not "
+                "distinguished until version 0.4, where this becomes an error.",
                 FutureWarning,
                 stacklevel=3,
             )
