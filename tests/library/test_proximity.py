@@ -43,6 +43,18 @@ def checkerboard(s, seed=0, n=100):
 # Diagnosis
 
 
+@pytest.mark.parametrize("noise, said", [(0.0, "All"), (0.005, "All"), (0.3, None)])
+def test_distances_that_are_nearly_all_equal_are_pointed_out(noise, said):
+    """What a measure gives that cannot see the objects, such as symbols for real numbers."""
+    rng = np.random.default_rng(0)
+    D = 1 + noise * rng.uniform(-1, 1, size=(40, 40))
+    D = np.where(np.eye(40, dtype=bool), 0.0, (D + D.T) / 2)
+    text = str(diagnose(D, np.arange(40) % 2))
+    assert ("hardly tells these objects apart" in text) is (said is not None)
+    if said:
+        assert f"{said} distances between different objects are equal" in " ".join(text.split())
+
+
 def test_figures_are_the_naive_ones():
     D, y = dissimilarities()
     found = diagnose(D, y)
