@@ -270,8 +270,6 @@ def warn_dissimilarity_as_kernel(K):
         )
 
 
-# Bytes for which the system is not asked, since that takes longer than small computations.
-ALWAYS_THERE = 2**24
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
@@ -352,8 +350,7 @@ _KERNEL_REMEDY = (
 
 def check_memory(n_doubles, what, remedy=_KERNEL_REMEDY):
     """Refuse, before anything is allocated, what cannot fit."""
-    needed = 8 * n_doubles
-    available = available_memory() if needed > ALWAYS_THERE else None
+    needed, available = 8 * n_doubles, available_memory()
     if available is not None and needed > available:
         raise MemoryError(
             f"{what} needs about {needed / 2**30:.1f} GiB, and {available / 2**30:.1f} GiB are "

@@ -15,6 +15,7 @@ from mahalearn.formulas.stacking import (
     held_out_log_loss,
     scaling_objective,
     stack,
+    stacking_hessian,
     stacking_objective,
     stacking_weights,
     vote,
@@ -70,6 +71,26 @@ def test_gradients(pool, unknown):
     arguments = log_p[0], targets, weights
     slope = approx_fprime(at, lambda p: scaling_objective(p, *arguments)[0], 1e-7)
     assert_allclose(scaling_objective(at, *arguments)[1], slope, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_second_derivatives_and_the_last_digits_of_the_weights(pool, unknown):
+    log_p, truth, weights = pool
+    if unknown:
+        log_p = log_p.copy()
+        log_p[:, :10, 2] = -np.inf
+        log_p, truth, weights = log_p[:, truth != 2], truth[truth != 2], weights[truth != 2]
+    w = np.array([0.4, 0.3, 0.2, 0.1])
+
+    def slope(w):
+        return stacking_objective(w, log_p, truth, 2.0, weights)[1]
+
+    differences = [(slope(w + h) - slope(w - h)) / 2e-5 for h in 1e-5 * np.eye(4)]
+    assert_allclose(stacking_hessian(w, log_p, 2.0, weights), differences, rtol=1e-6, atol=1e-6)
+    best = stacking_weights(log_p, truth, 10.0, weights)
+    assert (best > 0).all()
+    gradient = stacking_objective(best, log_p, truth, 10.0, weights)[1]
+    assert np.abs(gradient).max() < 1e-10
 
 
 def test_weights_are_the_smallest_loss(pool):

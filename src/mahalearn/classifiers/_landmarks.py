@@ -118,10 +118,6 @@ class LandmarkFolds(NamedTuple):
     def __len__(self):
         return len(self.splits)
 
-    def whole(self):
-        """Statistics of all objects, None where no pass has collected them."""
-        return None if self.statistics is None else self.statistics.all_folds()
-
     def of_fold(self, f):
         """Statistics of a training set."""
         if self.statistics is not None:
@@ -205,10 +201,6 @@ class LandmarkClassifier(KernelClassifier):
         statistics = data.rows.collect(plan, folds)
         if auto:
             statistics = self._with_enough_landmarks(statistics)
-        return self._fit_statistics(statistics, data)
-
-    def _fit_statistics(self, statistics, data):
-        """Fit to the statistics of all objects."""
         self._start(statistics, data.columns)
         self._finish()
         if data.kernel is not None and is_precomputed(self.kernel):
@@ -491,12 +483,6 @@ class LandmarkClassifier(KernelClassifier):
             return data
         n_folds = AUTO_FOLDS if isinstance(self.landmarks, str) else 1
         return data._replace(chosen=self._landmark_plan(data, n_folds).rows.landmarks)
-
-    def _from_folds(self, statistics, data, seen):
-        """Fit to what a search has collected; seen: attributes that `fit` learns of its input."""
-        self._check_landmark_parameters()
-        vars(self).update(seen)
-        return self._fit_statistics(statistics, data)
 
     def _landmark_folds(self, data, splits):
         """The training sets of a cross-validation."""

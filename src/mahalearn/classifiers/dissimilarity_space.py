@@ -486,5 +486,6 @@ class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
         return {name: v for name, v in super()._common().items() if name != "cv"}
 
     def _tempered(self, X):
+        check_is_fitted(self)
         # A classifier's decision function need not be what its predictions are made of.
         return self.best_estimator_._scores(self._input(X)) / self.temperature_

@@ -51,13 +51,14 @@ def _likeliest_factor(scores, target):
         first = np.einsum("ij,ij->i", e, finite)
         slope = share @ first - wanted
         curvature = share @ (np.einsum("ij,ij->i", e, square) - first**2 / e.sum(axis=1))
-        low, high = (low, factor) if slope > 0 else (factor, high)
-        step = factor - slope / curvature if curvature > 0 else low
-        if not low < step < high:
-            step = np.sqrt(low * high)
-        if abs(step - factor) <= 1e-10 * factor:
+        change = slope / curvature if curvature > 0 else np.inf
+        if abs(change) <= 1e-12 * factor:
             break
-        factor = step
+        low, high = (low, factor) if slope > 0 else (factor, high)
+        step = factor - change
+        factor = step if low < step < high else np.sqrt(low * high)
+        if high - low <= 1e-12 * high:
+            break
     return factor
 
 

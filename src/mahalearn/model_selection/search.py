@@ -159,7 +159,6 @@ class Candidate(NamedTuple):
     """Parameters and held-out scores (m, c) of all folds one after the other, their rounding.
 
     step: the rank of the path's value among those tried with the same kernel and variant.
-    statistics: of all objects at landmarks, with which a refit needs no pass; None without them.
     """
 
     params: dict
@@ -167,7 +166,6 @@ class Candidate(NamedTuple):
     step: int
     scores: np.ndarray
     rounding: np.ndarray
-    statistics: Any = None
 
 
 class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
@@ -305,8 +303,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             data = plain._landmark_data(X, y)
             data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
             objects = objects._replace(landmarks=data)
-        best = self._evaluate(self._candidates(objects, settings), objects)
-        self._refit(given, y, objects, best, _seen(self))
+        setting = self._evaluate(self._candidates(objects, settings), objects)
+        self._refit(given, y, objects, setting)
         return self
 
     def _fit_parts(self, X, y, groups):
@@ -319,7 +317,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         kernel = self.kernel if self.kernels is None else check_kernel_list(self.kernels)[0]
         plain = self._plain(**{**self._common(), "kernel": kernel})
         data = plain._landmark_parts(X, y, int(self.cv))
-        seen = _seen(plain)
         self.classes_ = plain.classes_
         splits = data.splits()
         self.n_splits_ = len(splits)
@@ -330,8 +327,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         plain = self._plain(**{**self._common(), **settings[0].params})
         data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
         objects = SearchedObjects(data.X, data.y, codes, splits, {}, data)
-        best = self._evaluate(self._candidates(objects, settings), objects)
-        self._refit(X, y, objects, best, seen)
+        setting = self._evaluate(self._candidates(objects, settings), objects)
+        self._refit(X, y, objects, setting)
         return self
 
     # --- kernels ----------------------------------------------------------------------------------
@@ -440,9 +437,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         """Candidates of one kernel."""
         folds = self._folds(objects, setting, pairs)
         found = []
-        statistics = None
-        if objects.landmarks is not None and not isinstance(self.landmarks, str):
-            statistics = folds.whole()
         for variant in self._variants():
             n_train = min(len(train) for train, _ in objects.splits)
             values = self._values(variant, kernel_spread(folds, setting), n_train)
@@ -451,8 +445,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             for r, value in enumerate(values):
                 params = {**setting.params, **variant, plain._axis: value}
                 step = sum(other < value for other in values)
-                of_value = scores[..., r], rounding[..., r]
-                found.append(Candidate(params, setting, step, *of_value, statistics))
+                found.append(Candidate(params, setting, step, scores[..., r], rounding[..., r]))
         return found
 
     def _folds(self, objects, setting, pairs):
@@ -481,7 +474,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     # --- the choice -------------------------------------------------------------------------------
 
     def _evaluate(self, candidates, objects):
-        """cv_results_, and the temperature of the best candidate, which is returned."""
+        """cv_results_, the best candidate and its temperature; returns its kernel."""
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
         table, params, leading = [], [], []
@@ -512,26 +505,15 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         scores = best[2].scores
         self.temperature_ = fit_temperature(scores, codes)
         self.oof_scores_ = settled(scores, settling_step(scores, best[2].rounding))
-        return best[2]
+        return best[2].setting
 
-    def _refit(self, given, y, objects, best, seen):
-        """Fit the best candidate on all objects; seen: what is known of the input."""
-        plain, setting = self._plain(**self.best_params_), best.setting
-        if best.statistics is not None:  # its pass was over all objects
-            self.best_estimator_ = plain._from_folds(best.statistics, objects.landmarks, seen)
-            return
+    def _refit(self, given, y, objects, setting):
         known = None
         if objects.landmarks is not None:
             known = objects.landmarks.chosen
         elif setting.pairs in objects.pairs:  # a measure is not computed again
             known = setting.fitted, setting.fitted.from_pairs(objects.pairs[setting.pairs])
-        self.best_estimator_ = plain._fit(given, y, known)
-
-
-def _seen(estimator):
-    """What scikit-learn's checks have learned of the input."""
-    names = ("n_features_in_", "feature_names_in_")
-    return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
+        self.best_estimator_ = self._plain(**self.best_params_)._fit(given, y, known)
 
 
 class SearchedObjects(NamedTuple):

@@ -283,13 +283,12 @@ default="auto"
         return X, codes
 
     def _default_reg(self, variant):
-        if isinstance(self.reg, str):
-            if self.reg != "auto":
-                raise ValueError(
-                    f"reg={self.reg!r} is not known; choose 'auto', a number or one per class."
-                )
-            return DEFAULT_REG.get(variant, OTHER_REG)
-        return self.reg
+        reg = spelt(self.reg, "reg", ("auto",))
+        if not isinstance(reg, str):
+            return reg
+        if reg != "auto":
+            raise ValueError(f"reg={reg!r} is not known; choose 'auto', a number or one per class.")
+        return DEFAULT_REG.get(variant, OTHER_REG)
 
     def _refuse_search(self):
         if check_choice(self.search, "search", SEARCHES) is not None:
