@@ -128,9 +128,15 @@ RENAMED = {"OneVsAllSVC": "OneVsRestSVC"}
 MASKED_HOMES = ("numpy.ma", "numpy.ma.core")
 # Types of other packages that a fitted model may hold.
 FOREIGN = (
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
+    # Random forests; skops 0.16 and later do not trust it by themselves (see SECURITY.md).
+    "sklearn.tree._tree.Tree",
     # Splitters of scikit-learn before 1.8 carry these; they hold names and flags only.
     "sklearn.utils._metadata_requests.MetadataRequest",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from own_data import flowers, refused, works, write_csv
+from sklearn.datasets import load_iris
 
+from mahalearn import load_model, save_model
 from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan
 from mahalearn.app.comparing.methods import select_methods
 from mahalearn.app.comparing.refit import refit
@@ -49,6 +52,22 @@ def test_probabilities_of_a_saved_model_beat_guessing(method):
     own = model.classifier
     if hasattr(own, "predict_proba"):  # the order of the classes stays
         assert (own.predict_proba(new).argmax(axis=1) == proba.argmax(axis=1)).all()
+
+
+def test_every_method_of_a_table_can_be_saved(tmp_path):
+    """Whichever wins: a model that could not be written would cost the whole comparison."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    problem = Problem("vectors", X[::3], y[::3].to_numpy(), "iris")
+    methods, _ = select_methods(None, "vectors", None, len(problem))
+    plan = fit_plan(problem, Plan(folds=2, repeats=1))
+    for method in methods:
+        if method.name == "chooser":  # its members are the other families; test_ensemble saves it
+            continue
+        outcome = cross_validate(problem, [method], plan)
+        model = refit(problem, outcome, method.name).model
+        path = save_model(model, tmp_path / f"{method.name}.skops")
+        again = load_model(path)
+        assert_array_equal(again.predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize(

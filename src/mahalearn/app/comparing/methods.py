@@ -238,7 +238,7 @@ def _neighbours(s):
     # The smallest class decides how many objects are left in a fold of a fold.
     most = [k for k in NEIGHBOURS if k <= max(1, s.n_objects // 4)]
     metric = "minkowski" if s.kind == "vectors" else "precomputed"
-    return _grid(KNeighborsClassifier(metric=metric), {"n_neighbors": most}, s)
+    return _grid(KNeighborsClassifier(metric=metric, algorithm="brute"), {"n_neighbors": most}, s)
 
 
 def _forest(s):
