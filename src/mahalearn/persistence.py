@@ -132,6 +132,15 @@ FOREIGN = (
     "sklearn.gaussian_process.kernels.ConstantKernel",
     "sklearn.gaussian_process.kernels.Product",
     "sklearn.gaussian_process.kernels.RBF",
+    # Gradient boosting: older versions of skops trust only some of its parts.
+    "_loss.CyHalfBinomialLoss",
+    "_loss.CyHalfMultinomialLoss",
+    "sklearn._loss.link.Interval",
+    "sklearn._loss.link.LogitLink",
+    "sklearn._loss.link.MultinomialLogit",
+    "sklearn._loss.loss.HalfBinomialLoss",
+    "sklearn._loss.loss.HalfMultinomialLoss",
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
@@ -388,6 +397,8 @@ def _with_types(data, module_of, more=None):
             module = node.get("__module__")
             if module in MASKED_HOMES and node.get("__class__") == "MaskedArray":
                 node["__module__"] = np.ma.MaskedArray.__module__
+            if module == "numpy" and node.get("__class__") in ("bool", "bool_"):
+                node["__class__"] = np.bool_.__name__
             if isinstance(module, str) and module.partition(".")[0] == PACKAGE:
                 name = RENAMED.get(node.get("__class__"), node.get("__class__"))
                 node["__class__"], node["__module__"] = name, module_of(module, name)

@@ -211,7 +211,7 @@ def test_sparse_rows_are_objects(make):
     for measure in ("jensen_shannon", "correlation"):
         model = KernelRidgeClassifierCV([0.1], kernel=measure, cv=3)
         dense = clone(model).fit(counts, y).decision_function(counts[:5])
-        assert_allclose(model.fit(make(counts), y).decision_function(make(counts)[:5]), dense)
+        assert_allclose(model.fit(make(counts), y).decision_function(make(counts[:5])), dense)
     with pytest.raises(ValueError, match="no objects"):
         pairwise(make((0, 3)), "tanimoto")
 

@@ -128,7 +128,7 @@ def _reduced(means, shares, centre, loadings, factors, coordinates, scale2, unit
     """
     alive = np.flatnonzero(scale2)
     unit = np.sqrt(scale2[alive])
-    Q, R = linalg.qr(loadings[alive] / unit[:, None], mode="economic", check_finite=False)
+    Q, R = np.linalg.qr(loadings[alive] / unit[:, None], mode="reduced")
     roots = [R[:, F] if isinstance(F, slice) else R @ F for F in factors]
     covariances = [L @ L.T for L in roots]
     m = coordinates @ R.T
@@ -312,7 +312,7 @@ class SpikedGaussians(NamedTuple):
 
 
 def _spikes(roots, rows):
-    _, S, Vt = linalg.svd(rows * roots, full_matrices=False, check_finite=False)
+    _, S, Vt = np.linalg.svd(rows * roots, full_matrices=False)
     return Spikes(roots, Vt.T, S)
 
 
@@ -391,7 +391,7 @@ def _least_total(delta, between, within, apart):
     p = delta[within].min(initial=np.inf)
     if not apart.any():
         return p, np.zeros((0, 0))
-    _, S, Vt = linalg.svd(between[:, apart], full_matrices=False, check_finite=False)
+    _, S, Vt = np.linalg.svd(between[:, apart], full_matrices=False)
     kept = _ROUNDING * S[0] * len(apart) < S
     w2 = S[kept].min() ** 2
     if not within.any():
@@ -418,11 +418,11 @@ def _largest_total(delta, rows, alive):
 
 def _low_rank(rows, pooled):
     """A class covariance LᵀL, completed by the pooled one, and its rank."""
-    _, S, Vt = linalg.svd(rows, full_matrices=False, check_finite=False)
+    _, S, Vt = np.linalg.svd(rows, full_matrices=False)
     kept = rank_tolerance(S.max(initial=0.0) ** 2, rows.shape[1]) < S**2
     if not kept.any():
         return SpikedClass(pooled), 0
     R = Vt[kept].T
-    C, T = linalg.qr(pooled.whitened(R.T.copy()).T, mode="economic", check_finite=False)
+    C, T = np.linalg.qr(pooled.whitened(R.T.copy()).T, mode="reduced")
     log_det = 2 * np.log(np.abs(np.diagonal(T))).sum()
     return SpikedClass(pooled, LowRank(R, S[kept], C, float(log_det))), int(kept.sum())
