@@ -87,16 +87,18 @@ def check_finite_distances(d2):
 
 def sorted_labels(y):
     """Class labels, one or more: (classes, codes). Labels that cannot be sorted are refused."""
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError:
-        types = sorted({type(label).__name__ for label in y})
-        raise ValueError(
-            f"The labels are of different types ({', '.join(types)}) and cannot be sorted; make "
-            "all of them strings or all numbers, and leave out objects without a label."
-        ) from None
+    classes, codes = _unique_labels(y, return_inverse=True)
     check_classification_targets(y)
     return classes, codes
+
+
+def _unique_labels(y, **wanted):
+    """np.unique of labels; those that cannot be sorted are refused."""
+    try:
+        return np.unique(y, **wanted)
+    except TypeError:
+        refuse_mixed_labels(np.asarray(y, dtype=object).ravel().tolist())
+        raise
 
 
 def check_classes(y):
@@ -112,11 +114,7 @@ def check_classes(y):
 
 def distinct_labels(y):
     """Sorted labels of one batch and their numbers; labels that cannot be sorted are refused."""
-    try:
-        return np.unique(y, return_counts=True)
-    except TypeError:
-        refuse_mixed_labels(np.asarray(y, dtype=object).ravel().tolist())
-        raise
+    return _unique_labels(y, return_counts=True)
 
 
 def refuse_mixed_labels(labels):
