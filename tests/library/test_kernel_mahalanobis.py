@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import naive
 from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant, PrecomputedKernel
 from mahalearn.classifiers.distances import reg_for_part
+from mahalearn.formulas.linalg import inverse_diagonal, solve_lower
 
 VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]
 KINDS = ["rbf", "indefinite"]
@@ -296,3 +297,10 @@ def test_parts_are_measured_on_the_scale_of_the_whole(variant, reg_on, rng):
     part = reg_for_part(reg, reg_on, variant.lower(), 3 * counts, counts)
     once = KernelQuadraticDiscriminant(variant, part, **options).fit(X, y)
     assert_allclose(once.mahalanobis(queries), thrice.mahalanobis(queries), rtol=1e-6)
+
+
+def test_a_factor_that_underflowed_is_refused_with_a_sentence():
+    L = np.asfortranarray(np.diag([1.0, 0.0, 1.0]))
+    for solve in (lambda: solve_lower(L, np.ones((2, 3))), lambda: inverse_diagonal(L)):
+        with pytest.raises(ValueError, match="Use a larger reg"):
+            solve()
