@@ -41,7 +41,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from .gram import Centering, center_cross, center_gram, center_self, centering
-from .linalg import cholesky, rounding_tolerance, row_sq_norms
+from .linalg import cholesky, refuse_singular, rounding_tolerance, row_sq_norms
 
 # Scores closer than this (relatively) are ties, which count against rejection: rounding must not
 # make a duplicate of a training object stranger than that object.
@@ -198,7 +198,7 @@ def _inverse(Kc, alpha):
     if L is None:
         return None
     S, info = linalg.lapack.dpotri(L, lower=1)
-    assert info == 0
+    refuse_singular(info)
     S = np.tril(S)
     S += np.tril(S, -1).T
     return np.ascontiguousarray(S)

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from .gram import centering
-from .linalg import cholesky, inverse_diagonal, rounding_tolerance
+from .linalg import cholesky, inverse_diagonal, refuse_singular, rounding_tolerance
 
 
 class KrigingClass(NamedTuple):
@@ -50,7 +50,7 @@ class KrigingClass(NamedTuple):
         if len(left_out):
             F = _as_slice(left_out)
             G, info = linalg.lapack.dpotrf(self.S[F][:, F], lower=1)
-            assert info == 0
+            refuse_singular(info)
             Y = linalg.blas.dtrsm(1.0, G, self.U[:, F], side=1, lower=1, trans_a=1)
             z = linalg.blas.dtrsv(G, self.w[F], lower=1)
             residual = residual + np.einsum("ji,ji->i", Y.T, Y.T)
@@ -78,7 +78,7 @@ def kriging_class(k, kxx, own, alpha):
         return None
     log_det = 2 * np.log(np.diagonal(L)).sum()
     S, info = linalg.lapack.dpotri(L, lower=1)
-    assert info == 0
+    refuse_singular(info)
     mirror_lower(S)
     w = S.sum(axis=0)
     U = np.empty((N, n), order="F")

@@ -99,11 +99,11 @@ def cholesky(A, *, overwrite=False):
 def solve_lower(L, B):
     """L⁻¹Bᵀ, transposed: rows of B (m, n) are right-hand sides. May overwrite B."""
     X, info = linalg.lapack.dtrtrs(L, B.T, lower=1, overwrite_b=1)
-    _refuse_singular(info)
+    refuse_singular(info)
     return X.T
 
 
-def _refuse_singular(info):
+def refuse_singular(info):
     """Say what LAPACK's info of a triangular factor means: a zero on its diagonal."""
     if info != 0:
         raise ValueError(
@@ -115,7 +115,7 @@ def _refuse_singular(info):
 def inverse_diagonal(L):
     """Diagonal of (LLᵀ)⁻¹ from the lower Cholesky factor: column sums of squares of L⁻¹."""
     inverse, info = linalg.lapack.dtrtri(L, lower=1)
-    _refuse_singular(info)
+    refuse_singular(info)
     return np.array([inverse[i:, i] @ inverse[i:, i] for i in range(len(L))])
 
 
