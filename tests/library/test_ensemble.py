@@ -23,7 +23,7 @@ from mahalearn import (
     save_model,
 )
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stacking_weights
-from mahalearn.kernels.named import NamedKernel
+from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
 from mahalearn.model_selection import _families, grids
 from mahalearn.model_selection._ensemble import held_out_rows

@@ -16,18 +16,19 @@ from sklearn.utils.validation import (
 )
 
 from .._base import KernelClassifier, Labels, refuses_weights
-from .._objects import check_objects, take
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
     check_class_list,
     check_count,
     check_fraction,
+    check_objects,
     check_square,
     check_symmetric,
     is_dask_collection,
     refuse_dask_labels,
     refuse_dask_query,
+    take,
     warn_dissimilarity_as_kernel,
 )
 from ..formulas.linalg import eigh

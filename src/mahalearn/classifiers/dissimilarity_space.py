@@ -30,8 +30,7 @@ from ._heads import head_has, head_rounding, head_scores, new_head
 from ._landmark_models import distance_model
 from ._landmark_predict import QuadraticLandmarkModel
 from ._landmarks import LandmarkClassifier
-from .distances import DistanceModel, fold_distances
-from .kernel_mahalanobis import KernelMahalanobisEstimator
+from .distances import DistanceModel, KernelMahalanobisEstimator, fold_distances
 from .kernel_quadratic import DistanceSearchCV
 
 

@@ -32,13 +32,13 @@ from .distances import (
     REG_ON,
     VARIANTS,
     DistanceModel,
+    KernelMahalanobisEstimator,
     fold_distances,
     leave_one_out_sq_distances,
     refuse_map,
     resolved_reg_on,
     without_one,
 )
-from .kernel_mahalanobis import KernelMahalanobisEstimator
 from .leave_one_out import is_leave_one_out, leave_one_out_scores
 
 OFFSETS = ("error", "loo", "map", None)

@@ -9,16 +9,15 @@ each value.
 import numpy as np
 from sklearn.utils import compute_class_weight
 
-from ..formulas.gram import centering
-from ..formulas.kernel_mahalanobis import rc_rounding
-from ..formulas.kriging import (
+from ..formulas.kernel_mahalanobis import (
     centre_on_class,
     kriging_class,
     leave_one_out_path,
     query_path,
     raw_spectrum,
+    rc_rounding,
 )
-from ..formulas.linalg import rounding_tolerance
+from ..formulas.linalg import centering, rounding_tolerance
 from ..formulas.offsets import (
     no_differences,
     offsets_from_differences,

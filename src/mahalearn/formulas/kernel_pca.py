@@ -17,8 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .gram import Centering, center_cross, center_gram, centering, fundamental_symmetry
-from .linalg import eigh, rank_tolerance, row_sq_norms
+from .linalg import (
+    Centering,
+    center_cross,
+    center_gram,
+    centering,
+    eigh,
+    fundamental_symmetry,
+    rank_tolerance,
+    row_sq_norms,
+)
 
 
 class Embedding(NamedTuple):

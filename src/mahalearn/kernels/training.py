@@ -11,15 +11,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import sklearn
 
-from .._objects import take
 from .._validation import (
     check_memory,
     check_square,
     check_symmetric,
+    take,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.gram import Centering, center_gram, centering
-from ..formulas.linalg import is_psd
+from ..formulas.linalg import Centering, center_gram, centering, is_psd
 from ..formulas.spectrum import CORRECTIONS, fit_correction
 from .precomputed import PrecomputedKernel, checked_kernel
 from .protocol import (

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from .._objects import take
+from .._validation import take
 from ..classifiers._heads import head_scores
 from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
 from ..classifiers.gaussian import GaussianClassifier

@@ -19,25 +19,26 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._objects import check_objects, refuse_objects
+from .._base import BestEstimatorMixin
 from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring
 from .._validation import (
     check_choice,
     check_classes,
     check_count,
+    check_objects,
     check_positive,
     check_sample_weight,
     refuse_dask,
     refuse_dask_query,
+    refuse_objects,
     spelt,
 )
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import held_out_log_loss, stack, vote
-from ..kernels.named import KERNEL_NAMES
 from ..kernels.precomputed import PrecomputedKernel
-from ..kernels.protocol import check_kernel_list, takes_vectors
+from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ._choice import choose, make_splits
 from ._ensemble import (
@@ -56,7 +57,6 @@ from ._explanation import (
 )
 from ._families import BY_COST, FAMILIES, WEIGHTED, OutOfTime, search_family
 from ._sources import MatrixSource, ObjectSource, VectorSource
-from .best_estimator import BestEstimatorMixin
 from .scoring import fold_metrics
 
 COMBINE = ("stack", "vote", "best")

@@ -17,8 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._base import refuses_weights
-from .._objects import check_objects, refuse_objects
+from .._base import BestAttributesMixin, BestEstimatorMixin, refuses_weights
 from .._progress import progress
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import (
@@ -26,27 +25,32 @@ from .._validation import (
     check_choice,
     check_classes,
     check_memory,
+    check_objects,
     check_positive,
     is_dask_collection,
     refuse_dask,
     refuse_dask_labels,
+    refuse_objects,
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
-from ..kernels.named import POLYNOMIAL, WITH_GAMMA, fit_named_kernel, resolve_gamma, standardizes
 from ..kernels.protocol import (
+    POLYNOMIAL,
+    WITH_GAMMA,
     as_kernel,
     check_kernel_list,
     check_kernel_name,
+    fit_named_kernel,
     is_named,
     is_precomputed,
+    resolve_gamma,
+    standardizes,
     takes_vectors,
 )
 from ..kernels.training import KernelFolds
 from . import grids
-from .best_estimator import BestAttributesMixin, BestEstimatorMixin
 from .scoring import fold_metrics, refuse_nan
 
 # Mean scores that differ by less are equal: the tie rule decides.

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
-from ..formulas.gram import mean_distance_sq
+from ..formulas.linalg import mean_distance_sq
 from ..formulas.linear_targets import pseudo_fisher as fit_pseudo_fisher
 
 # libsvm's steps: polynomials and indefinite kernels with large C on overlapping classes would take

@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.validation import has_fit_parameter
 
-from ..._objects import take
+from ..._validation import take
 from ..._workers import worker_pool
 from ...measures.base import Measure
 from ...measures.table import as_measure

@@ -11,10 +11,9 @@ from itertools import combinations
 import numpy as np
 from scipy.special import softmax
 
-from ..._objects import take
+from ..._validation import take
 from ...display import conformal_limit, pair_rule
-from ...formulas.gram import center_gram, centering, negative_fraction, signature
-from ...formulas.linalg import eigh
+from ...formulas.linalg import center_gram, centering, eigh, negative_fraction, signature
 from .crossval import Data
 from .explanations import SECONDS, explain, object_name
 from .held_out import calibration, curves, per_class

@@ -5,7 +5,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._objects import check_objects
+from ..._validation import check_objects
 from ...formulas.conformal import rank_p_values
 from ...measures.table import as_measure
 from ...novelty._models import FoldValues, evaluate_folds

@@ -11,9 +11,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from ..._objects import take
-from ...classifiers.distances import reg_for_part
-from ...classifiers.kernel_mahalanobis import KernelMahalanobisEstimator
+from ..._validation import take
+from ...classifiers.distances import KernelMahalanobisEstimator, reg_for_part
 from ...formulas.calibration import fit_temperature
 from ...novelty._models import CrossFold
 from .crossval import (
