@@ -5,6 +5,7 @@ A plain estimator predicts from scores of its own, a search by its best estimato
 
 import functools
 import inspect
+import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self, TypeVar, cast
@@ -101,8 +102,14 @@ class ScoreClassifierMixin(ClassifierMixin):
             For two classes the second's score minus the first's.
         """
         check_is_fitted(self)
+        if len(self.classes_) > 2:
+            return self._all_scores(X)
         scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores[:, 1] - scores[:, 0]
+
+    def _all_scores(self, X):
+        """Scores of which those that lose count, too."""
+        return self._scores(X)
 
     def _log_proba(self, X):
         check_is_fitted(self)
@@ -117,6 +124,9 @@ class KernelEstimator(BaseEstimator):
 
     # What version 0.1 did where it had no parameter: models that it saved come back as they were.
     _in_0_1: dict[str, Any] = {"standardize": False}
+    # Estimators with a form at landmarks (LandmarkClassifier) set these.
+    landmarks: Any = None
+    _derived: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -142,8 +152,14 @@ class KernelEstimator(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        # Positions of landmarks do not survive the slicing of columns.
+        tags.input_tags.pairwise = is_precomputed(self.kernel) and to_choose(self.landmarks)
         return tags
+
+    @property
+    def _at_landmarks(self):
+        """Whether the estimator was fitted with landmarks."""
+        return "_statistics" in vars(self)
 
     def _fit_training(self, X, y, known=None):
         """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
@@ -210,13 +226,17 @@ class KernelEstimator(BaseEstimator):
     def kernel_spectrum(self) -> np.ndarray:
         """Eigenvalues of the training kernel matrix, before any correction; computed once.
 
+        At landmarks those of the landmarks' own matrix.
+
         Returns
         -------
         eigenvalues : ndarray of shape (n_samples,)
             In ascending order, the negligible ones exactly 0.
         """
         check_is_fitted(self)
-        if self._eigenvalues is None:
+        if self._eigenvalues is None and self._at_landmarks:
+            self._eigenvalues = eigh(self._statistics.plan.gram, vectors=False).values
+        elif self._eigenvalues is None:
             n = len(self._training)
             check_memory(2 * n**2, f"The spectrum of the kernel matrix of {n} objects")
             K = self._training.original.gram()
@@ -245,6 +265,8 @@ class KernelEstimator(BaseEstimator):
         return negative_fraction(self.kernel_spectrum())
 
     def __getattr__(self, name):
+        if name in self._derived and vars(self).get("_stale"):
+            return self._derive(name)
         # Attributes of version 0.1 that cost a decomposition; listing attributes must not.
         methods = {
             "signature_": KernelEstimator.kernel_signature,
@@ -299,6 +321,28 @@ class Labels(NamedTuple):
         return priors / priors.sum()
 
 
+def to_choose(landmarks):
+    """Whether landmarks are to be chosen, or none are asked for."""
+    return landmarks is None or isinstance(landmarks, (numbers.Integral, str))
+
+
+# From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
+MANY_OBJECTS = 10_000
+
+
+def _warn_of_many(X):
+    """Say that an exact fit on many objects takes long."""
+    n = len(X) if hasattr(X, "__len__") else 0
+    if n > MANY_OBJECTS:
+        warnings.warn(
+            f"An exact kernel classifier of {n} objects takes a time that grows with the cube of "
+            "their number; landmarks=1000 (or 'auto') takes one pass over them, and predicts "
+            "faster. docs/scale.md says when they pay.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
 class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     """A classifier on kernel values, written once for one training set and for many.
 
@@ -311,9 +355,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     - ``_path_scores(models, training, queries, kxx)``: (m, c, r) scores of queries;
     - ``_path_rounding(models)``: (r,) what rounding may leave in the scores;
     - ``_store(models)``: keeps the models of a path of one value, and ``_path()`` gives them back.
+
+    With landmarks a LandmarkClassifier takes another road, from fit to scores.
     """
 
     _axis = "reg"
+    _landmark_path: Any = None
 
     @refuses_weights
     def fit(self, X: Objects, y: Objects) -> Self:
@@ -334,6 +381,17 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return self._fit(X, y)
 
     def _fit(self, X, y, known=None):
+        for name in ("_statistics", "_landmark_model", "_present", "_stale", "landmarks_"):
+            vars(self).pop(name, None)  # of an earlier fit at landmarks
+        if self.landmarks is not None:
+            return self._fit_landmarks(X, y, known)
+        if self._landmark_path is not None:
+            _warn_of_many(X)
+            if y is None and not hasattr(X, "shape"):
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None. An "
+                    "iterable of batches (X, y) is taken with landmarks= only."
+                )
         self._check_parameters()
         training, codes = self._fit_training(X, y, known)
         labels = Labels(self.classes_, np.arange(len(self.classes_)), codes)
@@ -356,10 +414,6 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             scores = self._path_scores(models, fold.training, fold.queries, fold.kxx)
             yield f, slice(0, len(values)), fold.present, scores, self._path_rounding(models)
 
-    def _held_out_scores(self, folds, values):
-        """What a search asks for: the scores of its folds, of whatever kind they are."""
-        return self._fold_scores(folds, values)
-
     def _path_rounding(self, models):
         return np.zeros(1)
 
@@ -367,8 +421,17 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """k(x, x) of queries for methods that do not need them."""
         return None
 
+    def _check_query(self, X):
+        check_is_fitted(self)
+        return self._landmark_query(X) if self._at_landmarks else super()._check_query(X)
+
     def _scores(self, X):
+        if self._at_landmarks:
+            return self._landmark_scores(X)
         return self._query_scores(self._check_query(X))
+
+    def _all_scores(self, X):
+        return self._landmark_scores(X, complete=True) if self._at_landmarks else self._scores(X)
 
     def _query_scores(self, X):
         """Scores (m, c) of queries that need no more checks."""

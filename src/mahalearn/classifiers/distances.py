@@ -570,7 +570,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
             Squared distances, columns in the order of ``classes_``.
         """
         X = self._check_query(X)
-        if hasattr(self, "_statistics"):
+        if self._at_landmarks:
             model = self._fitted_landmarks()
             return self._all_columns(model.sq_distances(X, self_similarity)[0], np.inf)
         return self._distances.sq_distances(X, self._self_similarity(X, self_similarity))

@@ -10,8 +10,7 @@ from .._typing import CV, ArrayLike, Floats, Ints, Kernel, Objects, RandomState,
 from .._validation import check_choice, check_components, check_positive
 from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.spectrum import SPECTRA
-from ..model_selection import grids
-from ..model_selection.search import KernelSearchCV, check_path, documented
+from ..model_selection.search import KernelSearchCV, documented
 from ._landmark_models import kernel_pca_model
 from ._landmarks import LandmarkClassifier
 
@@ -259,6 +258,7 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
     """
 
     _plain = KernelPCAQuadraticDiscriminant
+    _grid = "kernel_pca"
 
     def __init__(
         self,
@@ -304,8 +304,3 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
             n_jobs=n_jobs,
             verbose=verbose,
         )
-
-    def _values(self, variant, spread, n_train):
-        if self.regs is None:
-            return grids.regs("kernel_pca", spread, self._plain().reg)
-        return check_path(self.regs, "regs")
