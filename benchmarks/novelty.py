@@ -175,6 +175,7 @@ def pyod(name, module):
 
 DETECTORS = {
     "MahalanobisNovelty()": ours(),
+    "MahalanobisNovelty(landmarks=100)": ours(landmarks=100),
     "MahalanobisNovelty('RC+')": ours("RC+"),
     "MahalanobisNovelty('RC+', search='permuted')": ours("RC+", search="permuted"),
     "MahalanobisNovelty('gaussian')": ours("gaussian"),
@@ -540,13 +541,18 @@ def time_part(rows):
         y = np.repeat(np.arange(n_classes), n_class)
         X += y[:, None] * 0.3
         Q = rng.normal(size=(1000, 20)) + 0.3
-        for variant in ("RC+", "landmark"):
+        models = {
+            "RC+": MahalanobisNovelty("RC+"),
+            "landmark": MahalanobisNovelty("landmark"),
+            "landmark, landmarks=200": MahalanobisNovelty("landmark", landmarks=200),
+        }
+        for variant, model in models.items():
             if not rows.has("time", n_class, n_classes, variant):
-                rows.add(times(X, y, Q, n_class, variant), "time", n_class, n_classes, variant)
+                values = times(X, y, Q, n_class, model.fit(X, y))
+                rows.add(values, "time", n_class, n_classes, variant)
 
 
-def times(X, y, Q, n_class, variant):
-    model = MahalanobisNovelty(variant).fit(X, y)
+def times(X, y, Q, n_class, model):
     quadratic = KernelQuadraticDiscriminant(reg=0.01, gamma=model.gamma_, offset=None).fit(X, y)
     classifier = ConformalClassifier(KernelQuadraticDiscriminant(reg=0.01)).fit(X, y)
     candidates = {

@@ -59,13 +59,11 @@ def problem(rng):
 # --- against refits -------------------------------------------------------------------------------
 
 
-def class_map(X, y, label, drop=None):
+def class_map(X, y, label, marks, drop=None):
     """The linear kernel of the landmark map of a class; `drop` leaves a landmark out."""
-    Z = X[y != label]
-    kept = np.ones(len(Z), bool)
-    if drop is not None:
-        kept[np.flatnonzero(np.flatnonzero(y != label) == drop)] = False
-    return lambda A, B: kernel(A, Z[kept]) @ kernel(B, Z[kept]).T / len(Z)
+    others = [i for i in marks if y[i] != label]
+    Z = X[[i for i in others if i != drop]]
+    return lambda A, B: kernel(A, Z) @ kernel(B, Z).T / len(others)
 
 
 def distance(k, x, members, alpha, size):
@@ -74,18 +72,25 @@ def distance(k, x, members, alpha, size):
     return naive.regularised_residual(K, row, k(x[None], x[None])[0, 0], alpha) * (size + 1) / alpha
 
 
-@pytest.mark.parametrize("variant", ["RC+", "landmark"])
-def test_p_values_are_those_of_refits(problem, variant):
+@pytest.mark.parametrize(
+    ("variant", "landmarks"), [("RC+", None), ("landmark", None), ("landmark", 11)]
+)
+def test_p_values_are_those_of_refits(problem, variant, landmarks):
     X, y, Q = problem
     alpha = 0.2
-    model = MahalanobisNovelty(variant, gamma=GAMMA, reg=alpha, reg_on="kernel").fit(X, y)
+    model = MahalanobisNovelty(
+        variant, gamma=GAMMA, reg=alpha, reg_on="kernel", landmarks=landmarks
+    ).fit(X, y)
     assert model.method_ == "full"
+    marks = getattr(model, "landmark_indices_", [])
+    if variant == "landmark":
+        assert abs(len(marks) - (landmarks or len(X))) <= 1
     found, d2 = model.p_values(Q), model.mahalanobis(Q)
     left_out = np.empty((len(X), 3))
     for j, label in enumerate(model.classes_):
         own = X[y == label]
         n = len(own)
-        k = class_map(X, y, label) if variant == "landmark" else kernel
+        k = class_map(X, y, label, marks) if variant == "landmark" else kernel
         for q, x in enumerate(Q):
             pool = np.vstack([own, x])
             refits = naive.leave_one_out_by_refits(k(pool, pool), alpha, alpha / (n + 1))
@@ -94,7 +99,7 @@ def test_p_values_are_those_of_refits(problem, variant):
         for i in range(len(X)):
             rest = np.delete(np.arange(len(X)), i)
             members = X[rest][y[rest] == label]
-            k = class_map(X, y, label, drop=i) if variant == "landmark" else kernel
+            k = class_map(X, y, label, marks, i) if variant == "landmark" else kernel
             left_out[i, j] = distance(k, X[i], members, alpha, n)
     assert_allclose(model.training_distances(), left_out, rtol=1e-9)
     nearest = left_out.min(axis=1)
@@ -270,6 +275,7 @@ def searched_margin(X, y, x):
 SEARCH = {"search": "permuted", "gammas": [0.1, 1], "regs": [1e-3, 1e-1]}
 FULL = {
     "landmark": novelty(),
+    "five landmarks": novelty(landmarks=5),
     "RC+": novelty("RC+"),
     "margin": margin,
     "one class": one_class(),
@@ -304,7 +310,7 @@ def check_fails(p_value, n, kind, draws):
     assert any(share > interval(n, level, draws)[1] for level, share in found)
 
 
-@pytest.mark.parametrize("case", ["landmark", "RC+", "margin", "landmark, gamma 1"])
+@pytest.mark.parametrize("case", ["landmark", "five landmarks", "RC+", "margin"])
 def test_full_conformal_coverage(case):
     check_exact(FULL[case], 10, "t3" if case == "RC+" else "normal", 100)
 
@@ -539,6 +545,9 @@ def test_searches(problem, variant):
     [
         ({"variant": "landmark"}, None, "needs two classes"),
         ({"variant": "XY"}, "y", "variant='XY' is not known"),
+        ({"landmarks": 0}, "y", "landmarks must be"),
+        ({"landmarks": 5}, None, "landmarks=5 is for variant='landmark'"),
+        ({"landmarks": 5, "variant": "IC+"}, "y", "got variant='IC\\+' and 3 classes"),
         ({"level": 0}, "y", "level must be between 0 and 1"),
         ({"reg": "none"}, "y", "reg='none' is not known; choose 'auto', a number"),
         ({"gamma": "wide"}, "y", "choose 'smooth', 'scale', 'auto' or a number"),
@@ -974,6 +983,7 @@ def test_names_of_columns_are_kept_and_compared(problem, variant):
 def test_models_can_be_saved(problem, tmp_path):
     X, y, Q = problem
     models = [MahalanobisNovelty(variant, cv=2) for variant in ("landmark", "RC+", "IC+")]
+    models += [MahalanobisNovelty(landmarks=9)]
     models += [
         ConformalClassifier(KernelQuadraticDiscriminant(reg=0.1)),
         ConformalClassifier(GaussianClassifier(), "split"),
@@ -982,6 +992,35 @@ def test_models_can_be_saved(problem, tmp_path):
         model.fit(X, y)
         again = load_model(save_model(model, tmp_path / f"{i}.skops"))
         assert_array_equal(again.p_values(Q), model.p_values(Q))
+
+
+def test_a_number_of_landmarks(problem, rng):
+    X, y, Q = problem
+    whole = MahalanobisNovelty().fit(X, y)
+    same = MahalanobisNovelty(landmarks=len(X)).fit(X, y)
+    assert_array_equal(same.p_values(Q), whole.p_values(Q))
+    assert_array_equal(same.mahalanobis(Q), whole.mahalanobis(Q))
+    few = MahalanobisNovelty(landmarks=11).fit(X, y)
+    assert {*few.landmark_indices_} < {*whole.landmark_indices_}
+    given = MahalanobisNovelty(kernel="precomputed", landmarks=11)
+    gamma = few.gamma_
+    given.fit(rbf_kernel(X, gamma=gamma), y)
+    assert_array_equal(given.landmark_indices_, few.landmark_indices_)
+    assert_allclose(given.mahalanobis(rbf_kernel(Q, X, gamma=gamma)), few.mahalanobis(Q))
+    with sklearn.config_context(working_memory=0.001):
+        assert_allclose(
+            few.mahalanobis(Q), MahalanobisNovelty(landmarks=11).fit(X, y).mahalanobis(Q)
+        )
+    # Every class keeps two landmarks, and the draw looks at the sizes of the classes alone.
+    least = MahalanobisNovelty(landmarks=1).fit(X, y)
+    assert_array_equal(np.unique(y[least.landmark_indices_], return_counts=True)[1], [2, 2, 2])
+    other = rng.normal(size=X.shape)
+    assert_array_equal(
+        MahalanobisNovelty(landmarks=11).fit(other, y).landmark_indices_, few.landmark_indices_
+    )
+    drift = drift_test(few, Q)
+    assert ((drift.p_values > 0) & (drift.p_values <= 1)).all()
+    assert not np.array_equal(drift.p_values, drift_test(whole, Q).p_values)
 
 
 def test_landmarks_measure_each_pair_of_objects_once():

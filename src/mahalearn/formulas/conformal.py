@@ -146,16 +146,17 @@ class LandmarkClass(NamedTuple):
         return np.einsum("ij,ij->i", u @ self.A, u)
 
     def other_sq_distances(self, k, own):
-        """d² of objects that are landmarks themselves, each without its own coordinate: (m,).
+        """d² of objects of other classes, those that are landmarks without their coordinate: (m,).
 
         k (m, N) are their kernel values against the landmarks, overwritten; own (m,) is each
-        object's position among them. Leaving a coordinate f = Φ̃e out of the map changes A by −ffᵀ:
-        with z = u − φ̃_own·Sf the quadratic form is k'ᵀSk' + (fᵀSk')²/(1 − fᵀSf), k' = k̃ − φ̃_own·f.
+        object's position among them, −1 for an object that is none. Leaving a coordinate
+        f = Φ̃e out of the map changes A by −ffᵀ: with z = u − φ̃_own·Sf the quadratic form is
+        k'ᵀSk' + (fᵀSk')²/(1 − fᵀSf), k' = k̃ − φ̃_own·f.
         """
         phi = self.project(k)
         rows = np.arange(len(own))
-        mine = phi[rows, own]
-        Sf = self.B[:, own].T
+        mine = np.where(own >= 0, phi[rows, own], 0.0)
+        Sf = np.where(own >= 0, self.B[:, own], 0.0).T
         f = Sf @ self.A
         z = phi @ self.B.T - mine[:, None] * Sf
         fSk = np.einsum("ij,ij->i", f, z)

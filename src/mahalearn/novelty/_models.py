@@ -21,7 +21,7 @@ from ..formulas.conformal import (
     query_sq_distances,
 )
 from ..formulas.linalg import row_sq_norms
-from ..kernels.training import row_chunks
+from ..kernels.training import class_slices, row_chunks
 
 SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
 
@@ -30,12 +30,15 @@ class FullConformal(NamedTuple):
     """Full-conformal RC+ of all classes: of the kernel itself or in the landmark maps.
 
     models: of type ConformalClass, or LandmarkClass; slices: the classes among the training
-    objects, which are in class order; origin (n,): what kernel values against the training objects
-    are taken relative to, in landmark maps.
+    objects, which are in class order. Of landmark maps only: columns, the positions (N,) of the
+    landmarks among the training objects; column_slices, the classes among the landmarks; origin
+    (N,), what kernel values against the landmarks are taken relative to.
     """
 
     models: list
     slices: list
+    columns: np.ndarray | slice = slice(None)
+    column_slices: list | None = None
     origin: np.ndarray | None = None
 
     @property
@@ -44,17 +47,17 @@ class FullConformal(NamedTuple):
         return hasattr(self.models[0], "mean")
 
     def augmented(self, k, kxx):
-        """Queries joined with each class in turn, from their full kernel rows k (m, n)."""
-        if self.landmarks:
-            k = k - self.origin
-            everyone = row_sq_norms(k)
-        for model, members in zip(self.models, self.slices, strict=True):
-            if self.landmarks:
-                others = k[:, : members.start], k[:, members.stop :]
-                own = row_sq_norms(k[:, members])
-                yield model, model.augment(*others, sq_norms=everyone - own)
-            else:
+        """Queries joined with each class in turn, from their kernel rows k (m, N) at `columns`."""
+        if not self.landmarks:
+            for model, members in zip(self.models, self.slices, strict=True):
                 yield model, model.augment(k[:, members].copy(), kxx)
+            return
+        k = k - self.origin
+        everyone = row_sq_norms(k)
+        for model, marks in zip(self.models, self.column_slices, strict=True):
+            own = row_sq_norms(k[:, marks])
+            others = k[:, : marks.start], k[:, marks.stop :]
+            yield model, model.augment(*others, sq_norms=everyone - own)
 
     def sq_distances(self, k, kxx):
         """d² of queries to the classes, (m, c)."""
@@ -83,31 +86,38 @@ class FullConformal(NamedTuple):
     def leave_one_out(self, block, kxx):
         """d² of the training objects to the classes, each left out of its own: (n, c).
 
-        block(rows) gives kernel rows of training objects against all of them; kxx (n,). An object
-        is left out of the landmarks, too.
+        block(rows) gives kernel rows of training objects at `columns`; kxx (n,). An object is left
+        out of the landmarks, too.
         """
         n = self.slices[-1].stop
         d2 = np.full((n, len(self.models)), np.nan)
         for rows in row_chunks(n, 4 * n):
-            k = block(rows)
-            if self.landmarks:
-                k = k - self.origin
-            position = np.arange(rows.start, rows.stop)
-            for j, (model, members) in enumerate(zip(self.models, self.slices, strict=True)):
-                other = (position < members.start) | (position >= members.stop)
-                if not other.any():
-                    continue
-                if self.landmarks:
-                    own = position[other]
-                    own = own - np.where(own >= members.stop, members.stop - members.start, 0)
-                    new = model.other_sq_distances(without(k[other], members), own)
-                else:
-                    joined = model.augment(k[other][:, members], kxx[position[other]])
-                    new = query_sq_distances(joined, model.alpha)
-                d2[position[other], j] = new
+            for members, found in self._to_other_classes(block(rows), kxx, rows):
+                d2[members] = found
         for j, (model, members) in enumerate(zip(self.models, self.slices, strict=True)):
             d2[members, j] = leave_one_out_sq_distances(model.alpha, model.c)
         return d2
+
+    def _to_other_classes(self, k, kxx, rows):
+        """((objects, class), d²) of the training objects at `rows` to the classes of the others."""
+        position = np.arange(rows.start, rows.stop)
+        if self.landmarks:
+            k = k - self.origin
+            mark = np.full(self.slices[-1].stop, -1)
+            mark[self.columns] = np.arange(k.shape[1])
+        for j, (model, members) in enumerate(zip(self.models, self.slices, strict=True)):
+            other = (position < members.start) | (position >= members.stop)
+            objects = position[other]
+            if not len(objects):
+                continue
+            if self.landmarks:
+                marks, own = self.column_slices[j], mark[objects]
+                own = own - np.where(own >= marks.stop, marks.stop - marks.start, 0)
+                found = model.other_sq_distances(without(k[other], marks), own)
+            else:
+                joined = model.augment(k[other][:, members], kxx[objects])
+                found = query_sq_distances(joined, model.alpha)
+            yield (objects, j), found
 
 
 def without(k, members):
@@ -115,21 +125,24 @@ def without(k, members):
     return np.concatenate([k[:, : members.start], k[:, members.stop :]], axis=1)
 
 
-def fit_full(training_block, slices, kind, reg, reg_on):
+def fit_full(training_block, slices, kind, reg, reg_on, columns=slice(None)):
     """A FullConformal from training_block(rows, columns) of the kernel in class order.
 
-    None if α is lost in rounding or a class is not positive definite.
+    columns: positions of the landmarks, in increasing order, all objects by default. None if α is
+    lost in rounding or a class is not positive definite.
     """
     counts = np.array([members.stop - members.start for members in slices])
     n = counts.sum()
-    everything, origin = slice(0, n), None
+    marks, origin = None, None
     if kind == "landmark":
-        origin = sum(training_block(members, everything).sum(axis=0) for members in slices) / n
+        of_class = np.repeat(np.arange(len(slices)), counts)[columns]
+        marks = class_slices(np.bincount(of_class, minlength=len(slices)))
+        origin = sum(training_block(members, columns).sum(axis=0) for members in slices) / n
 
     def block(j):
         members = slices[j]
         if kind == "landmark":
-            return without(training_block(members, everything) - origin, members)
+            return without(training_block(members, columns) - origin, marks[j])
         return training_block(members, members)
 
     reg = check_reg(reg, len(slices))
@@ -148,7 +161,7 @@ def fit_full(training_block, slices, kind, reg, reg_on):
     models = [make(block(j), alpha) for j, alpha in enumerate(alphas.tolist())]
     if any(model is None for model in models):
         return None
-    return FullConformal(models, slices, origin)
+    return FullConformal(models, slices, columns, marks, origin)
 
 
 class CrossFold(NamedTuple):

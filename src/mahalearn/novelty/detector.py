@@ -131,10 +131,14 @@ default="auto"
         Candidates of `search`, as multiples of ``"scale"``; only for named kernels with a gamma.
     regs : sequence of float, default=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
         Candidates of `search`.
+    landmarks : int, default=None
+        About how many training objects the map of ``variant="landmark"`` compares an object with:
+        a share of each class is drawn, two objects at least. None: all of them. Fewer save
+        time and memory; the p-values stay exact, since the draw does not look at the objects.
     cv : int, default=5
         Number of folds of cross-conformal p-values.
     random_state : int, RandomState instance or None, default=0
-        Draws the folds and the shuffled features.
+        Draws the folds, the landmarks and the shuffled features.
 
     Attributes
     ----------
@@ -156,6 +160,8 @@ default="auto"
         Candidates of `search`: lists ``"gamma"``, ``"reg"`` and ``"auroc"``.
     kernel_ : object
         The kernel as fitted.
+    landmark_indices_ : ndarray
+        Positions of the landmarks among the training objects, of ``variant_ == "landmark"``.
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -198,6 +204,7 @@ default="auto"
         search: str | None = None,
         gammas: Widths = (0.03, 0.1, 0.3, 1),
         regs: Floats = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
+        landmarks: int | None = None,
         cv: CV = 5,
         random_state: RandomState | None = 0,
     ) -> None:
@@ -218,6 +225,7 @@ default="auto"
         self.search = search
         self.gammas = gammas
         self.regs = regs
+        self.landmarks = landmarks
         self.cv = cv
         self.random_state = random_state
 
@@ -252,6 +260,13 @@ default="auto"
         n_classes = len(self.classes_)
         if variant == "auto":
             variant = "landmark" if n_classes > 1 else "RC+"
+        if self.landmarks is not None:
+            check_count(self.landmarks, "landmarks")
+            if variant != "landmark":
+                raise ValueError(
+                    f"landmarks={self.landmarks!r} is for variant='landmark', with two classes and "
+                    f"more; got variant={variant!r} and {n_classes} classes. Leave landmarks=None."
+                )
         self.variant_ = variant
         self._codes = codes
         self.reg_, self.gamma_ = self._default_reg(variant), None
@@ -370,9 +385,18 @@ default="auto"
 
     def _fit_closed_form(self, training, variant, reg_on):
         """The closed form; None stays where spectrum="ignore" leaves no definite matrix."""
-        n = len(training)
+        n, columns = len(training), self._draw_landmarks(training)
         block = training.training_cross
-        if variant == "landmark" or not takes_vectors(self.kernel):
+        if isinstance(columns, np.ndarray):
+            check_memory(
+                4 * n * len(columns) + 2 * int((training.counts**2).sum()),
+                f"The kernel values of {n} objects against {len(columns)} landmarks and the maps",
+            )
+            K = training.training_cross(slice(None), columns)
+
+            def block(rows, columns=None):
+                return K[rows].copy()
+        elif variant == "landmark" or not takes_vectors(self.kernel):
             check_memory(4 * n**2, f"The kernel matrix of {n} objects and the landmark maps")
             K = training.gram()  # each kernel value is computed once
 
@@ -380,8 +404,10 @@ default="auto"
                 return K[rows, columns].copy()
         else:
             check_memory(2 * int((training.counts**2).sum()), "The class kernel matrices")
-        self._full = fit_full(block, training.slices, variant, self.reg_, reg_on)
+        self._full = fit_full(block, training.slices, variant, self.reg_, reg_on, columns)
         if self._full is not None:
+            if variant == "landmark":
+                self.landmark_indices_ = training.order[columns]
             kxx = training.training_self_similarities()
             self._leave_one_out = self._full.leave_one_out(block, kxx)
         elif variant == "landmark" or training.positive_definite:
@@ -389,6 +415,13 @@ default="auto"
                 f"reg={self.reg_!r} ({reg_on}) is lost in the rounding of the kernel's values. "
                 "Give a larger reg, or scale the kernel."
             )
+
+    def _draw_landmarks(self, training):
+        """Positions of the landmarks in class order, a slice where all objects are landmarks."""
+        if self.landmarks is None or self.landmarks >= len(training):
+            return slice(None)
+        codes = np.repeat(np.arange(len(training.counts)), training.counts)
+        return draw_by_class(codes, self.landmarks, check_random_state(self.random_state))
 
     def _definite(self, training, spectrum):
         if training.positive_definite or spectrum == "ignore":
@@ -535,7 +568,7 @@ default="auto"
         training = self._training
         kxx = self._self_similarities(X)
         for rows in row_chunks(m, 4 * len(training)):
-            k = training.cross(take(X, rows))
+            k = training.cross(take(X, rows), self._full.columns)
             d2[rows], p[rows] = self._full.evaluate(k, kxx[rows])
         if not np.isfinite(d2).all():
             raise ValueError(
@@ -592,7 +625,8 @@ default="auto"
         kxx = self._self_similarities(X)
         d2 = np.full((len(X), len(self.classes_)), np.nan)
         for rows in row_chunks(len(X), 4 * len(self._training)):
-            d2[rows] = self._full.sq_distances(self._training.cross(take(X, rows)), kxx[rows])
+            k = self._training.cross(take(X, rows), self._full.columns)
+            d2[rows] = self._full.sq_distances(k, kxx[rows])
         return d2
 
     def p_values(self, X: Objects) -> np.ndarray:

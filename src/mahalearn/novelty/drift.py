@@ -132,7 +132,9 @@ def drift_test(
         if len(rows):
             pool = np.r_[members.start : members.stop, n + rows]
             if model.variant_ == "landmark":
-                phi = K[np.ix_(pool, np.r_[0 : members.start, members.stop : n])]
+                marks = np.arange(n)[model._full.columns]
+                others = (marks < members.start) | (marks >= members.stop)
+                phi = K[np.ix_(pool, marks[others])]
                 phi = phi / np.sqrt(phi.shape[1])
                 part = phi @ phi.T
             else:
