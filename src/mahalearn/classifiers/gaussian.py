@@ -30,32 +30,35 @@ from .._validation import (
     known_codes,
     refuse_dask_query,
 )
-from ..formulas.class_gaussians import ClassGaussians, class_gaussians, zca_cor_whiteners
+from ..formulas.class_gaussians import (
+    ClassGaussians,
+    class_gaussians,
+    feature_sq_distances,
+    in_model_units,
+    zca_cor_whiteners,
+)
 from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
 from ..formulas.linalg import is_psd
-from ..formulas.mahalanobis import feature_sq_distances, in_model_units
 from ..formulas.moments import (
+    Workspace,
     add_rows,
     class_covariances,
     class_shares,
+    column_sizes,
+    column_units,
+    common_unit,
     merge,
     no_moments,
     part_moments,
     pooled_covariance,
+    ratio,
     rescaled,
+    scaled,
+    scaled_covariances,
 )
 from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
 from ..formulas.shrinkage import ledoit_wolf_covariances, shrunk_covariances, variances_of
 from ..formulas.thin_gaussians import thin_gaussians
-from ..formulas.units import (
-    column_sizes,
-    column_units,
-    common_unit,
-    ratio,
-    scaled,
-    scaled_covariances,
-)
-from ..formulas.workspace import Workspace
 from ..kernels.training import row_chunks
 from ._sources import (
     check_batches,

@@ -19,8 +19,96 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .units import scaled, scaled_covariances
-from .workspace import Workspace
+
+class Workspace:
+    """Uninitialised arrays by name, whose memory is kept for the next request of that name.
+
+    Fresh memory has to be handed over page by page; for the small blocks in which rows are
+    processed that can cost as much as the arithmetic.
+    """
+
+    def __init__(self):
+        self._buffers = {}
+
+    def array(self, name, *shape):
+        """An array of this shape; whatever was given out under the name before is overwritten."""
+        size = 1
+        for length in shape:
+            size *= length
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.size < size:
+            buffer = self._buffers[name] = np.empty(size)
+        return buffer[:size].reshape(shape)
+
+
+# --- units of the columns -------------------------------------------------------------------------
+#
+# So that no square of a value overflows or vanishes. Within the usual range below, squares, their
+# sums and their reciprocals are ordinary numbers, and a column keeps its unit, 1. Another column is
+# measured in a power of two near its largest value. Scaling by powers of two is exact: results do
+# not depend on whether it happened. Units are an array (d,), or None where all are 1.
+
+_LOWEST, _HIGHEST = 2.0**-300, 2.0**300
+
+
+def column_sizes(X, largest):
+    """Sizes (d,) of the columns, as :func:`column_units` needs them, of X without NaN.
+
+    `largest` is the largest absolute value in X. The size of a column is its own largest absolute
+    value or, where that is in the usual range, any value of it that is: a few rows tell that.
+    """
+    sizes = np.abs(X[:: max(1, len(X) // 16)]).max(axis=0, initial=0.0)
+    if largest <= _HIGHEST and sizes.min(initial=1.0) >= _LOWEST:
+        return sizes
+    return np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+
+
+def column_units(sizes):
+    """Powers of two for columns of these sizes."""
+    if sizes.min(initial=1.0) >= _LOWEST and sizes.max(initial=1.0) <= _HIGHEST:
+        return None
+    usual = (sizes >= _LOWEST) & (sizes <= _HIGHEST) | (sizes == 0)
+    if usual.all():
+        return None
+    exponents = np.clip(np.frexp(sizes)[1], -1021, 1021)  # the reciprocals are finite too
+    return np.where(usual, 1.0, np.ldexp(1.0, exponents))
+
+
+def common_unit(sizes):
+    """One unit for all columns, that of the largest: for models that compare variances."""
+    unit = column_units(sizes.max(initial=0.0, keepdims=True))
+    return None if unit is None else np.full(len(sizes), unit[0])
+
+
+def ratio(a, b):
+    """Units a in units b: what values are multiplied by to be stated in b instead of a."""
+    if a is None and b is None:
+        return None
+    return (1.0 if a is None else a) / (1.0 if b is None else b)
+
+
+def scaled(X, factors):
+    """X (..., d) times factors (d,)."""
+    return X if factors is None else X * factors
+
+
+def scaled_covariances(covariances, factors):
+    """Covariances of columns multiplied by factors (d,).
+
+    They are full (c, d, d), diagonal (c, d), spherical (c,) with equal factors, or RowCovariances.
+    """
+    if factors is None:
+        return covariances
+    if hasattr(covariances, "in_units"):
+        return covariances.in_units(factors)
+    if covariances.ndim == 3:
+        return (covariances * factors[:, None]) * factors
+    if covariances.ndim == 1:
+        factors = factors[0]
+    return (covariances * factors) * factors
+
+
+# --- moments --------------------------------------------------------------------------------------
 
 # Doubles of the rows whose scatter is accumulated at a time: a block stays in the cache.
 _BLOCK_DOUBLES = 2**16

@@ -9,7 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._base import KernelClassifier
 from .._validation import take
-from ..classifiers._heads import head_scores
+from ..classifiers.dissimilarity_space import head_scores
 from ..formulas.stacking import (
     Calibrated,
     calibrate,

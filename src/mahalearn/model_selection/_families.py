@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from .._validation import take
-from ..classifiers._heads import head_scores
-from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
+from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV, head_scores
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
 from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
