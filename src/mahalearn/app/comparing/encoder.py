@@ -1,4 +1,4 @@
-"""From a table with numbers, names and gaps to standardised vectors; which columns a model takes."""
+"""From a table with numbers, names and gaps to standardised vectors; the columns a model takes."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
