@@ -116,6 +116,40 @@ class ScoreClassifierMixin(ClassifierMixin):
         return log_softmax(self._scores(X), axis=1)
 
 
+class DensityClassifierMixin(ScoreClassifierMixin):
+    """The same, and probabilities: the scores are ln p(x|ω_j)P(ω_j) but for what is common."""
+
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+        """
+        return self._log_proba(X)
+
+    def predict_proba(self, X: Objects) -> np.ndarray:
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Probabilities, columns in the order of ``classes_``.
+        """
+        return np.exp(self._log_proba(X))
+
+
 class KernelEstimator(BaseEstimator):
     """Input checks and the kernel of an estimator: what all that take a kernel share.
 

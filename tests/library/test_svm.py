@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 import naive
 from mahalearn import KernelQuadraticDiscriminant, MahalanobisKernel, MahalanobisSVC, kernels
-from mahalearn.classifiers.svm import one_vs_one_scores
+from mahalearn.formulas.one_vs_one import one_vs_one_scores
 from mahalearn.formulas.whitening import whitening
 
 COVARIANCES = ["diag", "full"]

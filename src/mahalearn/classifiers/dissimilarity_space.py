@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import Labels, ScoreClassifierMixin
+from .._base import DensityClassifierMixin, Labels, ScoreClassifierMixin
 from .._typing import (
     CV,
     ArrayLike,
@@ -65,7 +65,7 @@ def standardization(X):
     return center, np.where(constant, 1.0, spread)
 
 
-class GaussianHead(ScoreClassifierMixin, BaseEstimator):
+class GaussianHead(DensityClassifierMixin, BaseEstimator):
     """Normal densities on a few features, with one covariance or one for each class.
 
     Features are standardised, covariances have the divisor n.
@@ -129,14 +129,6 @@ class GaussianHead(ScoreClassifierMixin, BaseEstimator):
         return quadratic_scores(
             self._classes, self.priors_, Z, [RANK_RTOL], within_axes_only=known
         )[0]
-
-    def predict_log_proba(self, X):
-        """Logarithms of the class probabilities."""
-        return self._log_proba(X)
-
-    def predict_proba(self, X):
-        """Class probabilities."""
-        return np.exp(self._log_proba(X))
 
 
 class LeastSquaresHead(ScoreClassifierMixin, BaseEstimator):

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import over_rows
-from .._typing import CV, ArrayLike, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
+from .._base import DensityClassifierMixin, over_rows
+from .._typing import CV, ArrayLike, Floats, Ints, Kernel, RandomState, Scoring, Widths
 from .._validation import check_choice, check_components, check_positive
 from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.spectrum import SPECTRA
@@ -25,7 +25,7 @@ class PCAPath(NamedTuple):
 
 
 @documented
-class KernelPCAQuadraticDiscriminant(LandmarkClassifier):
+class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.
 
     The objects get coordinates by the leading eigenvectors of the centred kernel matrix, ordered by
@@ -193,36 +193,6 @@ class KernelPCAQuadraticDiscriminant(LandmarkClassifier):
             self.priors_[labels.present] = labels.priors(self.priors)
 
     _derived = ("eigenvalues_", "n_components_", "priors_")
-
-    def predict_log_proba(self, X: Objects) -> np.ndarray:
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        return self._log_proba(X)
-
-    def predict_proba(self, X: Objects) -> np.ndarray:
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        return np.exp(self._log_proba(X))
 
 
 @documented

@@ -301,29 +301,9 @@ def as_kernel(kernel, *, kernel_params=None):
     return kernel
 
 
-def fit_kernel(
-    kernel,
-    X,
-    y=None,
-    *,
-    gamma="scale",
-    degree=3,
-    coef0=1,
-    kernel_params=None,
-    standardize=False,
-):
+def fit_kernel(kernel, X, y=None, **params):
     """The kernel, ready for use on these training data; the one passed is not touched."""
-    return fit_kernel_and_gram(
-        kernel,
-        X,
-        y,
-        gamma=gamma,
-        degree=degree,
-        coef0=coef0,
-        kernel_params=kernel_params,
-        standardize=standardize,
-        gram=False,
-    )[0]
+    return fit_kernel_and_gram(kernel, X, y, gram=False, **params)[0]
 
 
 def fit_kernel_and_gram(kernel, X, y=None, *, kernel_params=None, gram=True, **named):

@@ -253,7 +253,7 @@ BUNDLED = ("iris", "wine", "breast-cancer", "digits")
 
 def is_builtin(name):
     """Whether a word is the name of a set rather than of a file."""
-    from ...datasets import names
+    from ...datasets.registry import names
 
     plain = name.lower().replace("_", "-")
     return plain in BUNDLED or plain in names()
