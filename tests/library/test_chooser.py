@@ -25,8 +25,9 @@ from mahalearn import (
 )
 from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.model_selection import _choice, _families, grids
-from mahalearn.model_selection._choice import choose, make_splits
 from mahalearn.model_selection._families import FAMILIES, Found, OutOfTime
+from mahalearn.model_selection.scoring import choose
+from mahalearn.model_selection.search import make_splits
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 CHEAP = ("gaussian", "kernel_fisher")
