@@ -439,10 +439,11 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def _found(self, objects, settings):
         """The candidates of each kernel."""
+        alone = objects._replace(pairs={})  # other processes get what they need of them
         for group in _grouped(settings):
             pairs = self._pairs(objects, group)
             run = Parallel(n_jobs=self.n_jobs, return_as="generator")
-            yield from run(delayed(self._run)(objects.bare(), s, pairs) for s in group)
+            yield from run(delayed(self._run)(alone, setting, pairs) for setting in group)
 
     def _pairs(self, objects, group):
         """The pair values that kernels share, None where a kernel alone needs them."""
@@ -466,7 +467,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             at_landmarks = objects.landmarks is not None
             fold_scores = plain._landmark_fold_scores if at_landmarks else plain._fold_scores
             scores, rounding = assembled_scores(
-                fold_scores(folds, values), objects.splits, len(values), len(objects.classes)
+                fold_scores(folds, values), objects.splits, len(values), len(self.classes_)
             )
             for r, value in enumerate(values):
                 params = {**setting.params, **variant, plain._axis: value}
@@ -554,15 +555,6 @@ class SearchedObjects(NamedTuple):
     splits: list
     pairs: dict
     landmarks: Any = None
-
-    @property
-    def classes(self):
-        """Class labels."""
-        return np.unique(self.y)
-
-    def bare(self):
-        """The same without pair values, for other processes."""
-        return self._replace(pairs={})
 
 
 def assembled_scores(fold_scores, splits, n_values, n_classes):
