@@ -26,6 +26,7 @@ from mahalearn import (
     MahalanobisSVC,
     distributed,
 )
+from mahalearn.classifiers import _sources
 from mahalearn.datasets import ParquetBatches
 
 dask = pytest.importorskip("dask")
@@ -100,6 +101,83 @@ def test_dask_dataframes_give_the_local_model(model, folder):
     assert local.classes_.tolist() == ["blue", "green", "red"]
     table = pd.DataFrame(X[:500], columns=names)
     assert relative(fitted.decision_function(table), local.decision_function(X[:500])) < 1e-12
+
+
+class Counted:
+    """Dask arrays whose parts, some of them empty, count how often they are read."""
+
+    def __init__(self):
+        self.readings = 0
+
+    def read(self, start, stop):
+        self.readings += 1
+        return X[start:stop], y[start:stop]
+
+    def arrays(self, sizes):
+        parts = [(0, 0), (0, 900), (900, 900), (900, 2500), (2500, 4000), (4000, 4000)]
+        read = [dask.delayed(self.read, pure=False)(*ends) for ends in parts]
+        return (
+            da.concatenate(
+                [
+                    da.from_delayed(part[i], (size, *shape), values.dtype)
+                    for part, size in zip(read, sizes, strict=True)
+                ],
+                allow_unknown_chunksizes=True,
+            )
+            for i, (shape, values) in enumerate((((8,), X), ((), y)))
+        )
+
+
+KNOWN, UNKNOWN = [0, 900, 0, 1600, 1500, 0], [np.nan] * 6
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "readings"),
+    [
+        # Landmarks that are given: the lengths come with the first look.
+        (KernelQuadraticDiscriminant(landmarks=X[:30]), UNKNOWN, 2 * 6 - 3),
+        (KernelQuadraticDiscriminant(landmarks=X[:30]), KNOWN, 2 * 3),
+        # A sample is drawn by positions: unknown lengths cost a reading of their own.
+        (KernelQuadraticDiscriminant(**OPTIONS), UNKNOWN, 3 * 6 - 2 * 3),
+        (KernelQuadraticDiscriminant(**OPTIONS), KNOWN, 2 * 3),
+        (GaussianClassifier(), UNKNOWN, 2 * 6 - 3),
+    ],
+)
+def test_a_collection_is_read_as_seldom_as_a_stream(model, sizes, readings):
+    source = Counted()
+    fitted = clone(model).fit(*source.arrays(sizes))
+    assert source.readings == readings
+    local = clone(model).fit(X, y)
+    assert relative(fitted.decision_function(X), local.decision_function(X)) < 1e-12
+
+
+def test_parts_must_be_as_long_as_their_chunks_say():
+    rows, labels = Counted().arrays([0, 900, 0, 1500, 1600, 0])
+    with pytest.raises(ValueError, match="has 1600 rows, and 1500 were expected"):
+        KernelQuadraticDiscriminant(**OPTIONS).fit(rows, labels)
+
+
+def test_lengths_of_a_dataframe_are_read_from_one_column(folder):
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.read_parquet(folder)
+    seen = []
+
+    def wide(table):
+        seen.append(table.shape[1])
+        return table
+
+    names = [f"f{j}" for j in range(8)]
+    table = frame[names].astype(float)
+    parts, lengths = _sources.dask_parts(table, frame["kind"])
+    assert lengths is None
+    assert _sources.part_lengths(table, parts) == (572, 572, 572, 571, 571, 571, 571)
+    # Where dask joined parts, and where it cannot look through a step, parts are counted whole.
+    few = frame[names[:1]]
+    parts, _ = _sources.dask_parts(few, frame["kind"])
+    assert sum(_sources.part_lengths(few, parts)) == len(X)
+    opaque = frame[names].map_partitions(wide, meta=frame[names]._meta)
+    assert sum(_sources.part_lengths(opaque, _sources.dask_parts(opaque, frame["kind"])[0])) == 4000
+    assert seen == [8] * 7
 
 
 def test_auto_on_a_collection():
