@@ -172,8 +172,8 @@ def _start(y, place):
     if len(y) != length:
         raise ValueError(
             f"The part of the collection that begins at row {start} has {len(y)} rows, and "
-            f"{length} were expected: its chunks do not tell its sizes, or it has changed. Persist it, or "
-            "call compute_chunk_sizes()."
+            f"{length} were expected: its chunks do not tell its sizes, or it has changed. "
+            "Persist it, or call compute_chunk_sizes()."
         )
     return start
 
