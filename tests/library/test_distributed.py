@@ -1,16 +1,18 @@
 """Dask collections, Parquet batches and bounded memory: the same models as from arrays."""
 
+import inspect
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone, is_classifier
+from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import make_classification
 
 import mahalearn
@@ -22,8 +24,10 @@ from mahalearn import (
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
     LandmarkMap,
-    MahalanobisNovelty,
-    MahalanobisSVC,
+    MahalanobisKernel,
+    PrecomputedKernel,
+    ProximityKernel,
+    PseudoEuclideanEmbedding,
     distributed,
 )
 from mahalearn.classifiers import _sources
@@ -224,33 +228,63 @@ def test_predictions_are_lazy(method, folder):
     assert_allclose(lazy.compute().to_numpy(), getattr(local, method)(X))
 
 
-def _exact():
-    """Every public classifier, transformer and detector that is fitted to rows in memory."""
-    parts = (*mahalearn.kernels.__all__, "GaussianClassifier", "LandmarkMap", "PrecomputedKernel")
-    for name in sorted(set(mahalearn.__all__) - set(parts)):
-        cls = getattr(mahalearn, name)
+# Arguments of those that have no defaults.
+ARGUMENTS = {
+    "ConformalClassifier": (GaussianClassifier(),),
+    "MeasureKernel": ("euclidean",),
+    "PrecomputedKernel": (np.eye(60),),
+}
+
+
+def _public():
+    """Every public classifier, transformer, detector and kernel that is fitted."""
+    for name in sorted({*mahalearn.__all__, *mahalearn.kernels.__all__}):
+        cls = getattr(mahalearn, name, None) or getattr(mahalearn.kernels, name)
         if isinstance(cls, type) and hasattr(cls, "fit") and hasattr(cls, "get_params"):
-            yield cls(GaussianClassifier()) if name == "ConformalClassifier" else cls()
+            yield cls(*ARGUMENTS.get(name, ()))
 
 
-@pytest.mark.parametrize("model", list(_exact()), ids=lambda model: type(model).__name__)
+EXACT = [m for m in _public() if not isinstance(m, (GaussianClassifier, LandmarkMap))]
+
+
+@pytest.mark.parametrize("model", EXACT, ids=lambda model: type(model).__name__)
 def test_what_needs_all_objects_refuses_a_collection(model):
     with pytest.raises(TypeError, match="does not take dask collections") as error:
         model.fit(*chunked())
     assert ("landmarks=" in str(error.value)) == ("landmarks" in model.get_params())
-    if is_classifier(model):
+    if isinstance(model, ClassifierMixin):
         with pytest.raises(TypeError, match="does not take dask collections"):
             model.fit(X, chunked()[1])
 
 
-@pytest.mark.parametrize(
-    "model",
-    [GaussianClassifier(), MahalanobisSVC(), MahalanobisNovelty()],
-    ids=lambda model: type(model).__name__,
-)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", list(_public()), ids=lambda model: type(model).__name__)
 def test_queries_are_not_converted(model):
-    with pytest.raises(TypeError, match=r"distributed\.predict"):
-        model.fit(X, y).predict(chunked()[0])
+    """Every public method whose first argument is X, of every public estimator."""
+    rows, labels = X[:60, :3], y[:60] > 0
+    if isinstance(model, PrecomputedKernel):
+        rows = np.arange(60)
+    elif isinstance(model, (ProximityKernel, PseudoEuclideanEmbedding)):
+        rows = np.abs(rows[:, None] - rows).sum(axis=2)
+    model.fit(rows, labels)
+    asked = []
+    for name in (*dir(type(model)), "__call__"):
+        method = getattr(model, name, None)
+        if (name.startswith("_") and name != "__call__") or not inspect.ismethod(method):
+            continue
+        names = list(inspect.signature(method).parameters)
+        # Self-similarities that are all 1 need no values.
+        if names[:1] != ["X"] or (isinstance(model, MahalanobisKernel) and name == "diag"):
+            continue
+        if name == "alternatives":  # of a measure that is no group the objects are not looked at
+            continue
+        lazy = da.from_array(rows, chunks=20)
+        others = {"y": labels, "classes": [False, True], "Y": rows}
+        others = {key: value for key, value in others.items() if key in names}
+        with pytest.raises(TypeError, match="dask"):
+            getattr(deepcopy(model), name)(lazy, **others)
+        asked.append(name)
+    assert "fit" in asked
 
 
 def test_a_map_is_fitted_in_memory_and_applied_lazily():
