@@ -323,7 +323,7 @@ class LandmarkClassifier(KernelClassifier):
         example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
         validate_data(self, example, dtype=FLOATS)
         # Landmarks that are given need no sample, and named kernels learn from moments.
-        sampled = _to_choose(self.landmarks) or not is_named(self.kernel)
+        sampled = to_choose(self.landmarks) or not is_named(self.kernel)
         rows = DaskRows(X, y, sampled=sampled)
         return LandmarkData(rows, rows.scan(), None, self.landmarks, None)
 
