@@ -29,12 +29,28 @@ def check_matplotlib():
     return plt
 
 
-def _axes(ax):
-    return check_matplotlib().subplots()[1] if ax is None else ax
+def _axes(display, ax):
+    """Where a display draws, which it remembers."""
+    display.ax_ = check_matplotlib().subplots()[1] if ax is None else ax
+    display.figure_ = display.ax_.figure
+    return display.ax_
 
 
 def _last_step(estimator):
     return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
+def _as_last_step_sees(X, estimator):
+    return estimator[:-1].transform(X) if hasattr(estimator, "steps") else X
+
+
+def _two_classes(estimator, classes):
+    """Two of the classes, the first two if None, and their positions."""
+    labels = list(estimator.classes_)
+    pair = labels[:2] if classes is None else list(classes)
+    if len(pair) != 2 or not set(pair) <= set(labels):
+        raise ValueError(f"classes must be two of {labels}; got {classes!r}.")
+    return pair, [labels.index(label) for label in pair]
 
 
 class SpectrumDisplay:
@@ -117,8 +133,7 @@ class SpectrumDisplay:
         display : SpectrumDisplay
             Itself.
         """
-        self.ax_ = ax = _axes(ax)
-        self.figure_ = ax.figure
+        ax = _axes(self, ax)
         position = np.arange(1, len(self.eigenvalues) + 1)
         for label, mine, color in (
             ("positive", self.eigenvalues > 0, POSITIVE),
@@ -213,13 +228,8 @@ class DissimilaritySpaceDisplay:
                 "DissimilaritySpaceDisplay needs an estimator with distances to the classes; "
                 f"{type(last).__name__} has no mahalanobis."
             )
-        if last is not estimator:
-            X = estimator[:-1].transform(X)
-        labels = list(last.classes_)
-        pair = labels[:2] if classes is None else list(classes)
-        if len(pair) != 2 or not set(pair) <= set(labels):
-            raise ValueError(f"classes must be two of {labels}; got {classes!r}.")
-        columns = [labels.index(label) for label in pair]
+        X = _as_last_step_sees(X, estimator)
+        pair, columns = _two_classes(last, classes)
         d2 = last.mahalanobis(X)[:, columns]
         decide = pair_rule(last, columns)
         return cls.from_predictions(d2, y, classes=pair, decide=decide, ax=ax)
@@ -276,8 +286,7 @@ class DissimilaritySpaceDisplay:
         display : DissimilaritySpaceDisplay
             Itself.
         """
-        self.ax_ = ax = _axes(ax)
-        self.figure_ = ax.figure
+        ax = _axes(self, ax)
         low, high = self.d2.min(axis=0), self.d2.max(axis=0)
         margin = np.where(high > low, 0.05 * (high - low), 1.0)
         low, high = low - margin, high + margin
@@ -391,13 +400,8 @@ class CoomansDisplay:
                 "CoomansDisplay needs a MahalanobisNovelty; for other distances use "
                 f"CoomansDisplay.from_predictions. Got {type(last).__name__}."
             )
-        if last is not estimator:
-            X = estimator[:-1].transform(X)
-        labels = list(last.classes_)
-        pair = labels[:2] if classes is None else list(classes)
-        if len(pair) != 2 or not set(pair) <= set(labels):
-            raise ValueError(f"classes must be two of {labels}; got {classes!r}.")
-        columns = [labels.index(label) for label in pair]
+        X = _as_last_step_sees(X, estimator)
+        pair, columns = _two_classes(last, classes)
         position = {column: i for i, column in enumerate(columns)}
         return cls.from_predictions(
             last.mahalanobis(X)[:, columns],
@@ -463,8 +467,7 @@ class CoomansDisplay:
         display : CoomansDisplay
             Itself.
         """
-        self.ax_ = ax = _axes(ax)
-        self.figure_ = ax.figure
+        ax = _axes(self, ax)
         y = np.zeros(len(self.d2), dtype=int) if self.y is None else self.y
         known = [label for label in self.classes if (y == label).any()]
         others = [label for label in np.unique(y).tolist() if label not in self.classes]
@@ -592,8 +595,7 @@ class TypicalityDisplay:
                 "TypicalityDisplay needs a MahalanobisNovelty; for p-values that are there use "
                 f"TypicalityDisplay.from_predictions. Got {type(last).__name__}."
             )
-        if last is not estimator:
-            X = estimator[:-1].transform(X)
+        X = _as_last_step_sees(X, estimator)
         level = last.level if level is None else level
         classes = getattr(last, "classes_", None)
         return cls(p_values=last.p_none(X), y=y, level=level, classes=classes).plot(ax=ax)
@@ -635,8 +637,7 @@ class TypicalityDisplay:
         display : TypicalityDisplay
             Itself.
         """
-        self.ax_ = ax = _axes(ax)
-        self.figure_ = ax.figure
+        ax = _axes(self, ax)
         for i, (label, share) in enumerate(self.rejected.items()):
             mine = np.sort(self.p_values[self.y == label])
             name = f"{label}: " if self.grouped else ""
