@@ -22,6 +22,7 @@ from ..formulas.kernel_mahalanobis import (
 )
 from ..formulas.kriging import centre_on_class, kriging_class, rc_plus_leave_one_out
 from ..formulas.linalg import is_psd
+from ..kernels.shared_rows import SharedRows
 from ..kernels.training import BLOCKS, KernelValues, class_centering, mean_spread, row_chunks
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
@@ -117,10 +118,18 @@ class DistanceModel(NamedTuple):
         """Whether distances to one class need the kernel with the objects of all classes."""
         return hasattr(self.models, "sq_distances")
 
+    def sq_distances(self, X, kxx):
+        """d² of queries to each class, (m, c), with memory bounded by working_memory.
+
+        Of SharedRows they are computed once for all that share this model, and not overwritten.
+        """
+        if isinstance(X, SharedRows):
+            return X.of_model(self, kxx, lambda: self._sq_distances(X, kxx))
+        return self._sq_distances(X, kxx)
+
     # What overflows is refused where distances are returned, in one sentence instead of warnings.
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
-    def sq_distances(self, X, kxx):
-        """d² of queries to each class, (m, c), with memory bounded by working_memory."""
+    def _sq_distances(self, X, kxx):
         parts = []
         for rows in self._chunks(len(X)):
             queries = take(X, rows)

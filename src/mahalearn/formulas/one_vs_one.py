@@ -3,6 +3,24 @@
 import numpy as np
 
 
+def pair_coefficients(dual_coef, n_support):
+    """Coefficients (n, pairs) of all support vectors in the decision of each pair of classes.
+
+    dual_coef (c − 1, n) and n_support (c,) in LIBSVM's layout: the vectors stand class by class,
+    and row r of a class's columns belongs to the r-th of the other classes. For two classes
+    dual_coef is (1, n).
+    """
+    if len(n_support) == 2:
+        return dual_coef.T
+    ends = np.cumsum(n_support)
+    own = [slice(end - n, end) for n, end in zip(n_support, ends, strict=True)]
+    pairs = list(zip(*np.triu_indices(len(n_support), 1), strict=True))
+    A = np.zeros((ends[-1], len(pairs)))
+    for column, (i, j) in zip(A.T, pairs, strict=True):
+        column[own[i]], column[own[j]] = dual_coef[j - 1, own[i]], dual_coef[i, own[j]]
+    return A
+
+
 def one_vs_one_scores(decisions, n_classes):
     """Votes of the pairs, plus a share of less than half a vote for how sure they are.
 

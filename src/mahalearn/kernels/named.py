@@ -80,11 +80,11 @@ class NamedKernel:
 
     def from_pairs(self, values, overwrite=False):
         """Kernel values from `pair_values`."""
+        if self.name in ("rbf", "laplacian"):
+            out = np.multiply(values, -self.gamma, out=values if overwrite else None)
+            return np.exp(out, out=out)
         out = values if overwrite else values.copy()
         match self.name:
-            case "rbf" | "laplacian":
-                out *= -self.gamma
-                np.exp(out, out=out)
             case "poly" | "polynomial":
                 out *= self.gamma
                 out += self.coef0
