@@ -25,7 +25,7 @@ from .._validation import (
 from ..formulas.calibration import fit_temperature
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from ..kernels.mahalanobis import MahalanobisKernel
-from ..kernels.named import NamedKernel
+from ..kernels.named import sq_euclidean
 from ..kernels.training import row_chunks
 from ..model_selection import grids
 from ..model_selection.best_estimator import BestAttributesMixin, BestEstimatorMixin
@@ -44,11 +44,13 @@ class _Machine(NamedTuple):
     def decisions(self, X):
         """(m, pairs), positive where the second class of a pair wins."""
         svc, Z = self.svc, self.kernel.whiten(X)
-        rbf = NamedKernel("rbf", self.kernel.gamma_)
         A = pair_coefficients(svc.dual_coef_, svc.n_support_)
-        # The RBF kernel as matrix products, much faster than LIBSVM's loops.
-        chunks = row_chunks(len(Z), 2 * len(A))
-        parts = [rbf(Z[rows], svc.support_vectors_) @ A for rows in chunks]
+        parts = []
+        for rows in row_chunks(len(Z), 2 * len(A)):
+            # The RBF kernel by matrix products is much faster than LIBSVM's loops.
+            K = sq_euclidean(Z[rows], svc.support_vectors_)
+            K *= -self.kernel.gamma_
+            parts.append(np.exp(K, out=K) @ A)
         decisions = np.concatenate(parts) + svc.intercept_
         # LIBSVM's sign favours the first class of a pair; of two classes scikit-learn turns it.
         return decisions if len(svc.n_support_) == 2 else -decisions

@@ -29,13 +29,12 @@ def one_vs_one_scores(decisions, n_classes):
     Σ/(3(|Σ| + 1)), Σ the sum of a class's signed decisions, only decides between equal votes;
     it is the convention of scikit-learn's one-vs-rest shaped decision functions.
     """
-    votes = np.zeros((len(decisions), n_classes))
-    sums = np.zeros((len(decisions), n_classes))
+    votes, sums = np.zeros((2, n_classes, len(decisions)))
     pairs = zip(*np.triu_indices(n_classes, 1), strict=True)
-    for (i, j), decision in zip(pairs, decisions.T, strict=True):
+    for (i, j), decision in zip(pairs, np.ascontiguousarray(decisions.T), strict=True):
         second = decision > 0
-        votes[second, j] += 1
-        votes[~second, i] += 1
-        sums[:, j] += decision
-        sums[:, i] -= decision
-    return votes + sums / (3 * (np.abs(sums) + 1))
+        votes[j] += second
+        votes[i] += ~second
+        sums[j] += decision
+        sums[i] -= decision
+    return (votes + sums / (3 * (np.abs(sums) + 1))).T
