@@ -82,8 +82,11 @@ class GaussianHead(ScoreClassifierMixin, BaseEstimator):
         Z = (X - self.center_) / self.scale_
         groups = [Z[codes == j] for j in range(len(self.classes_))]
         within = np.vstack([group - group.mean(axis=0) for group in groups])
-        pooled_with = within if self.pooled else None
-        self._classes = [gaussian_class(group, pooled_with=pooled_with) for group in groups]
+        if self.pooled:  # one decomposition for all classes
+            pooled = gaussian_class(within, pooled_with=within)
+            self._classes = [pooled._replace(mean=group.mean(axis=0)) for group in groups]
+        else:
+            self._classes = [gaussian_class(group) for group in groups]
         self.priors_ = self._class_priors(codes)
         return self
 
