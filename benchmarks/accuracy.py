@@ -9,7 +9,7 @@ import numpy as np
 
 from mahalearn.formulas.full_kernel import full_kernel_model
 from mahalearn.formulas.kernel_mahalanobis import class_model
-from mahalearn.kernels.named import NamedKernel
+from mahalearn.kernels.protocol import NamedKernel
 
 mp.mp.dps = 60
 GAMMA, N_QUERIES = 0.3, 5

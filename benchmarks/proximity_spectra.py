@@ -7,8 +7,7 @@ draws (seeds 0 to 4). Needs MAHALEARN_DATA; half a minute on one core.
 import numpy as np
 
 from mahalearn.datasets import load
-from mahalearn.formulas.gram import center_gram, centering, negative_fraction, signature
-from mahalearn.formulas.linalg import eigh
+from mahalearn.formulas.linalg import center_gram, centering, eigh, negative_fraction, signature
 
 # name -> objects of each class drawn anew (None: the paper's fraction of the whole set), published
 SETS = {

@@ -11,11 +11,11 @@ ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
     {"_lazy", "_typing", "formulas"},
-    {"_objects", "_progress", "_validation", "_workers", "display", "results"},
+    {"_progress", "_validation", "_workers", "display", "results"},
     {"measures"},
     {"datasets", "kernels"},
     {"_base"},
-    {"model_selection.best_estimator", "model_selection.grids", "model_selection.scoring"},
+    {"model_selection.grids", "model_selection.scoring"},
     {"model_selection.search"},
     {"classifiers", "proximity"},
     {"model_selection"},

@@ -19,7 +19,7 @@ _HOME = {
     "KernelFisherDiscriminantCV": "classifiers.kernel_fisher",
     "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
     "KernelKNeighborsClassifierCV": "classifiers.kernel_neighbors",
-    "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
+    "KernelMahalanobisTransformer": "classifiers.distances",
     "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
     "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
     "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",

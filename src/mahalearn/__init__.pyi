@@ -4,9 +4,9 @@ from .classifiers.dissimilarity_space import (
     DissimilaritySpaceDiscriminant,
     DissimilaritySpaceDiscriminantCV,
 )
+from .classifiers.distances import KernelMahalanobisTransformer
 from .classifiers.gaussian import GaussianClassifier
 from .classifiers.kernel_fisher import KernelFisherDiscriminant, KernelFisherDiscriminantCV
-from .classifiers.kernel_mahalanobis import KernelMahalanobisTransformer
 from .classifiers.kernel_neighbors import KernelKNeighborsClassifier, KernelKNeighborsClassifierCV
 from .classifiers.kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
 from .classifiers.kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV

@@ -1,14 +1,19 @@
-"""What the estimators share: the way from input to kernel, and from scores to predictions."""
+"""What the estimators share: the way from input to kernel, and from scores to predictions.
+
+A plain estimator predicts from scores of its own, a search by its best estimator.
+"""
 
 import functools
 import inspect
+import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -16,23 +21,29 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._objects import check_objects, refuse_objects, take
-from ._typing import Kernel, Objects
+from ._typing import ArrayLike, Kernel, Objects
 from ._validation import (
     check_choice,
     check_classes,
     check_memory,
+    check_objects,
     check_priors,
     refuse_dask,
     refuse_dask_query,
     refuse_fit_params,
+    refuse_objects,
+    take,
 )
-from .formulas.gram import negative_fraction, signature
-from .formulas.linalg import eigh
+from .formulas.linalg import eigh, negative_fraction, signature
 from .formulas.offsets import winners
 from .formulas.spectrum import SPECTRA
-from .kernels.named import standardizes
-from .kernels.protocol import check_kernel_name, is_named, is_precomputed, takes_vectors
+from .kernels.protocol import (
+    check_kernel_name,
+    is_named,
+    is_precomputed,
+    standardizes,
+    takes_vectors,
+)
 from .kernels.training import BLOCKS, fit_training, row_chunks
 
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
@@ -91,12 +102,52 @@ class ScoreClassifierMixin(ClassifierMixin):
             For two classes the second's score minus the first's.
         """
         check_is_fitted(self)
+        if len(self.classes_) > 2:
+            return self._all_scores(X)
         scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores[:, 1] - scores[:, 0]
+
+    def _all_scores(self, X):
+        """Scores of which those that lose count, too."""
+        return self._scores(X)
 
     def _log_proba(self, X):
         check_is_fitted(self)
         return log_softmax(self._scores(X), axis=1)
+
+
+class DensityClassifierMixin(ScoreClassifierMixin):
+    """The same, and probabilities: the scores are ln p(x|ω_j)P(ω_j) but for what is common."""
+
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+        """
+        return self._log_proba(X)
+
+    def predict_proba(self, X: Objects) -> np.ndarray:
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Probabilities, columns in the order of ``classes_``.
+        """
+        return np.exp(self._log_proba(X))
 
 
 class KernelEstimator(BaseEstimator):
@@ -107,6 +158,9 @@ class KernelEstimator(BaseEstimator):
 
     # What version 0.1 did where it had no parameter: models that it saved come back as they were.
     _in_0_1: dict[str, Any] = {"standardize": False}
+    # Estimators with a form at landmarks (LandmarkClassifier) set these.
+    landmarks: Any = None
+    _derived: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -132,8 +186,14 @@ class KernelEstimator(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        # Positions of landmarks do not survive the slicing of columns.
+        tags.input_tags.pairwise = is_precomputed(self.kernel) and to_choose(self.landmarks)
         return tags
+
+    @property
+    def _at_landmarks(self):
+        """Whether the estimator was fitted with landmarks."""
+        return "_statistics" in vars(self)
 
     def _fit_training(self, X, y, known=None):
         """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
@@ -200,13 +260,17 @@ class KernelEstimator(BaseEstimator):
     def kernel_spectrum(self) -> np.ndarray:
         """Eigenvalues of the training kernel matrix, before any correction; computed once.
 
+        At landmarks those of the landmarks' own matrix.
+
         Returns
         -------
         eigenvalues : ndarray of shape (n_samples,)
             In ascending order, the negligible ones exactly 0.
         """
         check_is_fitted(self)
-        if self._eigenvalues is None:
+        if self._eigenvalues is None and self._at_landmarks:
+            self._eigenvalues = eigh(self._statistics.plan.gram, vectors=False).values
+        elif self._eigenvalues is None:
             n = len(self._training)
             check_memory(2 * n**2, f"The spectrum of the kernel matrix of {n} objects")
             K = self._training.original.gram()
@@ -235,6 +299,8 @@ class KernelEstimator(BaseEstimator):
         return negative_fraction(self.kernel_spectrum())
 
     def __getattr__(self, name):
+        if name in self._derived and vars(self).get("_stale"):
+            return self._derive(name)
         # Attributes of version 0.1 that cost a decomposition; listing attributes must not.
         methods = {
             "signature_": KernelEstimator.kernel_signature,
@@ -290,6 +356,28 @@ class Labels(NamedTuple):
         return priors / priors.sum()
 
 
+def to_choose(landmarks):
+    """Whether landmarks are to be chosen, or none are asked for."""
+    return landmarks is None or isinstance(landmarks, (numbers.Integral, str))
+
+
+# From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
+MANY_OBJECTS = 10_000
+
+
+def _warn_of_many(X):
+    """Say that an exact fit on many objects takes long."""
+    n = len(X) if hasattr(X, "__len__") else 0
+    if n > MANY_OBJECTS:
+        warnings.warn(
+            f"An exact kernel classifier of {n} objects takes a time that grows with the cube of "
+            "their number; landmarks=1000 (or 'auto') takes one pass over them, and predicts "
+            "faster. docs/scale.md says when they pay.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
 class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     """A classifier on kernel values, written once for one training set and for many.
 
@@ -302,9 +390,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     - ``_path_scores(models, training, queries, kxx)``: (m, c, r) scores of queries;
     - ``_path_rounding(models)``: (r,) what rounding may leave in the scores;
     - ``_store(models)``: keeps the models of a path of one value, and ``_path()`` gives them back.
+
+    With landmarks a LandmarkClassifier takes another road, from fit to scores.
     """
 
     _axis = "reg"
+    _landmark_path: Any = None
 
     @refuses_weights
     def fit(self, X: Objects, y: Objects) -> Self:
@@ -325,6 +416,17 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return self._fit(X, y)
 
     def _fit(self, X, y, known=None):
+        for name in ("_statistics", "_landmark_model", "_present", "_stale", "landmarks_"):
+            vars(self).pop(name, None)  # of an earlier fit at landmarks
+        if self.landmarks is not None:
+            return self._fit_landmarks(X, y, known)
+        if self._landmark_path is not None:
+            _warn_of_many(X)
+            if y is None and not hasattr(X, "shape"):
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None. An "
+                    "iterable of batches (X, y) is taken with landmarks= only."
+                )
         self._check_parameters()
         training, codes = self._fit_training(X, y, known)
         labels = Labels(self.classes_, np.arange(len(self.classes_)), codes)
@@ -347,10 +449,6 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             scores = self._path_scores(models, fold.training, fold.queries, fold.kxx)
             yield f, slice(0, len(values)), fold.present, scores, self._path_rounding(models)
 
-    def _held_out_scores(self, folds, values):
-        """What a search asks for: the scores of its folds, of whatever kind they are."""
-        return self._fold_scores(folds, values)
-
     def _path_rounding(self, models):
         return np.zeros(1)
 
@@ -358,10 +456,127 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """k(x, x) of queries for methods that do not need them."""
         return None
 
+    def _check_query(self, X):
+        check_is_fitted(self)
+        return self._landmark_query(X) if self._at_landmarks else super()._check_query(X)
+
     def _scores(self, X):
+        if self._at_landmarks:
+            return self._landmark_scores(X)
         return self._query_scores(self._check_query(X))
+
+    def _all_scores(self, X):
+        return self._landmark_scores(X, complete=True) if self._at_landmarks else self._scores(X)
 
     def _query_scores(self, X):
         """Scores (m, c) of queries that need no more checks."""
         kxx = self._query_self_similarities(X)
         return self._path_scores(self._path(), self._training, X, kxx)[..., 0]
+
+
+class BestEstimatorMixin(ClassifierMixin):
+    """Every predict method from ``best_estimator_`` and ``temperature_``."""
+
+    def predict(self, X: Objects) -> np.ndarray:
+        """Predict the class of each row of X by the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(self._input(X))
+
+    def decision_function(self, X: Objects) -> np.ndarray:
+        """Scores of the classes by the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the second's score minus the first's.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(self._input(X))
+
+    def predict_proba(self, X: Objects) -> np.ndarray:
+        """Class probabilities, calibrated on the held-out scores of the search.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            The softmax of scores / temperature_: the most probable class is the predicted one.
+        """
+        return softmax(self._tempered(X), axis=1)
+
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+        """
+        return log_softmax(self._tempered(X), axis=1)
+
+    def score(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> float:
+        """What the search maximised: accuracy, unless `scoring` says otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the objects.
+
+        Returns
+        -------
+        score : float
+            The score.
+        """
+        if self.scoring is None:
+            return super().score(X, y, sample_weight)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return check_scoring(self, self.scoring)(self, X, y, **weights)
+
+    def _input(self, X):
+        """What the best estimator is given."""
+        return X
+
+    def _tempered(self, X):
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        return scores / self.temperature_
+
+
+class BestAttributesMixin:
+    """Whatever else the refitted estimator has, the search has too."""
+
+    def __getattr__(self, name):
+        # Called for missing attributes only. More objects would be no search any more.
+        if name.startswith("__") or name == "partial_fit" or "best_estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.best_estimator_, name)

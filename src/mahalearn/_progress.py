@@ -2,8 +2,10 @@
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
+T = TypeVar("T")
 _said = False
 
 
@@ -28,6 +30,14 @@ def progress(
     with rich_progress.Progress(*columns) as bar:
         task = bar.add_task(description, total=total, completed=completed)
         yield lambda steps=1: bar.advance(task, steps)
+
+
+def with_bar(items: Iterable[T], total: int, description: str) -> Iterator[T]:
+    """The items, a step of a bar for each of them."""
+    with progress(True, total, description) as advance:
+        for item in items:
+            yield item
+            advance()
 
 
 def _say_once() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ._typing import ArrayLike, Objects
-from .formulas.gram import negative_fraction, signature
+from .formulas.linalg import negative_fraction, signature
 
 __all__ = ["CoomansDisplay", "DissimilaritySpaceDisplay", "SpectrumDisplay", "TypicalityDisplay"]
 

@@ -9,11 +9,16 @@ from own_data import flowers, works, write_csv
 
 from mahalearn.app.cli._compare import sampled
 from mahalearn.app.comparing import crossval
-from mahalearn.app.comparing.crossval import Cell, Plan, State, cross_validate
+from mahalearn.app.comparing.crossval import (
+    Cell,
+    Plan,
+    Progress,
+    State,
+    cross_validate,
+    fingerprint,
+)
 from mahalearn.app.comparing.methods import METHODS, select_methods
-from mahalearn.app.comparing.progress import Progress, fingerprint
-from mahalearn.app.reading.builtin import builtin_problem
-from mahalearn.app.reading.problem import DataError, Problem
+from mahalearn.app.reading.problem import DataError, Problem, builtin_problem
 
 
 @pytest.fixture

@@ -20,9 +20,11 @@ import pytest
 from own_data import NASTY, distances, flowers, works, write_csv, write_matrix
 
 from mahalearn.app.comparing.crossval import chosen_params
-from mahalearn.app.comparing.findings import _confusion, _own_other, _pair
-from mahalearn.app.comparing.held_out import (
+from mahalearn.app.comparing.findings import (
     NARROWEST,
+    _confusion,
+    _own_other,
+    _pair,
     calibration,
     curves,
     per_class,

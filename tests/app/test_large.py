@@ -199,7 +199,7 @@ def test_all_rows_on_a_dask_scheduler(folder):
     rows = everything.Rows(table, source.look, source.problem, 0)
     from mahalearn.app.comparing.crossval import Plan, setting_for
     from mahalearn.app.comparing.methods import METHODS
-    from mahalearn.app.comparing.refit import _fit
+    from mahalearn.app.comparing.model import _fit
 
     pipeline, _ = _fit(
         source.problem, METHODS["gaussian"].pipeline(setting_for(source.problem, Plan()))

@@ -12,15 +12,12 @@ from own_data import NASTY, distances, flowers, refused, works, write_csv, write
 
 from mahalearn.app.cli._common import csv_text
 from mahalearn.app.comparing import crossval
-from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan
-from mahalearn.app.comparing.features import match_columns
+from mahalearn.app.comparing.crossval import Plan, corrected_interval, cross_validate, fit_plan
+from mahalearn.app.comparing.encoder import match_columns
 from mahalearn.app.comparing.findings import leaderboard, others_as_far
 from mahalearn.app.comparing.methods import METHODS, select_methods
-from mahalearn.app.comparing.model import TrainedModel, class_distances
-from mahalearn.app.comparing.refit import refit
-from mahalearn.app.comparing.statistics import corrected_interval
-from mahalearn.app.reading.builtin import builtin_problem
-from mahalearn.app.reading.problem import Problem
+from mahalearn.app.comparing.model import TrainedModel, class_distances, refit
+from mahalearn.app.reading.problem import Problem, builtin_problem
 from mahalearn.app.report.comparison import document
 from mahalearn.measures import EditDistance
 from mahalearn.persistence import load_model, save_model
@@ -184,7 +181,7 @@ def test_large_fold_models_are_kept_as_far_as_they_fit(monkeypatch):
     problem = builtin_problem("iris")
     methods, _ = select_methods(["gaussian"], "vectors", None, len(problem))
     outcome = cross_validate(problem, methods, fit_plan(problem, Plan(folds=5, repeats=1)))
-    monkeypatch.setattr("mahalearn.app.comparing.refit.MOST_BYTES", 1)
+    monkeypatch.setattr("mahalearn.app.comparing.model.MOST_BYTES", 1)
     model = refit(problem, outcome, "gaussian").model
     assert len(model.folds) == 1
     p = model.typicality(problem.X).p_values

@@ -12,7 +12,7 @@ from mahalearn.app.cli import _compare
 from mahalearn.app.comparing import crossval
 from mahalearn.app.comparing.crossval import Plan, cross_validate
 from mahalearn.app.comparing.methods import METHODS, select_methods
-from mahalearn.app.reading.builtin import builtin_problem
+from mahalearn.app.reading.problem import builtin_problem
 
 FAST = ("--methods", "lda,knn", "--jobs", 1, "--folds", 2, "--repeats", 1)
 

@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from mahalearn import datasets
-from mahalearn.formulas.gram import negative_fraction, signature
-from mahalearn.formulas.linalg import eigh
+from mahalearn.formulas.linalg import eigh, negative_fraction, signature
 
 GENERATORS = [
     datasets.bent_normals,

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import balanced_accuracy_score
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
@@ -24,16 +25,17 @@ from mahalearn import (
     load_model,
     save_model,
 )
-from mahalearn.classifiers._heads import head_scores
+from mahalearn.classifiers.dissimilarity_space import head_scores
 from mahalearn.classifiers.distances import DistanceModel
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stacking_weights
-from mahalearn.kernels.named import NamedKernel
+from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
 from mahalearn.model_selection import _families, grids
 from mahalearn.model_selection._ensemble import fit_members, held_out_rows, member_scores
 from mahalearn.model_selection._families import FAMILIES
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
+PENALTY = 10.0  # "auto" for vectors
 CHEAP = ("gaussian", "kernel_fisher")
 
 
@@ -98,7 +100,7 @@ def test_weights_and_probabilities_are_those_of_refitting(fitted, data):
         for name, table in tables.items()
     }
     stacked = np.array(list(log_p.values()))
-    w = stacking_weights(stacked, truth, fitted.stack_penalty)
+    w = stacking_weights(stacked, truth, PENALTY)
     expected = dict(zip(log_p, w, strict=True))
     for name in log_p:
         assert_allclose(fitted.weights_.get(name, 0.0), expected[name], atol=1e-3)
@@ -107,7 +109,7 @@ def test_weights_and_probabilities_are_those_of_refitting(fitted, data):
     for part in range(3):
         out = parts == part
         inside = np.array([log_p[name][~out] for name in kept])
-        w = stacking_weights(inside, truth[~out], fitted.stack_penalty)
+        w = stacking_weights(inside, truth[~out], PENALTY)
         for row in np.flatnonzero(out):
             members = [np.exp(log_p[name][row]) for name in kept]
             oof[objects[row]] = naive.stacked_proba(members, w)
@@ -252,6 +254,17 @@ def test_a_single_split_and_objects_never_held_out(data):
 
 
 # --- matrices and objects -------------------------------------------------------------------------
+
+
+def test_the_penalty_suits_the_input(fitted, data):
+    X, y = data
+    given = MahalanobisClassifierCV(cv=SPLITS, stack_penalty=PENALTY).fit(X, y)
+    assert given.weights_ == fitted.weights_
+    K = rbf_kernel(StandardScaler().fit_transform(X))
+    few = {"families": ("kqd", "neighbors"), "kernel": "precomputed", "cv": SPLITS}
+    auto = MahalanobisClassifierCV(**few).fit(K, y).weights_
+    assert auto == MahalanobisClassifierCV(**few, stack_penalty=1.0).fit(K, y).weights_
+    assert auto != MahalanobisClassifierCV(**few, stack_penalty=PENALTY).fit(K, y).weights_
 
 
 @pytest.mark.parametrize("combine", ["stack", "vote"])
@@ -458,6 +471,7 @@ def test_a_spent_budget_still_gives_an_ensemble(data):
     [
         ({"combine": "blend"}, "combine='blend' is not known"),
         ({"stack_penalty": 0}, "stack_penalty must be a positive number"),
+        ({"stack_penalty": "none"}, "stack_penalty='none' is not known"),
         ({"max_members": 0}, "max_members"),
         ({"kernels": []}, "kernels must be a list of kernels"),
         ({"kernels": ["precomputed"]}, "cannot hold 'auto' or 'precomputed'"),

@@ -18,9 +18,13 @@ from mahalearn import (
     load_model,
     save_model,
 )
-from mahalearn.classifiers._heads import GaussianHead, LeastSquaresHead, head_has, new_head
+from mahalearn.classifiers.dissimilarity_space import (
+    GaussianHead,
+    LeastSquaresHead,
+    head_has,
+    new_head,
+)
 from mahalearn.formulas.linalg import RANK_RTOL
-from mahalearn.formulas.linear_targets import pseudo_fisher
 
 
 def classes(sizes, seed=0, n_features=3):
@@ -97,18 +101,6 @@ def test_regular_covariances_are_inverted_either_way():
     X, y, Z = classes((30, 40))
     a, b = (GaussianHead(False, singular=s).fit(X, y) for s in ("ridge", "pseudo_inverse"))
     assert_allclose(a.decision_function(Z), b.decision_function(Z), rtol=1e-6)
-
-
-def test_pseudo_fisher_interpolates_a_regular_matrix_with_the_least_norm():
-    rng = np.random.default_rng(0)
-    K = rng.normal(size=(12, 12))
-    K = K + K.T
-    positive = np.arange(12) < 5
-    weights, constant = pseudo_fisher(K, positive)
-    assert_allclose(K @ weights + constant, np.where(positive, 1, -1), atol=1e-9)
-    design = np.column_stack([K, np.ones(12)])
-    expected = design.T @ np.linalg.solve(design @ design.T, np.where(positive, 1.0, -1.0))
-    assert_allclose([*weights, constant], expected, rtol=1e-6, atol=1e-9)
 
 
 def test_heads_by_name():

@@ -37,7 +37,7 @@ from mahalearn import (
     PrecomputedKernel,
     _validation,
 )
-from mahalearn.formulas.kriging import centre_on_class, kriging_class
+from mahalearn.formulas.kernel_mahalanobis import centre_on_class, kriging_class
 from mahalearn.formulas.offsets import error_offsets
 
 VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]

@@ -12,8 +12,13 @@ from sklearn.model_selection import GridSearchCV
 from mahalearn import KernelQuadraticDiscriminant, MeasureKernel, PrecomputedKernel
 from mahalearn.formulas.linalg import eigh, is_psd
 from mahalearn.kernels.measure import proximity_to_kernel
-from mahalearn.kernels.named import KERNEL_NAMES, NamedKernel
-from mahalearn.kernels.protocol import fit_kernel, kernel_diagonal, kernel_matrix
+from mahalearn.kernels.protocol import (
+    KERNEL_NAMES,
+    NamedKernel,
+    fit_kernel,
+    kernel_diagonal,
+    kernel_matrix,
+)
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)

@@ -639,7 +639,7 @@ def test_full_conformal_prediction_is_refused():
 
 
 def test_many_objects_are_pointed_to_landmarks(monkeypatch):
-    monkeypatch.setattr("mahalearn.classifiers._landmarks.MANY_OBJECTS", 500)
+    monkeypatch.setattr("mahalearn._base.MANY_OBJECTS", 500)
     with pytest.warns(UserWarning, match="landmarks=1000"):
         KernelQuadraticDiscriminant().fit(X, y)
     monkeypatch.setattr("mahalearn._validation.available_memory", lambda: 10**5)

@@ -143,7 +143,7 @@ def test_similarities():
 )
 def test_checkerboard_has_the_published_spectrum(s, r_neg, p):
     """C, table 5, on the raw kernel, mean of 10 draws; SPEC: to ±0.006 and ±1."""
-    from mahalearn.formulas.gram import negative_fraction, signature
+    from mahalearn.formulas.linalg import negative_fraction, signature
 
     spectra = [np.linalg.eigvalsh(checkerboard(s, seed)[0]) for seed in range(10)]
     assert abs(np.mean([negative_fraction(v) for v in spectra]) - r_neg) < 0.006

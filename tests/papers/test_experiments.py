@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from typer.testing import CliRunner
@@ -36,7 +37,7 @@ from mahalearn.papers.record import RunRecord, sentence
 from mahalearn.papers.record import read as read_record
 from mahalearn.papers.registry import EXPERIMENTS, select
 from mahalearn.papers.splits import hold_out, stratified_folds
-from mahalearn.papers.svm_search import OneVsAllSearch
+from mahalearn.papers.svm_search import OneVsAllSearch, fit_pseudo_fisher
 from mahalearn.results import error_rates
 
 IDS = ["A1", "A3", "Afigs", "B1", "B2", "C4", "C5", "C6", "C7", "Cfigs", "D1", "D2", "Dfigs"]
@@ -168,6 +169,18 @@ def test_svms_can_be_chosen_by_balanced_accuracy():
     assert ours.best_score_ != pytest.approx(
         OneVsAllSearch(grid["C"], folds, gammas=grid["gamma"]).fit(X, y).best_score_
     )
+
+
+def test_pseudo_fisher_interpolates_a_regular_matrix_with_the_least_norm():
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(12, 12))
+    K = K + K.T
+    positive = np.arange(12) < 5
+    weights, constant = fit_pseudo_fisher(K, positive)
+    assert_allclose(K @ weights + constant, np.where(positive, 1, -1), atol=1e-9)
+    design = np.column_stack([K, np.ones(12)])
+    expected = design.T @ np.linalg.solve(design @ design.T, np.where(positive, 1.0, -1.0))
+    assert_allclose([*weights, constant], expected, rtol=1e-6, atol=1e-9)
 
 
 def test_pseudo_fisher_replaces_the_svm_where_the_class_means_are_apart_by_less_than_nothing():

@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = lazy(
         "KernelFisherDiscriminantCV": "classifiers.kernel_fisher",
         "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
         "KernelKNeighborsClassifierCV": "classifiers.kernel_neighbors",
-        "KernelMahalanobisTransformer": "classifiers.kernel_mahalanobis",
+        "KernelMahalanobisTransformer": "classifiers.distances",
         "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
         "KernelPCAQuadraticDiscriminantCV": "classifiers.kernel_pca",
         "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",

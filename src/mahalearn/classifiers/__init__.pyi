@@ -1,9 +1,9 @@
 # For type checkers: the names of the table in __init__.py (tests/test_types.py compares them).
 
 from .dissimilarity_space import DissimilaritySpaceDiscriminant, DissimilaritySpaceDiscriminantCV
+from .distances import KernelMahalanobisTransformer
 from .gaussian import GaussianClassifier
 from .kernel_fisher import KernelFisherDiscriminant, KernelFisherDiscriminantCV
-from .kernel_mahalanobis import KernelMahalanobisTransformer
 from .kernel_neighbors import KernelKNeighborsClassifier, KernelKNeighborsClassifierCV
 from .kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
 from .kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV

@@ -4,7 +4,6 @@ import numbers
 
 import numpy as np
 
-from .._objects import take
 from .._validation import (
     available_memory,
     check_choice,
@@ -12,10 +11,10 @@ from .._validation import (
     check_count,
     distinct_labels,
     refuse_mixed_labels,
+    take,
 )
 from ..kernels.landmark_rows import choose_landmarks
-from ..kernels.named import standardizes
-from ..kernels.protocol import check_kernel_name, fit_kernel, is_named, takes_vectors
+from ..kernels.protocol import check_kernel_name, fit_kernel, is_named, standardizes, takes_vectors
 from ._landmark_statistics import LandmarkPlan, RowSample, as_batches, check_rows
 
 # Rows of which landmarks are chosen, and which kernels that learn something are fitted to.

@@ -4,8 +4,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
-from .._objects import take
-from .._validation import check_finite_distances
+from .._validation import check_finite_distances, take
 from ..kernels.training import row_chunks
 
 # Rows at a time: kernel values and their projections stay in the processor's cache.

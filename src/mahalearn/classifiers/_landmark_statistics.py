@@ -6,8 +6,7 @@ same plan, merge in any order. Models of every method are made of them (see `_la
 
 import numpy as np
 
-from .._objects import take
-from .._validation import check_count, check_memory, known_codes
+from .._validation import check_count, check_memory, known_codes, take
 from ..formulas.landmarks import (
     add_squares,
     add_sums,

@@ -1,7 +1,6 @@
 """Kernel classifiers at landmarks: what all that take ``landmarks=`` share."""
 
 import numbers
-import warnings
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -10,31 +9,30 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_consistent_length,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from .._base import KernelClassifier, Labels, refuses_weights
-from .._objects import check_objects, take
+from .._base import KernelClassifier, Labels, refuses_weights, to_choose
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
     check_class_list,
     check_count,
     check_fraction,
+    check_objects,
     check_square,
     check_symmetric,
     is_dask_collection,
     refuse_dask_labels,
     refuse_dask_query,
+    take,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.linalg import eigh
 from ..kernels.landmark_rows import LANDMARK_METHODS, landmark_method
 from ..kernels.landmarks import LANDMARK_SPECTRA, landmark_columns, refuse_to_choose
-from ..kernels.precomputed import checked_kernel
 from ..kernels.protocol import check_magnitude, is_named, is_precomputed, takes_vectors
+from ..kernels.training import CheckedKernel
 from ._landmark_models import enough_landmarks
 from ._landmark_plan import Scan, learn_kernel, make_plan
 from ._landmark_statistics import (
@@ -48,8 +46,6 @@ from ._sources import DaskRows, LocalRows, check_batches, check_dask_table, pair
 
 # Folds by which "auto" chooses the number of landmarks.
 AUTO_FOLDS = 3
-# From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
-MANY_OBJECTS = 10_000
 # Rows stay in the precision that they come in.
 FLOATS = [np.float64, np.float32]
 
@@ -113,7 +109,7 @@ class LandmarkFolds(NamedTuple):
     @property
     def lookup(self):
         """The landmarks' kernel matrix: what regularisation is measured in."""
-        return checked_kernel(self.plan.gram)
+        return CheckedKernel(self.plan.gram)
 
     def __len__(self):
         return len(self.splits)
@@ -148,18 +144,6 @@ class LandmarkClassifier(KernelClassifier):
         "random_state": None,
     }
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # Positions of landmarks do not survive the slicing of columns.
-        given = self.landmarks is not None and not _to_choose(self.landmarks)
-        tags.input_tags.pairwise &= not given
-        return tags
-
-    @property
-    def _at_landmarks(self):
-        """Whether the estimator was fitted with landmarks."""
-        return "_statistics" in vars(self)
-
     # --- fitting ----------------------------------------------------------------------------------
 
     @refuses_weights
@@ -183,16 +167,7 @@ class LandmarkClassifier(KernelClassifier):
         """
         return self._fit(X, y)
 
-    def _fit(self, X, y, known=None):
-        self._forget()
-        if self.landmarks is None:
-            _warn_of_many(X)
-            if y is None and not hasattr(X, "shape"):
-                raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None. An "
-                    "iterable of batches (X, y) is taken with landmarks= only."
-                )
-            return super()._fit(X, y, known)
+    def _fit_landmarks(self, X, y, known):
         self._check_landmark_parameters()
         data = self._landmark_data(X, y)._replace(chosen=known)
         auto = isinstance(self.landmarks, str)
@@ -267,11 +242,6 @@ class LandmarkClassifier(KernelClassifier):
         self._finish()
         return self
 
-    def _forget(self):
-        """Remove what an earlier fit at landmarks left."""
-        for name in ("_statistics", "_landmark_model", "_present", "_stale", "landmarks_"):
-            vars(self).pop(name, None)
-
     def _check_landmark_parameters(self):
         self._check_parameters()
         spectrum = check_choice(self.spectrum, "spectrum", (*LANDMARK_SPECTRA, "shift"))
@@ -299,7 +269,7 @@ class LandmarkClassifier(KernelClassifier):
         vectors = takes_vectors(self.kernel)
         if is_precomputed(self.kernel):
             check_magnitude(X)
-            if _to_choose(landmarks):
+            if to_choose(landmarks):
                 refuse_to_choose(X)
             else:
                 landmarks, columns = landmark_columns(landmarks, X)
@@ -307,7 +277,7 @@ class LandmarkClassifier(KernelClassifier):
                 check_square(X)
                 X = check_symmetric(X)
                 warn_dissimilarity_as_kernel(X)
-                kernel, X, vectors = checked_kernel(X), np.arange(len(X)), False
+                kernel, X, vectors = CheckedKernel(X), np.arange(len(X)), False
             else:
                 if columns is None:
                     raise ValueError(
@@ -329,7 +299,7 @@ class LandmarkClassifier(KernelClassifier):
                     continue
                 X, y = self._check_labelled(X, y, reset=first[0])
                 if first[0] and is_precomputed(self.kernel):
-                    if _to_choose(self.landmarks):
+                    if to_choose(self.landmarks):
                         raise ValueError(
                             "To fit a precomputed kernel from batches its landmarks must be given: "
                             "pass their positions among the rows of the first batch."
@@ -439,17 +409,13 @@ class LandmarkClassifier(KernelClassifier):
             self._finish()
         return self._landmark_model
 
-    def __getattr__(self, name):
-        # What a model made of batches says is known when it is asked for.
-        if name in self._derived and vars(self).get("_stale"):
-            try:
-                self._finish()
-            except ValueError as error:
-                raise AttributeError(f"{name} is not known yet: {error}") from error
-            return getattr(self, name)
-        return super().__getattr__(name)
-
-    _derived: tuple[str, ...] = ()
+    def _derive(self, name):
+        """What a model made of batches says, known when it is asked for."""
+        try:
+            self._finish()
+        except ValueError as error:
+            raise AttributeError(f"{name} is not known yet: {error}") from error
+        return getattr(self, name)
 
     # --- the folds of a search --------------------------------------------------------------------
 
@@ -459,7 +425,7 @@ class LandmarkClassifier(KernelClassifier):
         data = self._landmark_data(X, y)
         self.classes_, folds = data.scanned.classes, partial(random_folds, n_folds)
         # A pass at one landmark says which rows the statistics of a plan will keep.
-        some = data._replace(landmarks=1) if _to_choose(self.landmarks) else data
+        some = data._replace(landmarks=1) if to_choose(self.landmarks) else data
         seen = data.rows.collect(self._landmark_plan(some, n_folds).first(1), folds)
         sample = seen.sample.in_proportion(seen.counts)
         labels = self.classes_[sample.codes]
@@ -472,7 +438,7 @@ class LandmarkClassifier(KernelClassifier):
         not depend on the width of a kernel: kernels of one name share their landmarks.
         """
         self._check_landmark_parameters()
-        if not _to_choose(self.landmarks):
+        if not to_choose(self.landmarks):
             return data
         seed = self.random_state
         if not isinstance(seed, numbers.Integral):
@@ -503,10 +469,8 @@ class LandmarkClassifier(KernelClassifier):
         cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(len(splits))]
         return LandmarkFolds(plan, statistics, cells, data.X, data.y, splits)
 
-    def _held_out_scores(self, folds, values):
-        if not isinstance(folds, LandmarkFolds):
-            yield from super()._held_out_scores(folds, values)
-            return
+    def _landmark_fold_scores(self, folds, values):
+        """Held-out scores of LandmarkFolds, as those of `_fold_scores`."""
         for f, (_, test) in enumerate(folds.splits):
             labels, model = self._model_of(folds.of_fold(f), values)
             scores = np.moveaxis(model.scores(take(folds.X, test)), 0, -1)
@@ -514,10 +478,7 @@ class LandmarkClassifier(KernelClassifier):
 
     # --- queries ----------------------------------------------------------------------------------
 
-    def _check_query(self, X):
-        check_is_fitted(self)
-        if not self._at_landmarks:
-            return super()._check_query(X)
+    def _landmark_query(self, X):
         refuse_dask_query(X)
         if takes_vectors(self.kernel):
             return self._landmark_values(validate_data(self, X, reset=False, dtype=FLOATS))
@@ -530,28 +491,7 @@ class LandmarkClassifier(KernelClassifier):
         check_magnitude(X)
         return X[:, self._columns]
 
-    def decision_function(self, X: Objects) -> np.ndarray:
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the second's score minus the first's.
-        """
-        check_is_fitted(self)
-        if self._at_landmarks and len(self.classes_) > 2:
-            return self._scores(X, complete=True)
-        return super().decision_function(X)
-
-    def _scores(self, X, complete=False):
-        check_is_fitted(self)
-        if not self._at_landmarks:
-            return super()._scores(X)
+    def _landmark_scores(self, X, complete=False):
         X, model = self._check_query(X), self._fitted_landmarks()
         return self._all_columns(model.scores(X, complete=complete)[0], -np.inf)
 
@@ -584,38 +524,3 @@ class LandmarkClassifier(KernelClassifier):
         """
         X = self._check_query(X)
         return self._fitted_landmarks().residual(X, self_similarity)
-
-    def kernel_spectrum(self) -> np.ndarray:
-        """Eigenvalues of the training kernel matrix, before any correction; computed once.
-
-        At landmarks those of the landmarks' own matrix.
-
-        Returns
-        -------
-        eigenvalues : ndarray of shape (n_samples,)
-            In ascending order, the negligible ones exactly 0.
-        """
-        check_is_fitted(self)
-        if not self._at_landmarks:
-            return super().kernel_spectrum()
-        if self._eigenvalues is None:
-            self._eigenvalues = eigh(self._statistics.plan.gram, vectors=False).values
-        return self._eigenvalues
-
-
-def _warn_of_many(X):
-    """Say that an exact fit on many objects takes long."""
-    n = len(X) if hasattr(X, "__len__") else 0
-    if n > MANY_OBJECTS:
-        warnings.warn(
-            f"An exact kernel classifier of {n} objects takes a time that grows with the cube of "
-            "their number; landmarks=1000 (or 'auto') takes one pass over them, and predicts "
-            "faster. docs/scale.md says when they pay.",
-            UserWarning,
-            stacklevel=5,
-        )
-
-
-def _to_choose(landmarks):
-    """Whether landmarks are to be chosen, or none are asked for."""
-    return landmarks is None or isinstance(landmarks, (numbers.Integral, str))

@@ -3,30 +3,37 @@
 One definition serves a plain fit (one training set, one α) and a search (the training sets of a
 cross-validation, a path of α). `fit_distances` does it for one training set; `fold_distances` for
 all folds of a cross-validation, by block updates of one inverse where the method allows that.
+`KernelMahalanobisEstimator` is what the estimators on these distances share.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._objects import take
-from .._validation import check_choice, check_finite_distances, check_memory, check_reg
+from .._base import KernelEstimator, refuses_weights
+from .._typing import ArrayLike, Kernel, Objects, Reg
+from .._validation import check_choice, check_finite_distances, check_memory, check_reg, take
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
-from ..formulas.gram import center_gram, centering
 from ..formulas.kernel_mahalanobis import (
     CLASSWISE_VARIANTS,
     MeanModel,
+    centre_on_class,
     class_model,
+    kriging_class,
     rc_minus_leave_one_out,
+    rc_plus_leave_one_out,
     rc_rounding,
 )
-from ..formulas.kriging import centre_on_class, kriging_class, rc_plus_leave_one_out
-from ..formulas.linalg import is_psd
+from ..formulas.linalg import center_gram, centering, is_psd
+from ..formulas.spectrum import SPECTRA
 from ..kernels.shared_rows import SharedRows
 from ..kernels.training import BLOCKS, KernelValues, class_centering, mean_spread, row_chunks
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")
+# Doubles that need not be divided to save memory.
+SMALL = 2**18
 
 
 # --- what `reg` means -----------------------------------------------------------------------------
@@ -147,7 +154,7 @@ class DistanceModel(NamedTuple):
         training = self.training
         if self._full:
             # Small chunks: beside the model's n² doubles there is to be little else.
-            chunks = self._chunks(len(training), len(training) ** 2 // 4)
+            chunks = self._chunks(len(training), max(SMALL, len(training) ** 2 // 4))
             blocks = (training.training_cross(rows) for rows in chunks)
             in_class_order = np.concatenate([self.models.sq_distances(k) for k in blocks])
         else:
@@ -492,3 +499,209 @@ def _updated(objects, centred, kept, alphas, which, steps):
                         objects.left_out[f][j], alpha / kept[f, j]
                     )
     return d2, logs, lost
+
+
+# --- estimators -----------------------------------------------------------------------------------
+
+
+class KernelMahalanobisEstimator(KernelEstimator):
+    """Class-wise kernel Mahalanobis distances: what the estimators of this family share."""
+
+    def __init__(
+        self,
+        variant: str = "RC+",
+        reg: Reg = 0.01,
+        *,
+        reg_on: str = "auto",
+        kernel: Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        spectrum: str = "krein",
+        standardize: bool | str = "auto",
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            spectrum=spectrum,
+            standardize=standardize,
+        )
+        self.variant = variant
+        self.reg = reg
+        self.reg_on = reg_on
+
+    def _check_parameters(self):
+        check_choice(self.variant, "variant", VARIANTS)
+        check_choice(self.reg_on, "reg_on", REG_ON)
+
+    def _fit_distances(self, training, regs, *, spectral=False):
+        """The class models of one training set for a path of regularisation values.
+
+        Returns them with their α, (c,) for a path of one value and (r, c) otherwise.
+        """
+        variant, reg_on, spectrum = self._options()
+        alphas = resolve_alphas(regs, reg_on, variant, training)
+        alphas = alphas[0] if len(regs) == 1 else alphas
+        return fit_distances(training, variant, alphas, spectrum, spectral=spectral), alphas
+
+    def _options(self):
+        return (
+            check_choice(self.variant, "variant", VARIANTS),
+            check_choice(self.reg_on, "reg_on", REG_ON),
+            check_choice(self.spectrum, "spectrum", SPECTRA),
+        )
+
+    def _store_distances(self, distances, alphas):
+        self._distances = distances
+        self._variant = check_choice(self.variant, "variant", VARIANTS)
+        self._common_sigma2 = common_sigma2(alphas, distances.training.counts)
+
+    def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
+        """Squared kernel Mahalanobis distance of each row of X to each class.
+
+        Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks
+        they are approximations, and those to an object's own class are too large on average: what
+        the landmarks leave over of the object (``residual``) counts as if no class explained it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        self_similarity : array-like of shape (n_samples,), default=None
+            k(x, x) of the rows. Only RC variants use it, and only a precomputed kernel whose
+            training self-similarities differ needs it.
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``classes_``.
+        """
+        X = self._check_query(X)
+        if self._at_landmarks:
+            model = self._fitted_landmarks()
+            return self._all_columns(model.sq_distances(X, self_similarity)[0], np.inf)
+        return self._distances.sq_distances(X, self._self_similarity(X, self_similarity))
+
+    def _self_similarity(self, X, given=None, cancels=False):
+        """k(x, x) of queries; 0 stands in where it does not matter and is not known."""
+        if given is not None:
+            given = np.asarray(given, dtype=float)
+            if given.shape != (len(X),) or not np.isfinite(given).all():
+                raise ValueError(
+                    f"self_similarity must be {len(X)} finite numbers, k(x, x) for each row of X; "
+                    f"got shape {given.shape}."
+                )
+        if not self._variant.startswith("RC"):
+            return np.zeros(len(X))
+        known = self._training.self_similarities(X, given)
+        if known is None and cancels:
+            return np.zeros(len(X))
+        if known is None:
+            raise ValueError(
+                "These distances depend on each query's self-similarity k(x, x), which rows of a "
+                "precomputed kernel do not hold, and the training self-similarities differ. Pass "
+                "self_similarity= to mahalanobis, or use kernel=PrecomputedKernel(K) on row "
+                "numbers."
+            )
+        return known
+
+
+class KernelMahalanobisTransformer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMahalanobisEstimator
+):
+    """Class-wise squared kernel Mahalanobis distances as features: the dissimilarity space ψ.
+
+    Parameters
+    ----------
+    variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
+        Which distance, as in :class:`KernelQuadraticDiscriminant`; so for all parameters.
+    reg : float or array-like of shape (n_classes,), default=0.01
+        Regularisation.
+    reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
+        What `reg` is measured in.
+    kernel : str or callable, default="rbf"
+        The kernel.
+    gamma : float, "scale" or "auto", default="scale"
+        Kernel parameter.
+    degree : int, default=3
+        Kernel parameter.
+    coef0 : float, default=1
+        Kernel parameter.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
+        What to do about negative eigenvalues.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the columns are centred and divided by their standard deviations first, for the
+        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
+        deviations differ by more than a factor of ten.
+
+        .. versionadded:: 0.2
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    kernel_ : object
+        The kernel as fitted.
+    n_features_in_ : int
+        Number of features seen in `fit`, where the input is a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelMahalanobisTransformer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KernelMahalanobisTransformer().fit(X, y).transform(X[:2]).shape
+    (2, 3)
+    """
+
+    @refuses_weights
+    def fit(self, X: Objects, y: Objects) -> Self:
+        """Fit the class distances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, or their square kernel matrix (``kernel="precomputed"``).
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : KernelMahalanobisTransformer
+            The fitted transformer.
+        """
+        self._check_parameters()
+        training, _ = self._fit_training(X, y)
+        self._store_distances(*self._fit_distances(training, [self.reg]))
+        training.release()
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return len(self.classes_)
+
+    def transform(self, X: Objects) -> np.ndarray:
+        """Squared distances to the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``classes_``.
+        """
+        return self.mahalanobis(X)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._base import ScoreClassifierMixin
+from .._base import DensityClassifierMixin
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
@@ -30,32 +30,37 @@ from .._validation import (
     known_codes,
     refuse_dask_query,
 )
-from ..formulas.class_gaussians import ClassGaussians, class_gaussians, zca_cor_whiteners
+from ..formulas.class_gaussians import (
+    ClassGaussians,
+    class_gaussians,
+    feature_sq_distances,
+    in_model_units,
+    zca_cor_whiteners,
+)
 from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
 from ..formulas.linalg import is_psd
-from ..formulas.mahalanobis import feature_sq_distances, in_model_units
 from ..formulas.moments import (
+    Workspace,
     add_rows,
     class_covariances,
     class_shares,
+    column_sizes,
+    column_units,
+    common_unit,
+    ledoit_wolf_covariances,
     merge,
     no_moments,
     part_moments,
     pooled_covariance,
-    rescaled,
-)
-from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
-from ..formulas.shrinkage import ledoit_wolf_covariances, shrunk_covariances, variances_of
-from ..formulas.thin_gaussians import thin_gaussians
-from ..formulas.units import (
-    column_sizes,
-    column_units,
-    common_unit,
     ratio,
+    rescaled,
     scaled,
     scaled_covariances,
+    shrunk_covariances,
+    variances_of,
 )
-from ..formulas.workspace import Workspace
+from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
+from ..formulas.thin_gaussians import thin_gaussians
 from ..kernels.training import row_chunks
 from ._sources import (
     check_batches,
@@ -430,7 +435,7 @@ def _merged(a, b):
     return out
 
 
-class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
+class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     """Gaussian classifier that survives noise, missing features and singular covariances.
 
     A row goes to the class with the largest f_j(x) = −D_j/2 − ln|Σ_j|/2 + ln P_j, where D_j is its
@@ -985,36 +990,6 @@ class GaussianClassifier(ScoreClassifierMixin, BaseEstimator):
         X = in_model_units(X, gaussians)
         Z = feature_sq_distances(X, gaussians, zca_cor_whiteners(gaussians), Workspace())
         return fitted.all_classes(Z, np.inf)
-
-    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        return self._log_proba(X)
-
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        return np.exp(self._log_proba(X))
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Log-density of each row under the mixture of the classes.

@@ -11,8 +11,7 @@ from .._base import over_rows
 from .._typing import CV, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_fisher import fisher_model, fisher_path
-from ..model_selection import grids
-from ..model_selection.search import KernelSearchCV, check_path, documented
+from ..model_selection.search import KernelSearchCV, documented
 from ._landmark_models import fisher_model as landmark_fisher_model
 from ._landmarks import LandmarkClassifier
 
@@ -229,6 +228,7 @@ class KernelFisherDiscriminantCV(KernelSearchCV):
     """
 
     _plain = KernelFisherDiscriminant
+    _grid = "fisher"
 
     def __init__(
         self,
@@ -270,8 +270,3 @@ class KernelFisherDiscriminantCV(KernelSearchCV):
             n_jobs=n_jobs,
             verbose=verbose,
         )
-
-    def _values(self, variant, spread, n_train):
-        if self.regs is None:
-            return grids.regs("fisher", spread, self._plain().reg)
-        return check_path(self.regs, "regs")

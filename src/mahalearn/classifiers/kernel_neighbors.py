@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelClassifier
-from .._objects import take
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
-from .._validation import check_count, spelt
+from .._validation import check_count, spelt, take
 from ..formulas import kernel_neighbors as formulas
 from ..kernels.training import BLOCKS, row_chunks
 from ..model_selection import grids

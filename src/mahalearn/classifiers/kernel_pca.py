@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import over_rows
-from .._typing import CV, ArrayLike, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
+from .._base import DensityClassifierMixin, over_rows
+from .._typing import CV, ArrayLike, Floats, Ints, Kernel, RandomState, Scoring, Widths
 from .._validation import check_choice, check_components, check_positive
 from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.spectrum import SPECTRA
-from ..model_selection import grids
-from ..model_selection.search import KernelSearchCV, check_path, documented
+from ..model_selection.search import KernelSearchCV, documented
 from ._landmark_models import kernel_pca_model
 from ._landmarks import LandmarkClassifier
 
@@ -26,7 +25,7 @@ class PCAPath(NamedTuple):
 
 
 @documented
-class KernelPCAQuadraticDiscriminant(LandmarkClassifier):
+class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.
 
     The objects get coordinates by the leading eigenvectors of the centred kernel matrix, ordered by
@@ -195,36 +194,6 @@ class KernelPCAQuadraticDiscriminant(LandmarkClassifier):
 
     _derived = ("eigenvalues_", "n_components_", "priors_")
 
-    def predict_log_proba(self, X: Objects) -> np.ndarray:
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        return self._log_proba(X)
-
-    def predict_proba(self, X: Objects) -> np.ndarray:
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        return np.exp(self._log_proba(X))
-
 
 @documented
 class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
@@ -259,6 +228,7 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
     """
 
     _plain = KernelPCAQuadraticDiscriminant
+    _grid = "kernel_pca"
 
     def __init__(
         self,
@@ -304,8 +274,3 @@ class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
             n_jobs=n_jobs,
             verbose=verbose,
         )
-
-    def _values(self, variant, spread, n_train):
-        if self.regs is None:
-            return grids.regs("kernel_pca", spread, self._plain().reg)
-        return check_path(self.regs, "regs")

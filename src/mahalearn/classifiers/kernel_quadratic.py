@@ -24,22 +24,21 @@ from .._typing import (
 )
 from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import error_offsets, map_offsets
-from ..model_selection import grids
-from ..model_selection.search import KernelSearchCV, check_path, documented
+from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
 from ._landmark_models import quadratic_model
 from ._landmarks import LandmarkClassifier
 from .distances import (
     REG_ON,
     VARIANTS,
     DistanceModel,
+    KernelMahalanobisEstimator,
     fold_distances,
     leave_one_out_sq_distances,
     refuse_map,
     resolved_reg_on,
     without_one,
 )
-from .kernel_mahalanobis import KernelMahalanobisEstimator
-from .leave_one_out import is_leave_one_out, leave_one_out_scores
+from .leave_one_out import leave_one_out_scores
 
 OFFSETS = ("error", "loo", "map", None)
 
@@ -277,7 +276,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         offset = check_choice(self.offset, "offset", OFFSETS)
         classes = np.unique(folds.y)
         everyone = np.arange(len(classes))
-        if variant == "RC+":
+        if variant == "RC+" and is_leave_one_out(folds.splits, len(folds.codes)):
             closed = leave_one_out_scores(
                 folds, values, reg_on, offset, self.class_weight, self._all_priors(classes), classes
             )
@@ -393,11 +392,8 @@ class DistanceSearchCV(KernelSearchCV):
             )
 
     def _values(self, variant, spread, n_train):
-        if self.regs is not None:
-            return check_path(self.regs, "regs")
         relative = check_choice(self.reg_on, "reg_on", REG_ON) == "relative"
-        name = variant["variant"][:2]
-        return grids.regs(name, 1.0 if relative else spread, self._plain().reg)
+        return self._regs(variant["variant"][:2], 1.0 if relative else spread)
 
 
 @documented

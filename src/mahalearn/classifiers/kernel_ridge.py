@@ -16,9 +16,7 @@ from ..formulas.kernel_ridge import (
     ridge_path,
     ridge_spectrum,
 )
-from ..model_selection import grids
-from ..model_selection.search import KernelSearchCV, check_path, documented
-from .leave_one_out import is_leave_one_out
+from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
 
 
 class RidgePath(NamedTuple):
@@ -206,6 +204,7 @@ class KernelRidgeClassifierCV(KernelSearchCV):
     """
 
     _plain = KernelRidgeClassifier
+    _grid = "ridge"
 
     def __init__(
         self,
@@ -239,8 +238,3 @@ class KernelRidgeClassifierCV(KernelSearchCV):
             n_jobs=n_jobs,
             verbose=verbose,
         )
-
-    def _values(self, variant, spread, n_train):
-        if self.regs is None:
-            return grids.regs("ridge", spread, self._plain().reg)
-        return check_path(self.regs, "regs")

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from .._base import ScoreClassifierMixin, refuses_weights
-from .._objects import take
 from .._typing import Objects
 from .._validation import (
     check_choice,
@@ -17,9 +16,10 @@ from .._validation import (
     check_positive,
     refuse_dask,
     refuse_dask_query,
+    take,
 )
 from ..formulas.learned_metric import MetricRidge, fit_metric_ridge
-from ..kernels.named import column_scales
+from ..kernels.protocol import column_scales
 from ..kernels.training import BLOCKS, row_chunks
 
 METRICS = ("diagonal", "full")

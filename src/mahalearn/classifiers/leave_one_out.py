@@ -9,16 +9,15 @@ each value.
 import numpy as np
 from sklearn.utils import compute_class_weight
 
-from ..formulas.gram import centering
-from ..formulas.kernel_mahalanobis import rc_rounding
-from ..formulas.kriging import (
+from ..formulas.kernel_mahalanobis import (
     centre_on_class,
     kriging_class,
     leave_one_out_path,
     query_path,
     raw_spectrum,
+    rc_rounding,
 )
-from ..formulas.linalg import rounding_tolerance
+from ..formulas.linalg import centering, rounding_tolerance
 from ..formulas.offsets import (
     no_differences,
     offsets_from_differences,
@@ -32,27 +31,17 @@ from .distances import alphas_of, has_block_updates, refuse_map, resolved_reg_on
 _IN_CACHE = 2**19
 
 
-def is_leave_one_out(splits, n):
-    """Whether the splits leave out each of n objects once, and alone."""
-    if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
-        return False
-    # A part of n − 1 positions that holds one twice is another layout.
-    once = all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
-    return once and len({int(test[0]) for _, test in splits}) == n
-
-
 def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, classes):
-    """Held-out scores (c, r) of each fold with their rounding (r,).
+    """Held-out scores (c, r) of each fold, which leaves out one object, with their rounding (r,).
 
-    None where there is no closed form: another layout of folds, an indefinite kernel, a class of
-    one object, "relative" regularisation, or an α that is lost in the rounding of the kernel.
+    None where there is no closed form: an indefinite kernel, a class of one object, "relative"
+    regularisation, or an α that is lost in the rounding of the kernel.
     """
     counts = np.bincount(folds.codes)
     closed = (
         resolved_reg_on(reg_on, "RC+") != "relative"
         and offset in ("error", "map", None)
         and counts.min() > 1
-        and is_leave_one_out(folds.splits, len(folds.codes))
         and has_block_updates(folds)
     )
     if not closed:

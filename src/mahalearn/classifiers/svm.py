@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import validate_data
 
-from .._base import ScoreClassifierMixin
+from .._base import BestAttributesMixin, BestEstimatorMixin, ScoreClassifierMixin
 from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Floats, Objects, Scoring
 from .._validation import (
@@ -26,10 +26,9 @@ from .._validation import (
 from ..formulas.calibration import fit_temperature
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from ..kernels.mahalanobis import MahalanobisKernel
-from ..kernels.named import sq_euclidean
+from ..kernels.protocol import sq_euclidean
 from ..kernels.training import row_chunks
 from ..model_selection import grids
-from ..model_selection.best_estimator import BestAttributesMixin, BestEstimatorMixin
 from ..model_selection.scoring import fold_metrics, nearly_best, refuse_nan
 from ..model_selection.search import check_path, check_splits, differing, results_table
 

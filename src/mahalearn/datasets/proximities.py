@@ -8,8 +8,7 @@ from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from .._objects import take
-from .._validation import check_square, check_symmetric
+from .._validation import check_square, check_symmetric, take
 from ..measures.correlation import Correlation
 from ..measures.edit import EditDistance
 from ..measures.gower import Gower

@@ -40,8 +40,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, stats
 
-from .gram import Centering, center_cross, center_gram, center_self, centering
-from .linalg import cholesky, refuse_singular, rounding_tolerance, row_sq_norms
+from .linalg import (
+    Centering,
+    center_cross,
+    center_gram,
+    center_self,
+    centering,
+    cholesky,
+    refuse_singular,
+    rounding_tolerance,
+    row_sq_norms,
+)
 
 # Scores closer than this (relatively) are ties, which count against rejection: rounding must not
 # make a duplicate of a training object stranger than that object.

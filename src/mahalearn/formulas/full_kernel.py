@@ -17,8 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .gram import Centering, center_cross, center_gram, centering
-from .linalg import rank_tolerance, row_sq_norms, solve_lower
+from .linalg import (
+    Centering,
+    center_cross,
+    center_gram,
+    centering,
+    rank_tolerance,
+    row_sq_norms,
+    solve_lower,
+)
 
 FULL_KERNEL_VARIANTS = ("FK+", "FK-")
 

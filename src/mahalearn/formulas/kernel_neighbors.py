@@ -69,17 +69,6 @@ def inverse_distance_weights(d2):
     return weights
 
 
-def vote_path(codes, n_classes, weights=None):
-    """Votes after 1, 2 … neighbours, (m, n_neighbors, c): the last is that of all of them.
-
-    codes (m, n_neighbors) classes of the neighbours, the nearest first; weights alike.
-    """
-    votes = (codes[..., None] == np.arange(n_classes)).astype(float)
-    if weights is not None:
-        votes *= weights[..., None]
-    return np.cumsum(votes, axis=1, out=votes)
-
-
 def votes(codes, n_classes, weights=None):
     """Votes of all neighbours, (m, c)."""
     flat = codes + n_classes * np.arange(len(codes))[:, None]

@@ -28,8 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .gram import center_gram, centering
-from .linalg import eigh, linear_rounding
+from .linalg import center_gram, centering, eigh, linear_rounding
 
 # 1 − h below this is rounding: the object determines its own fitted value.
 _LEAST_REST = 1e-10

@@ -31,11 +31,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .gram import fundamental_symmetry
 from .kernel_mahalanobis import self_weight, spectral_weights
 from .kernel_pca import count_components
 from .landmarks import pooled_moments
-from .linalg import eigh, rank_tolerance, zero_negligible
+from .linalg import eigh, fundamental_symmetry, rank_tolerance, zero_negligible
 
 
 class QuadraticForm(NamedTuple):

@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from .gram import Centering, center_gram, centering, fundamental_symmetry
-from .linalg import RANK_RTOL, eigh
+from .linalg import RANK_RTOL, Centering, center_gram, centering, eigh, fundamental_symmetry
 from .spectrum import correct_values
 
 # Where the spectrum of an indefinite kernel's landmarks is cut: below, approximate negative

@@ -19,8 +19,98 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .units import scaled, scaled_covariances
-from .workspace import Workspace
+from .linalg import row_sq_norms
+
+
+class Workspace:
+    """Uninitialised arrays by name, whose memory is kept for the next request of that name.
+
+    Fresh memory has to be handed over page by page; for the small blocks in which rows are
+    processed that can cost as much as the arithmetic.
+    """
+
+    def __init__(self):
+        self._buffers = {}
+
+    def array(self, name, *shape):
+        """An array of this shape; whatever was given out under the name before is overwritten."""
+        size = 1
+        for length in shape:
+            size *= length
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.size < size:
+            buffer = self._buffers[name] = np.empty(size)
+        return buffer[:size].reshape(shape)
+
+
+# --- units of the columns -------------------------------------------------------------------------
+#
+# So that no square of a value overflows or vanishes. Within the usual range below, squares, their
+# sums and their reciprocals are ordinary numbers, and a column keeps its unit, 1. Another column is
+# measured in a power of two near its largest value. Scaling by powers of two is exact: results do
+# not depend on whether it happened. Units are an array (d,), or None where all are 1.
+
+_LOWEST, _HIGHEST = 2.0**-300, 2.0**300
+
+
+def column_sizes(X, largest):
+    """Sizes (d,) of the columns, as :func:`column_units` needs them, of X without NaN.
+
+    `largest` is the largest absolute value in X. The size of a column is its own largest absolute
+    value or, where that is in the usual range, any value of it that is: a few rows tell that.
+    """
+    sizes = np.abs(X[:: max(1, len(X) // 16)]).max(axis=0, initial=0.0)
+    if largest <= _HIGHEST and sizes.min(initial=1.0) >= _LOWEST:
+        return sizes
+    return np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+
+
+def column_units(sizes):
+    """Powers of two for columns of these sizes."""
+    if sizes.min(initial=1.0) >= _LOWEST and sizes.max(initial=1.0) <= _HIGHEST:
+        return None
+    usual = (sizes >= _LOWEST) & (sizes <= _HIGHEST) | (sizes == 0)
+    if usual.all():
+        return None
+    exponents = np.clip(np.frexp(sizes)[1], -1021, 1021)  # the reciprocals are finite too
+    return np.where(usual, 1.0, np.ldexp(1.0, exponents))
+
+
+def common_unit(sizes):
+    """One unit for all columns, that of the largest: for models that compare variances."""
+    unit = column_units(sizes.max(initial=0.0, keepdims=True))
+    return None if unit is None else np.full(len(sizes), unit[0])
+
+
+def ratio(a, b):
+    """Units a in units b: what values are multiplied by to be stated in b instead of a."""
+    if a is None and b is None:
+        return None
+    return (1.0 if a is None else a) / (1.0 if b is None else b)
+
+
+def scaled(X, factors):
+    """X (..., d) times factors (d,)."""
+    return X if factors is None else X * factors
+
+
+def scaled_covariances(covariances, factors):
+    """Covariances of columns multiplied by factors (d,).
+
+    They are full (c, d, d), diagonal (c, d), spherical (c,) with equal factors, or RowCovariances.
+    """
+    if factors is None:
+        return covariances
+    if hasattr(covariances, "in_units"):
+        return covariances.in_units(factors)
+    if covariances.ndim == 3:
+        return (covariances * factors[:, None]) * factors
+    if covariances.ndim == 1:
+        factors = factors[0]
+    return (covariances * factors) * factors
+
+
+# --- moments --------------------------------------------------------------------------------------
 
 # Doubles of the rows whose scatter is accumulated at a time: a block stays in the cache.
 _BLOCK_DOUBLES = 2**16
@@ -190,3 +280,75 @@ def rescaled(moments, factors):
     """Moments of the columns multiplied by factors (d,)."""
     scatter = scaled_covariances(moments.scatter, factors)
     return Moments(moments.count, scaled(moments.mean, factors), scatter)
+
+
+# --- shrinkage: towards σ²I by a given amount, or by Ledoit and Wolf ------------------------------
+#
+# Covariances are (c, d, d), their diagonals (c, d), or row_covariances.RowCovariances.
+
+_EPS = np.finfo(np.float64).eps
+
+
+def shrunk_covariances(covariances, shrinkage):
+    """(1 − s)Σ + s·(tr Σ/d)·I."""
+    variances = variances_of(covariances)
+    target = shrinkage * variances.mean(axis=-1, keepdims=True)
+    return _towards(covariances, np.full(len(variances), shrinkage), target + 0 * variances)
+
+
+def ledoit_wolf_covariances(covariances, rows):
+    """Ledoit–Wolf estimates on standardised features, in the features' own units.
+
+    With the class's variances V and correlations R this is (1 − ρ)R + ρμI, μ = tr R/d, between
+    V^{1/2} and V^{1/2}: (1 − ρ)Σ + ρμV. rows: an iterable of the rows (n_j, d) of each class,
+    centred, which are overwritten. A class with one object has no estimate: zeros, as its
+    covariance has; so have its constant features.
+    """
+    variances = variances_of(covariances)
+    rho, mu = np.zeros(len(variances)), np.zeros(len(variances))
+    for j, Z in enumerate(rows):
+        if len(Z) > 1:
+            deviation = np.sqrt(variances[j])
+            Z /= np.where(deviation > 0, deviation, 1.0)
+            rho[j], mu[j] = ledoit_wolf_intensity(Z)
+    return _towards(covariances, rho, (rho * mu)[:, None] * variances)
+
+
+def ledoit_wolf_intensity(Z):
+    """ρ from 0 to 1, and μ = tr S/d, of the estimate (1 − ρ)S + ρμI for centred rows Z (n, d).
+
+    O. Ledoit and M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices
+    (2004), Lemma 3.2–3.4: ρ = b²/d² with d² = |S − μI|² and b² the smaller of d² and
+    Σ_i |z_i z_iᵀ − S|²/n², norms divided by the number of features. Both come from the smaller of
+    the Gram matrices ZZᵀ and ZᵀZ. Two rows, of which one is minus the other, have b² = 0.
+    """
+    n, d = Z.shape
+    sq_norms = row_sq_norms(Z)
+    G = Z @ Z.T if n <= d else Z.T @ Z
+    mu = sq_norms.sum() / n / d
+    S2 = np.einsum("ij,ij->", G, G) / n**2  # |S|²
+    fourth = (sq_norms**2).sum() / n
+    b2 = (fourth - S2) / n
+    if d == 1 or b2 <= 16 * n * _EPS * fourth:
+        return 0.0, mu
+    d2 = S2 - d * mu**2
+    return (1.0 if b2 >= d2 else b2 / d2), mu
+
+
+def variances_of(covariances):
+    """Variances (c, d) of covariances of any form."""
+    if hasattr(covariances, "variances"):
+        return covariances.variances()
+    return covariances if covariances.ndim == 2 else covariance_diagonal(covariances)
+
+
+def _towards(covariances, amounts, diagonal):
+    """(1 − s_j)Σ_j + diag(t_j): amounts s (c,), diagonal t (c, d)."""
+    if hasattr(covariances, "weighted"):
+        return covariances.weighted(1 - amounts, diagonal)
+    if covariances.ndim == 2:
+        return (1 - amounts)[:, None] * covariances + diagonal
+    out = (1 - amounts)[:, None, None] * covariances
+    for S, t in zip(out, diagonal):
+        S.flat[:: len(t) + 1] += t
+    return out

@@ -30,8 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .gram import Centering, center_cross, center_gram, center_self, centering
-from .linalg import eigh
+from .linalg import Centering, center_cross, center_gram, center_self, centering, eigh
 
 CORRECTIONS = ("clip", "flip", "square", "shift")
 SPECTRA = ("krein", "ignore", "raise", *CORRECTIONS)

@@ -5,8 +5,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
-from .._objects import take
-from .._validation import check_choice, check_count, check_symmetric
+from .._validation import check_choice, check_count, check_symmetric, take
 from .protocol import kernel_diagonal, kernel_matrix
 
 LANDMARK_METHODS = ("auto", "kmeans", "rpcholesky", "uniform")

@@ -7,13 +7,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._objects import check_objects, take
 from .._typing import Kernel, Objects, RandomState
-from .._validation import check_choice, check_count, check_fraction, is_dask_collection
+from .._validation import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_objects,
+    is_dask_collection,
+    take,
+)
 from ..formulas.landmarks import landmark_features
 from ..formulas.spectrum import CORRECTIONS
 from .landmark_rows import LANDMARK_METHODS, LandmarkKernel, choose_landmarks
-from .named import standardizes
 from .protocol import (
     check_kernel_name,
     fit_kernel,
@@ -21,6 +26,7 @@ from .protocol import (
     is_precomputed,
     kernel_diagonal,
     kernel_matrix,
+    standardizes,
     takes_vectors,
 )
 from .training import row_chunks

@@ -97,28 +97,3 @@ class PrecomputedKernel:
     def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""
         return np.asarray(self.K).diagonal()[self._rows(X)]
-
-
-class _CheckedKernel(PrecomputedKernel):
-    """A matrix and positions that need no more checks: those of a search's folds."""
-
-    checked = True
-
-    def fit(self, X, y=None):
-        """Nothing to check."""
-        return self
-
-    def __call__(self, X, Y):
-        """The block of the matrix."""
-        return self.K[X[:, None], Y]
-
-    def diag(self, X):
-        """Self-similarities."""
-        return self.K.diagonal()[X]
-
-
-def checked_kernel(K, positive_definite=False):
-    """A kernel on a matrix that is known to be in order, for positions that are, too."""
-    kernel = _CheckedKernel(K)
-    kernel.positive_definite = positive_definite
-    return kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._objects import take
+from .._validation import take
 from .protocol import check_kernel_values, kernel_diagonal, kernel_matrix
 
 

@@ -11,17 +11,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import sklearn
 
-from .._objects import take
 from .._validation import (
     check_memory,
     check_square,
     check_symmetric,
+    take,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.gram import Centering, center_gram, centering
-from ..formulas.linalg import is_psd
+from ..formulas.linalg import Centering, center_gram, centering, is_psd
 from ..formulas.spectrum import CORRECTIONS, fit_correction
-from .precomputed import PrecomputedKernel, checked_kernel
+from .precomputed import PrecomputedKernel
 from .protocol import (
     check_kernel_values,
     check_magnitude,
@@ -333,11 +332,32 @@ def mean_spread(training, blocks=None):
     return float(spread) if abs(total) > 1e-12 * size else 1.0
 
 
+class CheckedKernel(PrecomputedKernel):
+    """A matrix and positions that need no more checks: those of a search's folds."""
+
+    checked = True
+
+    def __init__(self, K, positive_definite=False):
+        self.K, self.positive_definite = K, positive_definite
+
+    def fit(self, X, y=None):
+        """Nothing to check."""
+        return self
+
+    def __call__(self, X, Y):
+        """The block of the matrix."""
+        return self.K[X[:, None], Y]
+
+    def diag(self, X):
+        """Self-similarities."""
+        return self.K.diagonal()[X]
+
+
 def lookup_kernel(training):
     """The values of a TrainingKernel as a kernel on positions of its objects as given."""
     back = training.order.argsort()
     K = training.gram()[np.ix_(back, back)]
-    return checked_kernel(K, training.positive_definite)
+    return CheckedKernel(K, training.positive_definite)
 
 
 def _block(K, rows, columns):
@@ -385,13 +405,13 @@ class KernelFolds:
         self.kernel, self.spectrum, self.params = kernel, spectrum, params
         self.lookup = None
         if kernel is None:
-            self.lookup = checked_kernel(TrainingKernel(X, codes, None).X)
+            self.lookup = CheckedKernel(TrainingKernel(X, codes, None).X)
         elif gram is not None:
             gram = check_kernel_values(gram, new=True)
             if not getattr(kernel, "symmetric", False):
                 gram = check_symmetric(gram, "The Gram matrix")
             definite = bool(getattr(kernel, "positive_definite", False))
-            self.lookup = checked_kernel(gram, definite)
+            self.lookup = CheckedKernel(gram, definite)
         elif is_named(kernel) or is_stateless(kernel):
             _, training = fit_training(X, y, codes, kernel, **params)
             self.lookup = lookup_kernel(training)

@@ -13,9 +13,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._objects import check_objects
 from .._typing import Objects
-from .._validation import check_choice
+from .._validation import check_choice, check_objects
 
 SYMMETRIZE = ("mean", "min", "max", None)
 

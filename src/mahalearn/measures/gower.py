@@ -6,9 +6,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._objects import check_objects
 from .._typing import Objects
-from .._validation import spelt
+from .._validation import check_objects, spelt
 from .base import Measure
 
 

@@ -8,8 +8,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from .._base import KernelClassifier
-from .._objects import take
-from ..classifiers._heads import head_scores
+from .._validation import take
+from ..classifiers.dissimilarity_space import head_scores
 from ..classifiers.distances import DistanceModel
 from ..formulas.stacking import (
     Calibrated,
@@ -19,8 +19,7 @@ from ..formulas.stacking import (
     stacking_weights,
     vote,
 )
-from ..kernels.named import fit_named_kernel
-from ..kernels.protocol import is_named
+from ..kernels.protocol import fit_named_kernel, is_named
 from ..kernels.shared_rows import SharedRows
 from ..kernels.training import BLOCKS, row_chunks
 

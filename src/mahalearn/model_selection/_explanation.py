@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from .._base import KernelClassifier
-from .._objects import take
+from .._validation import take
 from ..kernels.training import row_chunks
 
 # Folds in which training objects get their distances, and nodes of the integral along a line.

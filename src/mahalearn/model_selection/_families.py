@@ -8,9 +8,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from .._objects import take
-from ..classifiers._heads import head_scores
-from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
+from .._validation import take
+from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV, head_scores
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
 from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV

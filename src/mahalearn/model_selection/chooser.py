@@ -19,25 +19,26 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._objects import check_objects, refuse_objects
+from .._base import BestEstimatorMixin
 from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring
 from .._validation import (
     check_choice,
     check_classes,
     check_count,
+    check_objects,
     check_positive,
     check_sample_weight,
     refuse_dask,
     refuse_dask_query,
+    refuse_objects,
     spelt,
 )
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import held_out_log_loss, stack, vote
-from ..kernels.named import KERNEL_NAMES
 from ..kernels.precomputed import PrecomputedKernel
-from ..kernels.protocol import check_kernel_list, takes_vectors
+from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ._choice import choose, make_splits
 from ._ensemble import (
@@ -56,10 +57,11 @@ from ._explanation import (
 )
 from ._families import BY_COST, FAMILIES, WEIGHTED, OutOfTime, search_family
 from ._sources import MatrixSource, ObjectSource, VectorSource
-from .best_estimator import BestEstimatorMixin
 from .scoring import fold_metrics
 
 COMBINE = ("stack", "vote", "best")
+# stack_penalty="auto", set on development splits (docs/chooser.md, docs/objects.md).
+PENALTY_OF_VECTORS, PENALTY_OF_OBJECTS = 10.0, 1.0
 
 
 def _has_distances(chooser):
@@ -117,9 +119,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         all members. "best": one model.
 
         .. versionadded:: 0.2
-    stack_penalty : float, default=10.0
+    stack_penalty : float or "auto", default="auto"
         λ of the penalty λK‖w − 1/K‖² on the weights of K members, in objects: the larger, the more
-        equal the weights.
+        equal the weights. "auto": 10 for vectors under kernels by name, 1 for other objects and
+        matrices, whose members differ more.
 
         .. versionadded:: 0.2
     max_members : int, default=None
@@ -224,7 +227,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         kernel: Kernel = "auto",
         kernels: Sequence[Kernel] | None = None,
         combine: str = "stack",
-        stack_penalty: float = 10.0,
+        stack_penalty: float | str = "auto",
         max_members: int | None = None,
         spectrum: str = "krein",
         scoring: Scoring | None = None,
@@ -328,7 +331,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         start = time.monotonic()
         combine = check_choice(self.combine, "combine", COMBINE)
         spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
-        check_positive(self.stack_penalty, "stack_penalty")
+        penalty = self._penalty()
         if self.max_members is not None:
             check_count(self.max_members, "max_members")
         budget = self.time_budget
@@ -361,8 +364,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
             found = self._search(pool, given, deadline, rows)
-            settle = self._choose if combine == "best" else self._combine
-            weights = settle(found, rows, splits)
+            if combine == "best":
+                weights = self._choose(found, rows, splits)
+            else:
+                weights = self._combine(found, rows, penalty)
             self._describe(found, source, weights)
             estimators = {name: found[name].estimator for name in weights}
             self._explanation = fit_explanation(estimators, weights, given)
@@ -530,13 +535,21 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             row["tied"] = row["member"] in equal
         return {name: 1.0}
 
-    def _combine(self, found, rows, splits):
+    def _penalty(self):
+        """stack_penalty as a number."""
+        penalty = spelt(self.stack_penalty, "stack_penalty", ("auto",))
+        if not isinstance(penalty, str):
+            return check_positive(penalty, "stack_penalty")
+        check_choice(penalty, "stack_penalty", ("auto",))
+        return PENALTY_OF_VECTORS if self._by_name() else PENALTY_OF_OBJECTS
+
+    def _combine(self, found, rows, penalty):
         """Calibrate and weigh the members of an ensemble; their weights."""
         combined = combine_members(
             {name: best.held_out for name, best in found.items()},
             rows,
             self._how,
-            self.stack_penalty,
+            penalty,
             self.max_members,
         )
         weights = {name: w for name, w in combined.weights.items() if w > 0} or combined.weights

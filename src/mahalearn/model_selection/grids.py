@@ -36,9 +36,3 @@ PAPER_DELTAS = {
     "line": tuple(step / 10 for step in range(1, 21)),
     "grid": (0.1, 0.5, 1.0, 1.5, 2.0),
 }
-
-
-def regs(name, spread, default):
-    """Regularisation values for a kernel of this spread, the plain default among them."""
-    values, power = REGS[name]
-    return [value * spread**power for value in sorted({*values, float(default)})]

@@ -9,6 +9,7 @@ numbers; one matrix per number then serves all folds.
 
 import numbers
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,36 +18,40 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._base import refuses_weights
-from .._objects import check_objects, refuse_objects
-from .._progress import progress
+from .._base import BestAttributesMixin, BestEstimatorMixin, refuses_weights
+from .._progress import with_bar
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import (
     LANDMARKS_REMEDY,
     check_choice,
     check_classes,
     check_memory,
+    check_objects,
     check_positive,
     is_dask_collection,
     refuse_dask,
     refuse_dask_labels,
+    refuse_objects,
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
-from ..kernels.named import POLYNOMIAL, WITH_GAMMA, fit_named_kernel, resolve_gamma, standardizes
 from ..kernels.protocol import (
+    POLYNOMIAL,
+    WITH_GAMMA,
     as_kernel,
     check_kernel_list,
     check_kernel_name,
+    fit_named_kernel,
     is_named,
     is_precomputed,
+    resolve_gamma,
+    standardizes,
     takes_vectors,
 )
 from ..kernels.training import KernelFolds
 from . import grids
-from .best_estimator import BestAttributesMixin, BestEstimatorMixin
 from .scoring import fold_metrics, refuse_nan
 
 # Mean scores that differ by less are equal: the tie rule decides.
@@ -172,7 +177,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     """A search over kernels, variants and a path of values, all folds from shared factorisations.
 
     A subclass says which estimator it searches for (`_plain`) and which values its path has
-    (`_values`).
+    (`_grid`, or `_values`).
     """
 
     _in_0_1: dict[str, Any] = {
@@ -226,11 +231,21 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return {name: v for name, v in self.get_params(deep=False).items() if name in own}
 
     def _values(self, variant, spread, n_train):
-        """The values of the path.
+        """The values of the path, by default those of `regs`, or of the grid named by `_grid`.
 
         spread: what regularisation is measured in; n_train: size of the smallest training part.
         """
-        raise NotImplementedError
+        return self._regs(self._grid, spread)
+
+    def _regs(self, grid, spread):
+        """Regularisation values: those given, or a grid's for a kernel of this spread.
+
+        The plain default is among the latter.
+        """
+        if self.regs is not None:
+            return check_path(self.regs, "regs")
+        values, power = grids.REGS[grid]
+        return [v * spread**power for v in sorted({*values, float(self._plain().reg)})]
 
     def _check_parameters(self):
         """Refuse what the refitted estimator would refuse in the end."""
@@ -413,14 +428,17 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def _candidates(self, objects, settings):
         """Every candidate, kernel by kernel, those of one matrix of pair values together."""
-        with progress(self.verbose, len(settings), "kernels") as advance:
-            for group in _grouped(settings):
-                pairs = self._pairs(objects, group)
-                run = Parallel(n_jobs=self.n_jobs, return_as="generator")
-                calls = (delayed(self._run)(objects.bare(), setting, pairs) for setting in group)
-                for found in run(calls):
-                    yield from found
-                    advance()
+        found = self._found(objects, settings)
+        if self.verbose:
+            found = with_bar(found, len(settings), "kernels")
+        return chain.from_iterable(found)
+
+    def _found(self, objects, settings):
+        """The candidates of each kernel."""
+        for group in _grouped(settings):
+            pairs = self._pairs(objects, group)
+            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+            yield from run(delayed(self._run)(objects.bare(), s, pairs) for s in group)
 
     def _pairs(self, objects, group):
         """The pair values that kernels share, None where a kernel alone needs them."""
@@ -441,7 +459,11 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             n_train = min(len(train) for train, _ in objects.splits)
             values = self._values(variant, kernel_spread(folds, setting), n_train)
             plain = self._plain(**{**self._common(), **setting.params, **variant})
-            scores, rounding = held_out_scores(plain, folds, values, len(objects.classes))
+            at_landmarks = objects.landmarks is not None
+            fold_scores = plain._landmark_fold_scores if at_landmarks else plain._fold_scores
+            scores, rounding = assembled_scores(
+                fold_scores(folds, values), objects.splits, len(values), len(objects.classes)
+            )
             for r, value in enumerate(values):
                 params = {**setting.params, **variant, plain._axis: value}
                 step = sum(other < value for other in values)
@@ -539,16 +561,17 @@ class SearchedObjects(NamedTuple):
         return self._replace(pairs={})
 
 
-def held_out_scores(plain, folds, values, n_classes):
+def assembled_scores(fold_scores, splits, n_values, n_classes):
     """Held-out scores (M, c, r) of all folds one after the other, and their rounding (M, r).
 
-    −inf for a class that a fold has not seen.
+    fold_scores: as `KernelClassifier._fold_scores` gives them. −inf for a class that a fold has not
+    seen.
     """
-    scores = [np.full((len(test), n_classes, len(values)), -np.inf) for _, test in folds.splits]
-    rounding = [np.zeros((len(test), len(values))) for _, test in folds.splits]
-    done = np.zeros((len(folds), len(values)), dtype=bool)
-    for f, steps, present, found, noise in plain._held_out_scores(folds, values):
-        index = np.ix_(np.arange(len(found)), present, np.arange(len(values))[steps])
+    scores = [np.full((len(test), n_classes, n_values), -np.inf) for _, test in splits]
+    rounding = [np.zeros((len(test), n_values)) for _, test in splits]
+    done = np.zeros((len(splits), n_values), dtype=bool)
+    for f, steps, present, found, noise in fold_scores:
+        index = np.ix_(np.arange(len(found)), present, np.arange(n_values)[steps])
         scores[f][index] = found
         rounding[f][:, steps] = noise
         done[f, steps] = True
@@ -636,6 +659,15 @@ def _positions(part, n):
             f"{n - 1}; got {part!r}."
         )
     return np.where(part < 0, part + n, part) if part.min() < 0 else part
+
+
+def is_leave_one_out(splits, n):
+    """Whether the splits leave out each of n objects once, and alone."""
+    if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
+        return False
+    # A part of n − 1 positions that holds one twice is another layout.
+    once = all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
+    return once and len({int(test[0]) for _, test in splits}) == n
 
 
 def results_table(params, table):

@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
-from .._objects import take
-from .._validation import check_real, check_reg
+from .._validation import check_real, check_reg, take
 from ..formulas.conformal import (
     conformal_class,
     cross_p_values,

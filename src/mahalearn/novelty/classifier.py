@@ -19,12 +19,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._objects import check_objects
 from .._typing import CV, Objects, RandomState
 from .._validation import (
     check_choice,
     check_classes,
     check_count,
+    check_objects,
     check_real,
     refuse_dask,
     refuse_dask_query,

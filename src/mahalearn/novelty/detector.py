@@ -14,12 +14,12 @@ from sklearn.utils.validation import (
 )
 
 from .._base import NO_LABELS, KernelEstimator
-from .._objects import check_objects, take
 from .._typing import CV, Floats, Kernel, Objects, RandomState, Reg, Widths
 from .._validation import (
     check_choice,
     check_count,
     check_memory,
+    check_objects,
     check_positive,
     check_real,
     check_reg,
@@ -27,19 +27,25 @@ from .._validation import (
     refuse_dask_query,
     sorted_labels,
     spelt,
+    take,
 )
+from ..classifiers.distances import KernelMahalanobisTransformer
 from ..classifiers.gaussian import GaussianClassifier
-from ..classifiers.kernel_mahalanobis import KernelMahalanobisTransformer
 from ..formulas.conformal import (
     benjamini_hochberg,
     least_other,
     prediction_sets,
     rank_p_values,
 )
-from ..formulas.gram import center_gram, centering
-from ..formulas.linalg import is_psd
-from ..kernels.named import WITH_GAMMA, standardizes
-from ..kernels.protocol import fit_kernel, is_named, is_precomputed, takes_vectors
+from ..formulas.linalg import center_gram, centering, is_psd
+from ..kernels.protocol import (
+    WITH_GAMMA,
+    fit_kernel,
+    is_named,
+    is_precomputed,
+    standardizes,
+    takes_vectors,
+)
 from ..kernels.training import row_chunks
 from ._models import (
     SPECTRA_AS_THEY_ARE,

@@ -8,8 +8,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from .._typing import ArrayLike
 from .._validation import check_choice, check_memory, check_reg, check_symmetric, known_codes
 from ..formulas.conformal import mean_p_value, pooled_leverages, rank_sum_p_value
-from ..formulas.gram import center_gram, centering
-from ..formulas.linalg import is_psd
+from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.protocol import is_precomputed, kernel_matrix
 from ._models import SPECTRA_AS_THEY_ARE
 from .detector import MahalanobisNovelty

@@ -26,7 +26,7 @@ def methods(ic, rc, neighbours, beta):
     cross-validation error; quadratic discriminants with equal priors and a pseudo-inverse; Fisher's
     discriminant as least squares on the targets ±1, which knows no priors.
     """
-    from ..classifiers._heads import GaussianHead, LeastSquaresHead
+    from ..classifiers.dissimilarity_space import GaussianHead, LeastSquaresHead
 
     quadratic = GaussianHead(pooled=False, priors="equal", singular="pseudo_inverse")
     heads = {"KQD": None, "FD": LeastSquaresHead(), "QD": quadratic}

@@ -171,8 +171,7 @@ def real(draw):
 
 def board_spectrum(problem, seed, earlier):
     """Spectrum of the raw training kernel and the distance of the class means (table 5)."""
-    from ..formulas.gram import mean_distance_sq
-    from ..formulas.linalg import eigh
+    from ..formulas.linalg import eigh, mean_distance_sq
 
     (kernel,) = problem.kernel["kernels"]
     K = kernel(problem.X)
@@ -182,14 +181,13 @@ def board_spectrum(problem, seed, earlier):
 
 def real_spectrum(problem, seed, earlier):
     """Spectrum of the centred training kernel (table 6)."""
-    from ..formulas.gram import center_gram, centering
-    from ..formulas.linalg import eigh
+    from ..formulas.linalg import center_gram, centering, eigh
 
     return _spectrum(eigh(center_gram(problem.X, centering(problem.X)), vectors=False))
 
 
 def _spectrum(values, **more):
-    from ..formulas.gram import negative_fraction, signature
+    from ..formulas.linalg import negative_fraction, signature
 
     values = values[0] if isinstance(values, tuple) else values
     p, q = signature(values)

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
-from ..formulas.gram import mean_distance_sq
-from ..formulas.linear_targets import pseudo_fisher as fit_pseudo_fisher
+from ..formulas.linalg import mean_distance_sq
 
 # libsvm's steps: polynomials and indefinite kernels with large C on overlapping classes would take
 # minutes otherwise.
@@ -148,3 +147,15 @@ def _matrix(X, Y, kernel):
     if isinstance(function, str) and function == "precomputed":
         return np.asarray(X)
     return pairwise_kernels(X, Y, metric=function, filter_params=True, **parameters)
+
+
+def fit_pseudo_fisher(K, positive):
+    """Coefficients a (n,) and b of f(x) = aᵀk_x + b, the least-norm fit of ±1 to the rows of K.
+
+    Unlike in `LeastSquaresHead` the constant counts in the norm: [K 1]⁺y, as DisTools does
+    where a support vector machine on an indefinite kernel is not defined.
+    """
+    targets = np.where(positive, 1.0, -1.0)
+    design = np.column_stack([K, np.ones(len(K))])
+    solution = np.linalg.lstsq(design, targets, rcond=None)[0]
+    return solution[:-1], solution[-1]

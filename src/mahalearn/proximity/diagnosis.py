@@ -10,14 +10,14 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_square
 from ..display import SpectrumDisplay
-from ..formulas.gram import (
+from ..formulas.linalg import (
     center_gram,
     centering,
+    eigh,
     mean_distance_sq,
     negative_fraction,
     signature,
 )
-from ..formulas.linalg import eigh
 from ..formulas.proximity import (
     TRIANGLE_EXACT,
     effective_dimension,

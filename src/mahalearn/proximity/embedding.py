@@ -8,8 +8,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .._base import NO_LABELS, KernelEstimator, over_rows
 from .._typing import Kernel, Objects
 from .._validation import check_components
-from ..formulas.gram import signature
 from ..formulas.kernel_pca import fit_embedding
+from ..formulas.linalg import signature
 
 
 class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):

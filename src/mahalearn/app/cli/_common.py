@@ -7,6 +7,7 @@ import shlex
 import tempfile
 from pathlib import Path
 
+import rich.console
 import typer
 
 from ..reading.problem import DataError
@@ -259,7 +260,7 @@ def _check_measure(problem):
 
 
 def _table(data, target, reading, roles):
-    from ..reading.builtin import builtin_problem
+    from ..reading.problem import builtin_problem
     from ..reading.tables import find_target, read_table, table_problem
 
     if _builtin(data):
@@ -308,7 +309,7 @@ def _refuse_other_kinds(data):
 
 def _builtin(data):
     """Whether DATA names a set; a folder of results of the same name does not hide it."""
-    from ..reading.builtin import is_builtin
+    from ..reading.problem import is_builtin
     from ..reading.tables import holds_parquet
 
     path = Path(data)
@@ -515,3 +516,11 @@ def cpu_count():
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class Console(rich.console.Console):
+    """A console that shows control characters of names in files, instead of obeying them."""
+
+    def render_str(self, text, **options):
+        """A text as rich renders it."""
+        return super().render_str(visible(text), **options)

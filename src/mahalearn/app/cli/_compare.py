@@ -11,19 +11,25 @@ from rich.table import Table
 from ...persistence import model_bytes, save_model
 from ...proximity.diagnosis import equal_distances
 from ...results import locked, versions, write_files
-from ..comparing.crossval import Data, cross_validate, fit_plan, landmarks_for, with_best_measure
+from ..comparing.crossval import (
+    Data,
+    Progress,
+    cross_validate,
+    fingerprint,
+    fit_plan,
+    landmarks_for,
+    with_best_measure,
+)
 from ..comparing.explanations import SECONDS
 from ..comparing.findings import findings, leaderboard, table_rows
 from ..comparing.methods import METHODS, QUICK, WIDE, select_methods
-from ..comparing.progress import Progress, fingerprint
-from ..comparing.refit import refit
+from ..comparing.model import refit
 from ..reading.problem import SMALLEST_CLASS, DataError, Note
 from ..report import html
 from ..report.comparison import document
 from ..report.export import save_figures
 from ..words import counted, number
-from ._common import OUTPUTS, check_out, csv_text, say_notes
-from ._console import Console
+from ._common import OUTPUTS, Console, check_out, csv_text, say_notes
 
 console = Console()
 
@@ -291,7 +297,7 @@ class Live:
 
 def describe(problem, outcome, board, refitted, command):
     """What a model file says about itself."""
-    from ..comparing.features import feature_list
+    from ..comparing.encoder import feature_list
 
     row = board[0]
     return {

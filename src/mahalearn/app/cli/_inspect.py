@@ -5,8 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..words import counted
-from ._common import say_notes
-from ._console import Console
+from ._common import Console, say_notes
 
 console = Console()
 
@@ -159,7 +158,7 @@ def _interval(values):
 def show_datasets():
     """The sets that can be named instead of a file."""
     from ...datasets.registry import ENTRIES
-    from ..reading.builtin import BUNDLED
+    from ..reading.problem import BUNDLED
 
     table = Table("name", "objects", "features", "classes", "what", box=None)
     facts = {"iris": (150, 4, 3), "wine": (178, 13, 3), "breast-cancer": (569, 30, 2)}

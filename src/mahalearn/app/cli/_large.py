@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ...results import write_bytes, write_text
-from ..comparing.encoder import describe_table
+from ..comparing.encoder import NAME, describe_table, match_columns
 from ..comparing.everything import (
     FINALISTS,
     STREAMED,
@@ -22,17 +22,15 @@ from ..comparing.everything import (
     fit_everything,
     tested,
 )
-from ..comparing.features import NAME, match_columns
 from ..comparing.methods import LANDMARKS, METHODS
-from ..comparing.refit import chosen_on
+from ..comparing.model import chosen_on
 from ..comparing.scores import merged, score
 from ..reading.columns import row_names
 from ..reading.large import ParquetTable, look_at, uniform
 from ..reading.problem import DataError
 from ..reading.tables import find_target, table_problem
 from ..words import counted
-from ._common import say_notes, stem, table_bytes
-from ._console import Console
+from ._common import Console, say_notes, stem, table_bytes
 
 console = Console()
 # Rows of new objects whose distances the test for drift takes.

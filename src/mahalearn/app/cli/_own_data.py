@@ -517,7 +517,7 @@ def inspect(
 
         if data and data.endswith(".skops"):
             from ...persistence import model_about
-            from ..comparing.features import check_about
+            from ..comparing.encoder import check_about
 
             _inspect.inspect_model(check_about(model_about(data), data, complete=False))
             return

@@ -16,15 +16,14 @@ from ...formulas.conformal import (
 from ...novelty._models import warn_small_classes
 from ...persistence import load_model, model_about
 from ...results import write_bytes
-from ..comparing.features import NAME, check_about, match_columns
+from ..comparing.encoder import NAME, check_about, match_columns
 from ..comparing.methods import METHODS
 from ..comparing.scores import score
 from ..reading.large import large_table, parse_memory
 from ..reading.problem import DataError, listed
 from ..reading.source import is_stream
 from ..words import counted
-from ._common import check_out, rows_of, say_notes, table_bytes
-from ._console import Console
+from ._common import Console, check_out, rows_of, say_notes, table_bytes
 
 # p-value up to which a file is said to differ from the training objects.
 DRIFT = 0.05

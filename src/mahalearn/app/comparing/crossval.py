@@ -5,14 +5,19 @@ cell depends on its fold, method and seed alone, so that results are the same fo
 processes.
 """
 
+import json
 import re
 import time
 import warnings
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import (
     RepeatedStratifiedKFold,
@@ -21,15 +26,14 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.validation import has_fit_parameter
 
-from ..._objects import take
+from ..._validation import take
 from ..._workers import worker_pool
 from ...measures.base import Measure
 from ...measures.table import as_measure
-from ...results import error_rates
+from ...results import error_rates, versions
 from ..reading.problem import DataError, listed
 from ..words import counted
 from .methods import CLASSWISE, EXACT, LANDMARKS, METHODS, WHOLE, Setting
-from .model import class_scores, square_matrix
 
 # Parameters are chosen by three folds of each training part: a comparison makes that choice for
 # every method on every outer fold. For the model that is saved it is made once, by five.
@@ -40,6 +44,8 @@ FEWEST = 2
 GRACE = 1.0
 # Scores that differ by less are equal.
 TIE = 1e-10
+# Probabilities below are as good as this one: a forest's zeros have no logarithm.
+SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -223,6 +229,17 @@ def _self_similarities_differ(problem):
     return bool(np.ptp(own) > 1e-10 * np.abs(own).max())
 
 
+def square_matrix(measure, objects):
+    """Proximities of all pairs of objects; a dissimilarity of an object with itself is 0.
+
+    A compressor leaves a rest there, which new objects, known by their rows alone, do not bring.
+    """
+    matrix = measure.between(objects, symmetrize="mean")
+    if measure.dissimilarity:
+        np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
 class Data:
     """The problem as methods see it, fold by fold; proximities of objects are computed here.
 
@@ -258,6 +275,16 @@ class Data:
             square_matrix(measure, seen),
             measure.between(take(X, test), seen, symmetrize="mean"),
         )
+
+
+def class_scores(model, X):
+    """Scores of the classes (m, c), and whether they are logarithms of probabilities."""
+    if hasattr(model, "predict_proba"):
+        return np.log(np.maximum(model.predict_proba(X), SMALLEST)), True
+    scores = np.asarray(model.decision_function(X))
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    return scores, False
 
 
 def run_cell(data, setting, name, fold, split, plan=None):
@@ -673,3 +700,132 @@ def _in_processes(work, tasks, found, failed, jobs, told, deadline, latest, rank
                 else:
                     found[cell.method, cell.fold] = cell
                     told(cell.method, cell)
+
+
+# --- intervals of errors and of paired differences ------------------------------------------------
+
+LEVEL = 0.95
+
+
+def corrected_interval(values, test_share, level=LEVEL):
+    """Mean of a fold-wise quantity, and the interval of the corrected resampled t-test.
+
+    The folds of a repeated cross-validation share training objects, so that the plain variance of
+    the mean, s²/J, is far too small. Nadeau and Bengio (Machine Learning 52, 2003) put
+    s²·(1/J + n_test/n_train) in its place; the interval is mean ± t_{J−1}·that root.
+
+    Parameters
+    ----------
+    values : array-like of shape (J,)
+        A number for each fold.
+    test_share : float
+        n_test/n_train.
+    level : float, default=0.95
+        Confidence level.
+
+    Returns
+    -------
+    mean, low, high : float
+        The interval has no width for a single fold, where nothing is known of the spread.
+
+    Examples
+    --------
+    >>> from mahalearn.app.comparing.crossval import corrected_interval
+    >>> [round(v, 3) for v in corrected_interval([0.0, 0.1, 0.2, 0.1], 0.25)]
+    [0.1, -0.084, 0.284]
+    """
+    values = np.asarray(values, dtype=float)
+    J, mean = len(values), float(values.mean())
+    if J < 2:
+        return mean, mean, mean
+    half = stats.t.ppf((1 + level) / 2, J - 1) * np.sqrt(values.var(ddof=1) * (1 / J + test_share))
+    return mean, float(mean - half), float(mean + half)
+
+
+def error_interval(values, test_share):
+    """As corrected_interval, of error rates: no bound is below 0 or above 1.
+
+    Examples
+    --------
+    >>> from mahalearn.app.comparing.crossval import error_interval
+    >>> [round(v, 3) for v in error_interval([0.0, 0.1, 0.2, 0.1], 0.25)]
+    [0.1, 0.0, 0.284]
+    """
+    mean, low, high = corrected_interval(values, test_share)
+    return mean, max(0.0, low), min(1.0, high)
+
+
+# --- finished cells on disk, so that a killed comparison can be continued -------------------------
+
+FILE_NAME = "progress.jsonl"
+
+
+def fingerprint(problem, plan):
+    """What tells a problem, its folds and the versions that compute from all others."""
+    facts = [vars(plan), versions(), problem.kind, problem.measure_name]
+    facts += [repr(measure) for measure in (problem.alternatives or {}).values()]
+    digest = sha256(json.dumps(facts).encode())
+    if problem.kind == "vectors":
+        digest.update(problem.X.to_csv().encode())
+    elif problem.kind == "proximity":
+        digest.update(np.ascontiguousarray(problem.X).tobytes())
+    else:
+        for x in problem.X:
+            digest.update(x.tobytes() if isinstance(x, np.ndarray) else repr(x).encode())
+    for values in (problem.y, problem.groups, problem.weights):
+        digest.update(b"\0" if values is None else repr(values.tolist()).encode())
+    return digest.hexdigest()
+
+
+class Progress:
+    """A file of finished cells, a line each.
+
+    Parameters
+    ----------
+    folder : path
+        Where results are written.
+    key : str
+        Fingerprint of the problem and the plan; lines of another are left out.
+    """
+
+    def __init__(self, folder, key):
+        self.path, self.key = Path(folder) / FILE_NAME, key
+
+    def start(self, resume):
+        """The cells of an earlier run that `resume` takes over; else the file begins anew."""
+        cells = self._read() if resume else {}
+        self.remove()
+        for cell in cells.values():
+            self.add(cell)
+        return cells
+
+    def add(self, cell):
+        """Save a cell as soon as it is finished; a full disk ends no comparison."""
+        with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
+            file.write(self._line(cell))
+
+    def remove(self):
+        """Forget the cells: the results are there."""
+        self.path.unlink(missing_ok=True)
+
+    def _line(self, cell):
+        entry = {"key": self.key, **asdict(cell)}
+        entry["predicted"], entry["scores"] = cell.predicted.tolist(), cell.scores.tolist()
+        return json.dumps(entry, default=str) + "\n"
+
+    def _read(self):
+        cells = {}
+        if not self.path.exists():
+            return cells
+        for line in self.path.read_bytes().decode("utf-8", "replace").split("\n"):
+            try:
+                entry = json.loads(line)
+                if entry.pop("key") != self.key:
+                    continue
+                entry["predicted"] = np.array(entry["predicted"])
+                entry["scores"] = np.array(entry["scores"], dtype=float)
+                cell = Cell(**entry)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                continue  # half a line, of a kill
+            cells[cell.method, cell.fold] = cell
+        return cells

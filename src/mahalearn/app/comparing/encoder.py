@@ -1,10 +1,12 @@
-"""From a table with numbers, names and gaps to standardised vectors."""
+"""From a table with numbers, names and gaps to standardised vectors; the columns a model takes."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..reading.problem import Note
+from ..reading.cells import is_number, number
+from ..reading.columns import check_magnitude
+from ..reading.problem import DataError, Note, listed
 from ..words import counted
 
 
@@ -126,3 +128,230 @@ def describe_table(X):
     if twins:
         notes.append(f"Columns with equal values count twice: {', '.join(twins[:6])}.")
     return notes
+
+
+# --- the columns that a model file lists, and a new table brought into that form ------------------
+
+NUMBER, NAME = "number", "name"
+# What a model file says about itself: the type of each entry, and which of them predicting needs.
+_TEXT, _WORDS = (str, type(None)), (list, type(None))
+_ENTRIES = {
+    "kind": str,
+    "data": _TEXT,
+    "method": _TEXT,
+    "title": _TEXT,
+    "target": _TEXT,
+    "features": list,
+    "classes": list,
+    "label_type": _TEXT,
+    "proximity": _TEXT,
+    "measure": _TEXT,
+    "objects": _WORDS,
+    "training": dict,
+    "distances": _TEXT,
+    "command": _TEXT,
+    "saved": _TEXT,
+}
+_NEEDED = ("kind", "target", "features", "classes", "objects", "training")
+KINDS = ("vectors", "proximity", "objects")
+
+
+def check_about(about, path, complete=True):
+    """What a model file says about itself, refused if it is not what `train` writes.
+
+    Parameters
+    ----------
+    about : dict
+        What :func:`mahalearn.persistence.model_about` gave.
+    path : str or path
+        The file, for the message.
+    complete : bool, default=True
+        Whether everything that predicting needs must be there.
+
+    Returns
+    -------
+    about : dict
+        The same.
+    """
+    if complete and "kind" not in about:
+        raise DataError(
+            f"{str(path)!r} says nothing of its data; mahalearn train makes such files."
+        )
+    wrong = [name for name in _NEEDED if complete and name not in about]
+    wrong += [
+        name for name, kind in _ENTRIES.items() if name in about and not _is(about[name], kind)
+    ]
+    if not wrong:
+        wrong = [name for name, fine in _details(about) if not fine]
+    if wrong:
+        raise DataError(
+            f"{str(path)!r} has been changed since it was saved: what it says under "
+            f"{listed(map(repr, wrong))} is missing or not what mahalearn train writes; train the "
+            "model again."
+        )
+    return about
+
+
+def _is(value, kind):
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _details(about):
+    """Names of entries and whether their contents are as they should be."""
+    training = about.get("training", {})
+    yield "kind", about.get("kind", KINDS[0]) in KINDS
+    yield (
+        "features",
+        all(
+            isinstance(f, dict)
+            and isinstance(f.get("name"), str)
+            and f.get("type") in (NUMBER, NAME)
+            and (f["type"] == NUMBER or _are(f.get("levels"), str))
+            for f in about.get("features", [])
+        ),
+    )
+    yield "classes", _are(about.get("classes", []), str)
+    yield "objects", about.get("objects") is None or _are(about["objects"], str)
+    yield (
+        "training",
+        (
+            _is(training.get("objects", 0), int)
+            and ("objects" in training or "training" not in about)
+            and _is(training.get("counts", {}), dict)
+            and _are(list(training.get("counts", {}).values()), int)
+            and _is(training.get("parameters", {}), dict)
+            and all(
+                training.get(name) is None
+                or (_are(training[name], (int, float)) and len(training[name]) == 3)
+                for name in ("error", "balanced_error")
+            )
+        ),
+    )
+
+
+def _are(values, kind):
+    return isinstance(values, list) and all(_is(value, kind) for value in values)
+
+
+def feature_list(problem):
+    """Columns of the training table: name, type and, for names, the known ones."""
+    if problem.columns is not None:  # rows as objects
+        import pandas as pd
+
+        X = pd.DataFrame(problem.X, columns=problem.columns)
+        X = X.apply(lambda c: c if any(isinstance(v, str) for v in c) else c.astype(float))
+    elif problem.kind == "vectors":
+        X = problem.X
+    else:
+        return []
+    features = []
+    for column in X.columns:
+        if _is_number(X[column]):
+            features.append({"name": column, "type": NUMBER})
+        else:
+            levels = sorted({str(v) for v in X[column].dropna()})
+            features.append({"name": column, "type": NAME, "levels": levels})
+    return features
+
+
+def match_columns(frame, about, ids=None):
+    """The training columns of a new table, in their order, with sentences on what differs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        New rows.
+    about : dict
+        What the model file says.
+    ids : str or None
+        The column that names the rows.
+
+    Returns
+    -------
+    X : DataFrame
+    notes : list of str
+    """
+    features, notes = about["features"], []
+    names = [f["name"] for f in features]
+    absent = [name for name in names if name not in frame.columns]
+    if absent and _unnamed(frame.columns) and _unnamed(names):
+        spare = [c for c in frame.columns if c != about["target"]]
+        if len(spare) == len(names) or len(frame.columns) == len(names):
+            columns = list(frame.columns) if len(frame.columns) == len(names) else spare
+            frame = frame[columns].set_axis(names, axis=1)
+            notes.append("Neither table has a header, so columns were matched by position.")
+            absent = []
+    if absent:
+        extra = [c for c in frame.columns if c not in names]
+        more = f"; it has {listed(map(repr, extra))} instead" if extra else ""
+        raise DataError(
+            f"The table lacks the column{'s' * (len(absent) > 1)} {listed(map(repr, absent))} that "
+            f"the model was trained on{more}."
+        )
+    new = [c for c in frame.columns if c not in names and c not in (about["target"], ids)]
+    if new:
+        notes.append(f"Columns that the model does not know were ignored: {listed(new)}.")
+    X = frame[names].copy()
+    for feature in features:
+        notes += _check(X, feature)
+    return X, notes + _gaps(X, about)
+
+
+def _check(X, feature):
+    """Bring a column into its type; what is odd about it."""
+    name, column = feature["name"], X[feature["name"]]
+    if feature["type"] == NUMBER:
+        if not _is_number(column) and all(number(str(v)) is not None for v in column.dropna()):
+            # In so few rows numbers may look like codes (007).
+            column = X[name] = column.map(float, na_action="ignore").astype(float)
+        if _is_number(column):
+            check_magnitude(column)
+            return []
+        odd = next((i for i, v in column.dropna().items() if not is_number(str(v))), 0)
+        raise DataError(
+            f"Column {name!r} held numbers in training and now holds text: {column[odd]!r} in row "
+            f"{odd + 1}; correct such a cell, or leave it empty."
+        )
+    if _is_number(column):  # names that look like numbers: as they would be written
+        text = [None if np.isnan(v) else _written(v) for v in column.to_numpy(dtype=float)]
+        X[name] = np.array(text, dtype=object)
+    present = X[name].dropna()
+    if (
+        len(present)
+        and all(is_number(str(v)) for v in present)
+        and all(number(level) is None for level in feature["levels"])
+    ):
+        raise DataError(
+            f"Column {name!r} held names such as {feature['levels'][0]!r} in training and now "
+            f"holds numbers such as {present.iloc[0]}; write it as in training."
+        )
+    unknown = sorted({str(v) for v in X[name].dropna()} - set(feature["levels"]))
+    if unknown:
+        return [f"Column {name!r} has names that were not in training: {listed(unknown)}."]
+    return []
+
+
+def _written(value):
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def _gaps(X, about):
+    """What stands in for missing cells, if there are any."""
+    missing = X.isna().sum()
+    missing = missing[missing > 0]
+    if missing.empty:
+        return []
+    gaps = listed(f"{name!r} ({n})" for name, n in missing.items())
+    if about["kind"] == "objects":
+        how = "they do not count in Gower's distance"
+    else:
+        how = (
+            "the median of the training rows stands in for a number, and a missing name is none of "
+            "the known ones"
+        )
+    are = "is" if missing.sum() == 1 else "are"
+    return [f"{counted(missing.sum(), 'cell')} {are} missing, by column {gaps}: {how}."]
+
+
+def _unnamed(columns):
+    return all(str(c).startswith("column ") for c in columns)

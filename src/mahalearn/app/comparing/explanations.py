@@ -14,10 +14,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ...results import error_rates
-from .crossval import Data
-from .model import class_scores
-from .refit import fixed
-from .statistics import corrected_interval, error_interval
+from .crossval import Data, class_scores, corrected_interval, error_interval
+from .model import fixed
 
 # Seconds that each of the two parts may take.
 SECONDS = 15.0

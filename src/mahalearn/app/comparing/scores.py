@@ -7,7 +7,7 @@ import numpy as np
 
 from ..reading.problem import listed
 from ..words import counted
-from .model import SMALLEST
+from .crossval import SMALLEST
 
 
 class Scores(NamedTuple):

@@ -15,9 +15,8 @@ import numpy as np
 from ..._validation import available_memory
 from .cells import MISSING, NO_CLASS, number
 from .problem import DataError, listed
-from .source import Source, is_stream
+from .source import Source, cells_of, decoded, is_stream
 from .tables import COMMAS, _delimited, _plain, find_target
-from .text import cells_of, decoded
 
 # Bytes in memory for each byte of a text file, and for each cell of a Parquet file: what reading
 # the whole table takes at its peak.

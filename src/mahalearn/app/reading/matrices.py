@@ -11,9 +11,8 @@ from ..words import counted
 from .cells import NO_CLASS, number, tidy_classes
 from .columns import LARGEST, is_text
 from .problem import DataError, Note, Problem, as_labels, listed
-from .source import load
+from .source import DELIMITERS, cells_of, decoded, lines_of, load
 from .tables import load_npy, load_npz
-from .text import DELIMITERS, cells_of, decoded, lines_of
 from .workbooks import sheet_rows
 
 SYMMETRIZE = {

@@ -19,9 +19,8 @@ from .problem import (
     listed,
     symbols_met_once,
 )
-from .source import load
+from .source import lines_of, load
 from .tables import load_npz
-from .text import lines_of
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")

@@ -10,20 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .cells import (
-    MISSING,
-    as_written,
-    is_comma_column,
-    misleading_mark,
-    number,
-    tidy,
-    tidy_classes,
-)
-from .columns import PANDAS_INDEX, counts_rows, is_text, select_features
-from .notices import table_notices
+from .cells import MISSING, as_written, is_comma_column, misleading_mark, number, tidy, tidy_classes
+from .columns import PANDAS_INDEX, counts_rows, is_text, select_features, table_notices
 from .problem import DataError, Problem, as_labels, listed
-from .source import Source, load
-from .text import MOST_TITLES, cells_of, decoded
+from .source import MOST_TITLES, Source, cells_of, decoded, load
 from .workbooks import sheet_rows
 
 KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
