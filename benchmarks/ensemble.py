@@ -56,8 +56,8 @@ from mahalearn.datasets import load, names
 from mahalearn.datasets.files import data_folder
 from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights, vote
-from mahalearn.model_selection._choice import make_splits
 from mahalearn.model_selection._ensemble import member_scores
+from mahalearn.model_selection.search import make_splits
 
 PARTS = ("development", "matrices", "confirm", "summary", "cost", "search")
 TABLES = (

@@ -11,7 +11,7 @@ ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
     {"_lazy", "_typing", "formulas"},
-    {"_progress", "_validation", "_workers", "display", "results"},
+    {"_progress", "_validation", "display", "results"},
     {"measures"},
     {"datasets", "kernels"},
     {"_base"},
@@ -22,7 +22,13 @@ LIBRARY = [
     {"novelty"},
     {"distributed", "persistence"},
 ]
-APPLICATION = [{"app.words"}, {"app.reading"}, {"app.comparing"}, {"app.report"}, {"app.cli"}]
+APPLICATION = [
+    {"app.words", "app.workers"},
+    {"app.reading"},
+    {"app.comparing"},
+    {"app.report"},
+    {"app.cli"},
+]
 PAPERS = [{"papers"}]
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -210,9 +210,9 @@ def refuse_dask_labels(y):
         )
 
 
-def refuse_dask_query(X):
+def refuse_dask_query(*collections):
     """Say how a dask collection is predicted, instead of converting it."""
-    if is_dask_collection(X):
+    if any(is_dask_collection(X) for X in collections):
         raise TypeError(
             "A dask collection is predicted part by part, lazily: "
             "mahalearn.distributed.predict(model, X); or call .compute() on it first."

@@ -24,9 +24,10 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import _choice, _families, grids
-from mahalearn.model_selection._choice import choose, make_splits
+from mahalearn.model_selection import _families, grids
 from mahalearn.model_selection._families import FAMILIES, Found, OutOfTime
+from mahalearn.model_selection.scoring import choose
+from mahalearn.model_selection.search import MOST_REPEATS, make_splits
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 CHEAP = ("gaussian", "kernel_fisher")
@@ -466,7 +467,7 @@ def test_small_data_get_repeated_folds():
     y = np.repeat([0, 1], 50)
     counts = np.array([50, 50])
     splits = make_splits(5, None, y, counts, 0)
-    assert len(splits) == 5 * _choice.MOST_REPEATS
+    assert len(splits) == 5 * MOST_REPEATS
     y = np.repeat([0, 1], 2000)
     assert len(make_splits(5, None, y, counts * 40, 0)) == 5
 

@@ -1,16 +1,18 @@
 """Dask collections, Parquet batches and bounded memory: the same models as from arrays."""
 
+import inspect
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone, is_classifier
+from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import make_classification
 
 import mahalearn
@@ -22,10 +24,13 @@ from mahalearn import (
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
     LandmarkMap,
-    MahalanobisNovelty,
-    MahalanobisSVC,
+    MahalanobisKernel,
+    PrecomputedKernel,
+    ProximityKernel,
+    PseudoEuclideanEmbedding,
     distributed,
 )
+from mahalearn.classifiers import _sources
 from mahalearn.datasets import ParquetBatches
 
 dask = pytest.importorskip("dask")
@@ -102,6 +107,83 @@ def test_dask_dataframes_give_the_local_model(model, folder):
     assert relative(fitted.decision_function(table), local.decision_function(X[:500])) < 1e-12
 
 
+class Counted:
+    """Dask arrays whose parts, some of them empty, count how often they are read."""
+
+    def __init__(self):
+        self.readings = 0
+
+    def read(self, start, stop):
+        self.readings += 1
+        return X[start:stop], y[start:stop]
+
+    def arrays(self, sizes):
+        parts = [(0, 0), (0, 900), (900, 900), (900, 2500), (2500, 4000), (4000, 4000)]
+        read = [dask.delayed(self.read, pure=False)(*ends) for ends in parts]
+        return (
+            da.concatenate(
+                [
+                    da.from_delayed(part[i], (size, *shape), values.dtype)
+                    for part, size in zip(read, sizes, strict=True)
+                ],
+                allow_unknown_chunksizes=True,
+            )
+            for i, (shape, values) in enumerate((((8,), X), ((), y)))
+        )
+
+
+KNOWN, UNKNOWN = [0, 900, 0, 1600, 1500, 0], [np.nan] * 6
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "readings"),
+    [
+        # Landmarks that are given: the lengths come with the first look.
+        (KernelQuadraticDiscriminant(landmarks=X[:30]), UNKNOWN, 2 * 6 - 3),
+        (KernelQuadraticDiscriminant(landmarks=X[:30]), KNOWN, 2 * 3),
+        # A sample is drawn by positions: unknown lengths cost a reading of their own.
+        (KernelQuadraticDiscriminant(**OPTIONS), UNKNOWN, 3 * 6 - 2 * 3),
+        (KernelQuadraticDiscriminant(**OPTIONS), KNOWN, 2 * 3),
+        (GaussianClassifier(), UNKNOWN, 2 * 6 - 3),
+    ],
+)
+def test_a_collection_is_read_as_seldom_as_a_stream(model, sizes, readings):
+    source = Counted()
+    fitted = clone(model).fit(*source.arrays(sizes))
+    assert source.readings == readings
+    local = clone(model).fit(X, y)
+    assert relative(fitted.decision_function(X), local.decision_function(X)) < 1e-12
+
+
+def test_parts_must_be_as_long_as_their_chunks_say():
+    rows, labels = Counted().arrays([0, 900, 0, 1500, 1600, 0])
+    with pytest.raises(ValueError, match="has 1600 rows, and 1500 were expected"):
+        KernelQuadraticDiscriminant(**OPTIONS).fit(rows, labels)
+
+
+def test_lengths_of_a_dataframe_are_read_from_one_column(folder):
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.read_parquet(folder)
+    seen = []
+
+    def wide(table):
+        seen.append(table.shape[1])
+        return table
+
+    names = [f"f{j}" for j in range(8)]
+    table = frame[names].astype(float)
+    parts, lengths = _sources.dask_parts(table, frame["kind"])
+    assert lengths is None
+    assert _sources.part_lengths(table, parts) == (572, 572, 572, 571, 571, 571, 571)
+    # Where dask joined parts, and where it cannot look through a step, parts are counted whole.
+    few = frame[names[:1]]
+    parts, _ = _sources.dask_parts(few, frame["kind"])
+    assert sum(_sources.part_lengths(few, parts)) == len(X)
+    opaque = frame[names].map_partitions(wide, meta=frame[names]._meta)
+    assert sum(_sources.part_lengths(opaque, _sources.dask_parts(opaque, frame["kind"])[0])) == 4000
+    assert seen == [8] * 7
+
+
 def test_auto_on_a_collection():
     model = KernelQuadraticDiscriminant(landmarks="auto", random_state=0)
     local = clone(model).fit(X[:1000], y[:1000])
@@ -146,33 +228,63 @@ def test_predictions_are_lazy(method, folder):
     assert_allclose(lazy.compute().to_numpy(), getattr(local, method)(X))
 
 
-def _exact():
-    """Every public classifier, transformer and detector that is fitted to rows in memory."""
-    parts = (*mahalearn.kernels.__all__, "GaussianClassifier", "LandmarkMap", "PrecomputedKernel")
-    for name in sorted(set(mahalearn.__all__) - set(parts)):
-        cls = getattr(mahalearn, name)
+# Arguments of those that have no defaults.
+ARGUMENTS = {
+    "ConformalClassifier": (GaussianClassifier(),),
+    "MeasureKernel": ("euclidean",),
+    "PrecomputedKernel": (np.eye(60),),
+}
+
+
+def _public():
+    """Every public classifier, transformer, detector and kernel that is fitted."""
+    for name in sorted({*mahalearn.__all__, *mahalearn.kernels.__all__}):
+        cls = getattr(mahalearn, name, None) or getattr(mahalearn.kernels, name)
         if isinstance(cls, type) and hasattr(cls, "fit") and hasattr(cls, "get_params"):
-            yield cls(GaussianClassifier()) if name == "ConformalClassifier" else cls()
+            yield cls(*ARGUMENTS.get(name, ()))
 
 
-@pytest.mark.parametrize("model", list(_exact()), ids=lambda model: type(model).__name__)
+EXACT = [m for m in _public() if not isinstance(m, (GaussianClassifier, LandmarkMap))]
+
+
+@pytest.mark.parametrize("model", EXACT, ids=lambda model: type(model).__name__)
 def test_what_needs_all_objects_refuses_a_collection(model):
     with pytest.raises(TypeError, match="does not take dask collections") as error:
         model.fit(*chunked())
     assert ("landmarks=" in str(error.value)) == ("landmarks" in model.get_params())
-    if is_classifier(model):
+    if isinstance(model, ClassifierMixin):
         with pytest.raises(TypeError, match="does not take dask collections"):
             model.fit(X, chunked()[1])
 
 
-@pytest.mark.parametrize(
-    "model",
-    [GaussianClassifier(), MahalanobisSVC(), MahalanobisNovelty()],
-    ids=lambda model: type(model).__name__,
-)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", list(_public()), ids=lambda model: type(model).__name__)
 def test_queries_are_not_converted(model):
-    with pytest.raises(TypeError, match=r"distributed\.predict"):
-        model.fit(X, y).predict(chunked()[0])
+    """Every public method whose first argument is X, of every public estimator."""
+    rows, labels = X[:60, :3], y[:60] > 0
+    if isinstance(model, PrecomputedKernel):
+        rows = np.arange(60)
+    elif isinstance(model, (ProximityKernel, PseudoEuclideanEmbedding)):
+        rows = np.abs(rows[:, None] - rows).sum(axis=2)
+    model.fit(rows, labels)
+    asked = []
+    for name in (*dir(type(model)), "__call__"):
+        method = getattr(model, name, None)
+        if (name.startswith("_") and name != "__call__") or not inspect.ismethod(method):
+            continue
+        names = list(inspect.signature(method).parameters)
+        # Self-similarities that are all 1 need no values.
+        if names[:1] != ["X"] or (isinstance(model, MahalanobisKernel) and name == "diag"):
+            continue
+        if name == "alternatives":  # of a measure that is no group the objects are not looked at
+            continue
+        lazy = da.from_array(rows, chunks=20)
+        others = {"y": labels, "classes": [False, True], "Y": rows}
+        others = {key: value for key, value in others.items() if key in names}
+        with pytest.raises(TypeError, match="dask"):
+            getattr(deepcopy(model), name)(lazy, **others)
+        asked.append(name)
+    assert "fit" in asked
 
 
 def test_a_map_is_fitted_in_memory_and_applied_lazily():

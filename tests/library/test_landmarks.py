@@ -32,7 +32,9 @@ from mahalearn.classifiers._landmark_statistics import (
     RowSample,
     as_batches,
     collect,
+    key_limit,
     merge_tree,
+    random_keys,
 )
 from mahalearn.formulas.landmarks import (
     add_kernel_rows,
@@ -340,7 +342,30 @@ def test_the_sample_keeps_rare_classes_and_does_not_depend_on_parts():
         one_by_one.add(rows[part], codes[part], None, part[0])
     for sample in (merge_tree(parts), one_by_one):
         assert_array_equal(sample.rows, whole.rows)
+    assert key_limit(1000, 1000) is None
+    assert key_limit(9050, 1000) == np.sort(random_keys(np.arange(9050), 0))[999]
     assert abs(whole.rows[whole.codes == 0].mean() - 4500) < 4 * 2600 / np.sqrt(1000)
+
+
+def test_a_part_that_knows_the_limit_keeps_few_rows_and_the_sample_is_the_same():
+    """A class that is rare, but has more rows than are kept of it: in every batch, in any order."""
+    rng = np.random.default_rng(0)
+    codes = np.where(rng.random(30_000) < 0.03, 1, 0)
+    rows = np.arange(30_000.0)[:, None]
+    whole = RowSample(1000)
+    whole.add(rows, codes, None, 0)
+    assert (whole.codes == 1).sum() == 200
+    batches = np.array_split(np.arange(30_000), 10)
+    one_by_one, thinned = RowSample(1000), []
+    for part in batches:
+        one_by_one.add(rows[part], codes[part], None, part[0])
+        thinned.append(RowSample(1000))
+        limit = key_limit(30_000, 1000)
+        thinned[-1].add(rows[part], codes[part], None, part[0], limit=limit)
+        assert len(thinned[-1]) < 600
+    for sample in (one_by_one, merge_tree(thinned)):
+        assert_array_equal(sample.rows, whole.rows)
+        assert_array_equal(sample.codes, whole.codes)
 
 
 def test_offsets_of_a_sample_come_near_those_of_all_rows():

@@ -33,7 +33,7 @@ class Scan:
 
     Parameters
     ----------
-    sample_rows : number of rows to keep
+    sample_rows : number of rows to keep; None where no sample is needed
     seed : which rows, an int
     """
 
@@ -41,8 +41,8 @@ class Scan:
         self.n_rows = 0
         self.counts = {}
         self.mean = self.scatter = 0.0
-        self.sample = RowSample(sample_rows, seed)
-        self.dtype = None
+        self.sample = None if sample_rows is None else RowSample(sample_rows, seed)
+        self.dtype = self.n_features = None
 
     @property
     def classes(self):
@@ -59,8 +59,8 @@ class Scan:
         spread = np.sqrt(self.scatter / self.n_rows)
         return np.vstack([self.mean + spread, self.mean - spread])
 
-    def add(self, X, y, start=None, *, vectors=True):
-        """Add labelled rows; start is the position of the first one."""
+    def add(self, X, y, start=None, *, vectors=True, limit=None):
+        """Add labelled rows; start: position of the first one; limit: as in `RowSample.add`."""
         X = check_rows(X, vectors)
         if not len(X):
             return self
@@ -71,22 +71,26 @@ class Scan:
         if vectors:
             self.dtype = np.result_type(*filter(None, (self.dtype, X.dtype)))
             mean = X.mean(axis=0, dtype=float)
-            self._merge_moments(len(X), mean, np.square(X - mean).sum(axis=0))
+            self._merge_moments(len(X), mean, _scatter(X, mean))
+            self.n_features = X.shape[1]
         self.n_rows += len(X)
-        self.sample.add(X, np.zeros(len(X), np.intp), None, start)
+        if self.sample is not None:
+            self.sample.add(X, np.zeros(len(X), np.intp), None, start, limit=limit)
         return self
 
     def merge(self, other):
         """The scan of both parts."""
-        out = Scan(self.sample.size, self.sample.seed)
+        out = Scan(None)
         vars(out).update(vars(self), counts=dict(self.counts))
         for label, count in other.counts.items():
             out.counts[label] = out.counts.get(label, 0) + count
         out._merge_moments(other.n_rows, other.mean, other.scatter)
         out.n_rows = self.n_rows + other.n_rows
-        out.sample = self.sample.merge(other.sample)
+        if self.sample is not None:
+            out.sample = self.sample.merge(other.sample)
         dtypes = [d for d in (self.dtype, other.dtype) if d is not None]
         out.dtype = np.result_type(*dtypes) if dtypes else None
+        out.n_features = self.n_features or other.n_features
         return out
 
     def _merge_moments(self, n, mean, scatter):
@@ -97,6 +101,15 @@ class Scan:
         delta = mean - self.mean
         self.scatter = self.scatter + scatter + delta**2 * (self.n_rows * n / total)
         self.mean = self.mean + delta * (n / total)
+
+
+def _scatter(X, mean):
+    """Σ(x − mean)² of each column, in blocks that stay in the processor's cache."""
+    total = np.zeros(X.shape[1])
+    for start in range(0, len(X), 2048):
+        part = X[start : start + 2048] - mean
+        total += np.einsum("ij,ij->j", part, part)
+    return total
 
 
 def scan(X, y=None, *, vectors=True, seed=0):
@@ -154,22 +167,22 @@ def make_plan(
     landmarks: a number, "auto" (as many as memory allows, up to 2000), or the landmarks themselves.
     dtype None is float32 for float32 data and float64 otherwise.
     """
-    sample = scanned.sample.rows
     classes = scanned.classes if classes is None else classes
     if isinstance(landmarks, str):
         check_choice(landmarks, "landmarks", ("auto",))
         landmarks = most_landmarks(scanned.n_rows, len(classes), n_folds)
     if isinstance(landmarks, numbers.Integral):
         count = check_count(landmarks, "landmarks")
+        sample = scanned.sample.rows
         landmarks = choose_landmarks(kernel, sample, count, landmark_method, random_state)
     else:
-        landmarks = check_landmarks(landmarks, sample, kernel)
+        landmarks = check_landmarks(landmarks, scanned.n_features, kernel)
     if dtype is None:
         dtype = np.float32 if scanned.dtype == np.float32 else np.float64
     return LandmarkPlan(kernel, landmarks, classes, n_folds=n_folds, dtype=dtype, **more)
 
 
-def check_landmarks(landmarks, rows, kernel):
+def check_landmarks(landmarks, n_features, kernel):
     """Landmarks that were given, of the kind of the rows."""
     if not hasattr(landmarks, "__len__") or isinstance(landmarks, dict) or not len(landmarks):
         raise ValueError(
@@ -179,9 +192,9 @@ def check_landmarks(landmarks, rows, kernel):
     if not getattr(kernel, "requires_vector_input", True):
         return landmarks
     landmarks = check_rows(landmarks, name="landmarks")
-    if landmarks.shape[1] != rows.shape[1]:
+    if landmarks.shape[1] != n_features:
         raise ValueError(
-            f"The landmarks have {landmarks.shape[1]} features, the data {rows.shape[1]}."
+            f"The landmarks have {landmarks.shape[1]} features, the data {n_features}."
         )
     return landmarks
 

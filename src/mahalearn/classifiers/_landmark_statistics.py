@@ -123,10 +123,11 @@ class LandmarkStatistics:
         """Number of rows of each class, (c,)."""
         return self.moments.count.reshape(self.plan.n_folds, -1).sum(axis=0)
 
-    def add(self, X, y, folds=None, start=None):
+    def add(self, X, y, folds=None, start=None, *, limit=None):
         """Add labelled objects; folds (b,) their folds, start the position of the first one.
 
         Positions decide which rows the sample keeps; None counts on from the rows seen so far.
+        limit: as in `RowSample.add`.
         """
         plan = self.plan
         X, y = check_rows(X, plan.vectors), np.asarray(y)
@@ -143,7 +144,8 @@ class LandmarkStatistics:
             folds = check_folds(folds, len(X), plan.n_folds)
             groups = folds * len(plan.classes) + codes
         self._add_moments(X, groups)
-        self.sample.add(X, codes, folds, self.n_rows if start is None else start)
+        start = self.n_rows if start is None else start
+        self.sample.add(X, codes, folds, start, limit=limit)
         self.n_rows += len(X)
         return self
 
@@ -278,17 +280,34 @@ class RowSample:
     def __len__(self):
         return len(self.keys)
 
-    def add(self, X, codes, folds, start):
-        """Offer rows at the positions start, start + 1, …"""
+    def add(self, X, codes, folds, start, *, limit=None):
+        """Offer rows at the positions start, start + 1, …
+
+        limit: the largest number of a row that the sample of all parts keeps, where that is known
+        (`key_limit`). A part then keeps few rows, and what is merged is the same.
+        """
         keys = random_keys(np.arange(start, start + len(X)), self.seed)
         folds = np.zeros(len(X), np.intp) if folds is None else folds
-        if len(self) >= self.size:  # most rows have no chance: do not copy them
+        if limit is None and len(self) >= self.size:
             limit = np.sort(self.keys)[self.size - 1]
-            full = np.bincount(self.codes, minlength=codes.max() + 1) >= _LEAST_OF_CLASS
-            chance = np.flatnonzero((keys < limit) | ~full[codes])
+        if limit is not None:  # most rows have no chance: do not copy them
+            chance = np.flatnonzero(self._chance(keys, codes, limit))
             X, keys, codes, folds = take(X, chance), keys[chance], codes[chance], folds[chance]
         new = RowSample(self.size, self.seed, keys, codes, folds, X)
         vars(self).update(vars(self.merge(new)))
+
+    def _chance(self, keys, codes, limit):
+        """Which rows may be kept: up to the limit, and of each class the smallest few."""
+        chance = keys <= limit
+        for j in np.flatnonzero(np.bincount(codes)):
+            own, kept = codes == j, self.keys[self.codes == j]
+            if len(kept) >= _LEAST_OF_CLASS:
+                own &= keys < np.partition(kept, _LEAST_OF_CLASS - 1)[_LEAST_OF_CLASS - 1]
+            own = np.flatnonzero(own)
+            if len(own) > _LEAST_OF_CLASS:
+                own = own[np.argpartition(keys[own], _LEAST_OF_CLASS - 1)[:_LEAST_OF_CLASS]]
+            chance[own] = True
+        return chance
 
     def merge(self, other):
         """The sample of both."""
@@ -349,6 +368,19 @@ def random_keys(positions, seed):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
+
+
+def key_limit(n, size, seed=0):
+    """The largest of the `size` smallest numbers that n rows have; None if all are kept."""
+    if n <= size:
+        return None
+    smallest = np.empty(0, np.uint64)
+    for start in range(0, n, 2**20):
+        keys = random_keys(np.arange(start, min(start + 2**20, n)), seed)
+        if len(smallest) == size:
+            keys = keys[keys < smallest[-1]]
+        smallest = np.sort(np.concatenate([smallest, keys]))[:size]
+    return smallest[-1]
 
 
 def _join(a, b, index):

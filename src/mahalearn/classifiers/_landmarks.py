@@ -322,7 +322,9 @@ class LandmarkClassifier(KernelClassifier):
         check_dask_table(X)
         example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
         validate_data(self, example, dtype=FLOATS)
-        rows = DaskRows(X, y)
+        # Landmarks that are given need no sample, and named kernels learn from moments.
+        sampled = to_choose(self.landmarks) or not is_named(self.kernel)
+        rows = DaskRows(X, y, sampled=sampled)
         return LandmarkData(rows, rows.scan(), None, self.landmarks, None)
 
     def _check_labelled(self, X, y, reset=True):

@@ -6,8 +6,9 @@ A source answers two questions, each with one pass over its rows: what a first l
 
 import numpy as np
 
-from ._landmark_plan import Scan, scan
-from ._landmark_statistics import collect
+from ..formulas.landmarks import merge_landmark_moments
+from ._landmark_plan import SCAN_ROWS, Scan, scan
+from ._landmark_statistics import LandmarkStatistics, collect, key_limit
 
 # The column of the labels in a dask dataframe, while features and labels are one table.
 _TARGET = "mahalearn target"
@@ -72,43 +73,109 @@ class DaskRows:
 
     The merge tree depends on the number of parts alone, so that the result has the same bits
     whatever the number of workers.
+
+    Parameters
+    ----------
+    X, y : dask collections
+    sampled : whether the first look keeps a sample of rows
+
+    A sample is drawn by the positions of the rows, so that it needs the lengths of all parts before
+    the first of them is looked at. Without one the lengths come with the first look.
     """
 
     vectors = True
 
-    def __init__(self, X, y):
-        self.parts, self.starts = dask_parts(X, y)
+    def __init__(self, X, y, *, sampled=True):
+        self.parts, self.lengths = dask_parts(X, y)
+        self.sampled = sampled
+        if sampled and self.lengths is None:
+            self.lengths = part_lengths(X, self.parts)
+        self._check_lengths()
 
     def scan(self):
         """A first look: classes, moments of the columns, a sample of rows."""
-        return merged_tree(
-            [delayed(_scan_part)(*part, start) for part, start in self._numbered()], _merge
+        places = [None] * len(self.parts) if self.lengths is None else self._places()
+        limit = key_limit(sum(self.lengths), SCAN_ROWS) if self.sampled else None
+        found, lengths = merged_tree(
+            [
+                delayed(_scan_part)(*part, place=place, limit=limit, sampled=self.sampled)
+                for part, place in zip(self.parts, places, strict=True)
+            ],
+            _merge_scans,
         )
+        if self.lengths is None:
+            self.lengths = lengths
+            self._check_lengths()
+        return found
 
     def collect(self, plan, folds=None):
         """The pass: LandmarkStatistics, in this process."""
-        plan = delayed(plan, traverse=False)
-        return merged_tree(
-            [delayed(_moments_part)(plan, *part, start, folds) for part, start in self._numbered()],
-            _merge,
-        )
+        limit = key_limit(sum(self.lengths), plan.sample_rows, plan.seed)
+        shared = delayed(plan, traverse=False)
+        parts = [
+            delayed(_moments_part)(shared, *part, place=place, folds=folds, limit=limit)
+            for part, place in zip(self.parts, self._places(), strict=True)
+        ]
+        return LandmarkStatistics(plan, *merged_tree(parts, _merge_moments))
 
-    def _numbered(self):
-        return zip(self.parts, self.starts, strict=True)
+    def _check_lengths(self):
+        """Leave out the empty parts, as soon as they are known."""
+        if self.lengths is None:
+            return
+        kept = [i for i, length in enumerate(self.lengths) if length]
+        if not kept:
+            raise ValueError("The collection has no rows.")
+        self.parts = [self.parts[i] for i in kept]
+        self.lengths = [int(self.lengths[i]) for i in kept]
+
+    def _places(self):
+        """(position of its first row, number of rows) of each part."""
+        starts = np.cumsum([0, *self.lengths[:-1]]).tolist()
+        return list(zip(starts, self.lengths, strict=True))
 
 
-def _scan_part(X, y, start):
-    return Scan().add(np.asarray(X), np.asarray(y), start)
+def _length(*part):
+    return len(part[-1])
 
 
-def _moments_part(plan, X, y, start, folds=None):
+def _scan_part(*part, place, limit, sampled):
+    """The first look at a part, and the list of its length."""
+    X, y = part_arrays(*part)
+    start = _start(y, place)
+    looked = Scan() if sampled else Scan(sample_rows=None)
+    return looked.add(X, y, start, limit=limit), [len(y)]
+
+
+def _merge_scans(a, b):
+    return a[0].merge(b[0]), a[1] + b[1]
+
+
+def _moments_part(plan, *part, place, folds, limit):
+    """Moments, sample and number of rows of a part: its statistics without the plan."""
+    X, y = part_arrays(*part)
+    start = _start(y, place)
     here = None if folds is None else folds(np.arange(start, start + len(y)))
     with one_thread():
-        return plan.statistics().add(np.asarray(X), np.asarray(y), here, start)
+        found = plan.statistics().add(X, y, here, start, limit=limit)
+    return found.moments, found.sample, found.n_rows
 
 
-def _merge(a, b):
-    return a.merge(b)
+def _merge_moments(a, b):
+    return merge_landmark_moments(a[0], b[0]), a[1].merge(b[1]), a[2] + b[2]
+
+
+def _start(y, place):
+    """The position of a part's first row; parts must be as long as they were said to be."""
+    if place is None:
+        return None
+    start, length = place
+    if len(y) != length:
+        raise ValueError(
+            f"The part of the collection that begins at row {start} has {len(y)} rows, and "
+            f"{length} were expected: its chunks do not tell its sizes, or it has changed. "
+            "Persist it, or call compute_chunk_sizes()."
+        )
+    return start
 
 
 def merged_tree(parts, combine):
@@ -130,7 +197,11 @@ def check_dask_table(X):
 
 
 def dask_parts(X, y):
-    """[(X part, y part)] as delayed objects, and the positions of their first rows."""
+    """The parts of labelled rows, and their lengths; None where these are not known yet.
+
+    A part is a tuple of delayed objects: the table of features and labels, or both as arrays.
+    :func:`part_arrays` says what it holds.
+    """
     check_dask_table(X)
     if y is None:
         raise ValueError("A dask collection needs its labels: pass y, a dask array or series.")
@@ -144,33 +215,48 @@ def dask_parts(X, y):
             raise TypeError("With a dask dataframe X, y must be a series of the same dataframe.")
         # One table: dask may divide two selections of the same files differently.
         table = X.assign(**{_TARGET: y})
-        parts = [delayed(_split, nout=2)(part) for part in table.to_delayed()]
-    else:
-        if hasattr(y, "map_partitions") or y.ndim != 1:
-            raise TypeError("With a dask array X, y must be a dask array of one dimension.")
-        X = X.rechunk({1: -1})
-        if not np.isnan([X.shape[0], y.shape[0]]).any():
-            if len(X) != len(y):
-                raise ValueError(f"X has {len(X)} rows and y {len(y)}; one label each is needed.")
-            y = y.rechunk((X.chunks[0],))
-        X_parts, y_parts = (list(np.ravel(collection.to_delayed())) for collection in (X, y))
-        if len(X_parts) != len(y_parts):
-            raise ValueError(
-                f"X has {len(X_parts)} parts and y {len(y_parts)}; rechunk both alike."
-            )
-        parts = list(zip(X_parts, y_parts, strict=True))
-    lengths = compute([delayed(len)(labels) for _, labels in parts])
-    kept = [i for i, length in enumerate(lengths) if length]
-    if not kept:
-        raise ValueError("The collection has no rows.")
-    starts = np.cumsum([0, *lengths]).tolist()
-    return [tuple(parts[i]) for i in kept], [starts[i] for i in kept]
+        return [(part,) for part in table.to_delayed()], None
+    if hasattr(y, "map_partitions") or y.ndim != 1:
+        raise TypeError("With a dask array X, y must be a dask array of one dimension.")
+    X = X.rechunk({1: -1})
+    known = not np.isnan([X.shape[0], y.shape[0]]).any()
+    if known:
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} rows and y {len(y)}; one label each is needed.")
+        y = y.rechunk((X.chunks[0],))
+    # Optimised one by one, features and labels of one source would each read it.
+    apart = X.__dask_graph__().keys().isdisjoint(y.__dask_graph__().keys())
+    X_parts, y_parts = (
+        list(np.ravel(collection.to_delayed(optimize_graph=apart))) for collection in (X, y)
+    )
+    if len(X_parts) != len(y_parts):
+        raise ValueError(f"X has {len(X_parts)} parts and y {len(y_parts)}; rechunk both alike.")
+    parts = list(zip(X_parts, y_parts, strict=True))
+    return parts, list(X.chunks[0]) if known else None
 
 
-def _split(table):
-    """Features and labels of a part of a dataframe, as arrays."""
-    y = table.pop(_TARGET).to_numpy()
-    return table.to_numpy(), np.array(y.tolist()) if y.dtype == object else y
+def part_lengths(X, parts):
+    """Numbers of rows of the parts of X; of a dataframe one column is read, where that suffices."""
+    pieces = None
+    if hasattr(X, "map_partitions") and len(parts) == X.npartitions:
+        column = X[X.columns[:1].tolist()]
+        if hasattr(column, "simplify"):
+            # Not optimised further: dask would join the parts of a single column to fewer ones.
+            pieces = [(piece,) for piece in column.simplify().to_delayed(optimize_graph=False)]
+    if pieces is None or len(pieces) != len(parts):
+        pieces = parts
+    return compute([delayed(_length)(*piece) for piece in pieces])
+
+
+def part_arrays(*part):
+    """Features and labels of a part, as arrays."""
+    if len(part) == 2:
+        return np.asarray(part[0]), np.asarray(part[1])
+    (table,) = part
+    y = table[_TARGET].to_numpy()
+    # Rows are gone through a few at a time: they must lie together.
+    X = np.ascontiguousarray(table.drop(columns=_TARGET).to_numpy())
+    return X, np.array(y.tolist()) if y.dtype == object else y
 
 
 def one_thread():

@@ -70,6 +70,7 @@ from ._sources import (
     merged_tree,
     one_thread,
     pairs_of,
+    part_arrays,
 )
 
 COVARIANCES = ("full", "diag", "spherical")
@@ -418,9 +419,14 @@ def _with_rows(seen, rows, fill):
     return out
 
 
-def _fit_part(estimator, X, y, classes):
+def _labels_of_part(*part):
+    return distinct_labels(part_arrays(*part)[1])[0]
+
+
+def _fit_part(estimator, classes, *part):
+    X, y = part_arrays(*part)
     with one_thread():
-        return estimator.partial_fit(np.asarray(X), np.asarray(y), classes=classes)
+        return estimator.partial_fit(X, y, classes=classes)
 
 
 def _merged(a, b):
@@ -694,9 +700,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             vars(self).pop(name, None)
         if is_dask_collection(X):
             parts, _ = dask_parts(X, y)
-            found = compute([delayed(distinct_labels)(labels) for _, labels in parts])
-            classes = common_classes([labels for labels, _ in found])
-            fits = [delayed(_fit_part)(clone(self), *part, classes) for part in parts]
+            found = compute([delayed(_labels_of_part)(*part) for part in parts])
+            # Parts without rows have no labels.
+            parts = [part for part, labels in zip(parts, found, strict=True) if len(labels)]
+            if not parts:
+                raise ValueError("The collection has no rows.")
+            classes = common_classes([labels for labels in found if len(labels)])
+            fits = [delayed(_fit_part)(clone(self), classes, *part) for part in parts]
             vars(self).update(vars(merged_tree(fits, _merged)))
             if hasattr(X, "columns"):
                 self.feature_names_in_ = np.asarray(X.columns, dtype=object)

@@ -242,16 +242,15 @@ def class_shares(moments):
     return moments.count / moments.count.sum()
 
 
-def class_covariances(moments, *, spherical=False):
-    """Covariances of the classes, divisor n_j: (c, d, d), their diagonals (c, d), or σ²_j (c,).
+def class_covariances(moments):
+    """Covariances of the classes, divisor n_j: (c, d, d), or their diagonals (c, d).
 
     RowCovariances where the scatters are such.
     """
     if hasattr(moments.scatter, "weighted"):
         return moments.scatter.weighted(1 / moments.count)
     divisor = moments.count[(..., *[None] * (moments.scatter.ndim - 1))]
-    covariances = moments.scatter / divisor
-    return covariances.mean(axis=-1) if spherical else covariances
+    return moments.scatter / divisor
 
 
 def covariance_diagonal(covariances):

@@ -10,7 +10,14 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import ArrayLike, Objects
-from .._validation import check_choice, check_positive, check_sample_weight, spelt
+from .._validation import (
+    check_choice,
+    check_positive,
+    check_sample_weight,
+    refuse_dask,
+    refuse_dask_query,
+    spelt,
+)
 from ..formulas.whitening import whitening
 
 COVARIANCES = ("diag", "full")
@@ -102,6 +109,7 @@ class MahalanobisKernel(BaseEstimator):
         """
         full = check_choice(self.covariance, "covariance", COVARIANCES) == "full"
         delta = check_positive(self.delta, "delta")
+        refuse_dask(self, X)
         X = validate_data(self, X, dtype=np.float64)
         weights = check_sample_weight(sample_weight, len(X))
         if weights is not None:
@@ -127,6 +135,7 @@ class MahalanobisKernel(BaseEstimator):
             Whitened data.
         """
         check_is_fitted(self)
+        refuse_dask_query(X)
         return self._whitening.apply(validate_data(self, X, reset=False, dtype=np.float64))
 
     def __call__(self, X: Objects, Y: Objects | None = None) -> np.ndarray:

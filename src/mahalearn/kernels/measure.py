@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._typing import MeasureLike, Objects
-from .._validation import check_choice, check_positive, spelt
+from .._validation import check_choice, check_positive, refuse_dask, refuse_dask_query, spelt
 from ..measures.base import Measure
 from ..measures.table import GROUPS, as_measure, elastic_measures
 
@@ -161,6 +161,7 @@ class MeasureKernel(BaseEstimator):
         self : MeasureKernel
             The fitted kernel.
         """
+        refuse_dask(self, X)
         if isinstance(self.scale, str):
             self.fit_gram(X)
         else:
@@ -183,6 +184,7 @@ class MeasureKernel(BaseEstimator):
         K : ndarray of shape (n_samples, n_samples)
             Kernel values of the training objects.
         """
+        refuse_dask(self, X)
         self.measure_ = clone(self._measure()).fit(X)
         return self.fit_pairs(self.pair_values(X, X))
 
@@ -235,6 +237,7 @@ class MeasureKernel(BaseEstimator):
         values : ndarray of shape (len(X), len(Y))
             The measure of each pair, its two directions combined.
         """
+        refuse_dask_query(X, Y)
         measure = getattr(self, "measure_", None) or self._measure()
         return measure.between(X, None if Y is X else Y, self.symmetrize)
 
@@ -312,6 +315,7 @@ class MeasureKernel(BaseEstimator):
         values : ndarray of shape (len(X),)
             What `pair_values` has on its diagonal.
         """
+        refuse_dask_query(X)
         measure = getattr(self, "measure_", None) or self._measure()
         return measure.diagonal(X)
 

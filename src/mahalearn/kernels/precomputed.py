@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._typing import ArrayLike, Objects
-from .._validation import check_square, check_symmetric
+from .._validation import check_square, check_symmetric, refuse_dask, refuse_dask_query
 
 
 class PrecomputedKernel:
@@ -66,6 +66,7 @@ class PrecomputedKernel:
 
     def fit(self, X: Objects, y: Objects | None = None) -> Self:
         """Check the matrix; nothing is learned."""
+        refuse_dask(self, self.K, X)
         self.K = np.asarray(self.K)
         check_square(self.K, "PrecomputedKernel's matrix")
         if not np.isfinite(self.K.sum()):
@@ -74,6 +75,7 @@ class PrecomputedKernel:
         return self
 
     def _rows(self, X):
+        refuse_dask_query(X, self.K)
         X = np.asarray(X)
         with np.errstate(invalid="ignore"):  # NaN is no whole number, which the next test sees
             rows = X.reshape(-1).astype(np.intp, copy=False) if X.dtype.kind in "iuf" else None

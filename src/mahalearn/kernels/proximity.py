@@ -13,6 +13,8 @@ from .._validation import (
     check_square,
     check_symmetric,
     looks_like_dissimilarity,
+    refuse_dask,
+    refuse_dask_query,
 )
 from .measure import PROXIMITY_KINDS, proximity_to_kernel, resolve_scale
 from .protocol import check_magnitude
@@ -86,6 +88,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
+        refuse_dask(self, X)
         X = validate_data(self, X, dtype=np.float64)
         check_square(X, "The matrix of proximities")
         X = check_symmetric(X, "The matrix of proximities")
@@ -108,6 +111,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Kernel values.
         """
         check_is_fitted(self)
+        refuse_dask_query(X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
         with np.errstate(over="ignore"):  # what overflows is refused in the next line

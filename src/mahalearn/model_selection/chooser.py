@@ -40,7 +40,6 @@ from ..formulas.stacking import held_out_log_loss, stack, vote
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
-from ._choice import choose, make_splits
 from ._ensemble import (
     combine_members,
     held_out_rows,
@@ -57,7 +56,8 @@ from ._explanation import (
 )
 from ._families import BY_COST, FAMILIES, WEIGHTED, OutOfTime, search_family
 from ._sources import MatrixSource, ObjectSource, VectorSource
-from .scoring import fold_metrics
+from .scoring import choose, fold_metrics
+from .search import make_splits
 
 COMBINE = ("stack", "vote", "best")
 # stack_penalty="auto", set on development splits (docs/chooser.md, docs/objects.md).

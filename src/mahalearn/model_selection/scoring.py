@@ -7,10 +7,12 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GridSearchCV
 
 from ..formulas.calibration import fit_temperature, log_softmax
 from ..formulas.offsets import TIE_RTOL, settled, settling_step, winners
+
+# A family ties with the best within this many standard errors of the difference.
+TIE_ERRORS = 0.5
 
 
 def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
@@ -67,28 +69,30 @@ class FoldScores(ClassifierMixin, BaseEstimator):
         return softmax(self.scores[np.asarray(X)[:, 0]] / self.temperature(), axis=1)
 
 
-def evaluate(estimator, X, y, grid, splits, *, scoring=None, n_jobs=None, verbose=0):
-    """Cross-validate every candidate of a parameter grid on given splits; the fitted GridSearchCV.
-
-    Splits are a list, so that all searches see the same folds.
-    """
-    search = GridSearchCV(
-        estimator,
-        grid,
-        cv=splits,
-        scoring=scoring,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        refit=False,
-        error_score="raise",
-    )
-    return search.fit(X, y)
-
-
 def nearly_best(scores):
     """Which scores equal the largest but for rounding: the means of equal counts may differ."""
     largest = np.max(scores)
     return scores >= largest - TIE_RTOL * max(1.0, abs(largest))
+
+
+def choose(fold_scores, test_ratio):
+    """The family to take: the first, in the order given, that ties with the best mean score.
+
+    fold_scores (f, J), families in the order of preference; test_ratio is the size of a test part
+    relative to a training part. A family ties where the mean of its paired fold differences from
+    the best is at most TIE_ERRORS standard errors. These are corrected for the overlap of the
+    training parts, without which differences look more certain than they are: the variance of a
+    difference times 1/J + test_ratio (C. Nadeau and Y. Bengio, Inference for the generalization
+    error, Machine Learning 52, 2003). Returns the index of the choice and which families tie.
+    """
+    fold_scores = np.asarray(fold_scores)
+    best = int(np.argmax(nearly_best(fold_scores.mean(axis=1))))
+    behind = fold_scores[best] - fold_scores
+    n = behind.shape[1]
+    variance = behind.var(axis=1, ddof=1) if n > 1 else np.zeros(len(behind))
+    error = np.sqrt(variance * (1 / n + test_ratio))
+    tied = behind.mean(axis=1) <= TIE_ERRORS * error + TIE_RTOL
+    return int(np.argmax(tied)), tied
 
 
 def refuse_nan(mean_scores, scoring):

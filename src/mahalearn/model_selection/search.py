@@ -8,6 +8,7 @@ numbers; one matrix per number then serves all folds.
 """
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple, Self
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .._base import BestAttributesMixin, BestEstimatorMixin, refuses_weights
@@ -56,6 +57,9 @@ from .scoring import fold_metrics, refuse_nan
 
 # Mean scores that differ by less are equal: the tie rule decides.
 TIE = 1e-10
+# Folds of small data are repeated as long as that scores at most this many objects.
+SCORED = 600
+MOST_REPEATS = 2
 
 # What the docstrings of the searches have in common.
 SEARCH_PARAMETERS = """gammas : sequence of float, default=None
@@ -659,6 +663,49 @@ def _positions(part, n):
             f"{n - 1}; got {part!r}."
         )
     return np.where(part < 0, part + n, part) if part.min() < 0 else part
+
+
+def make_splits(cv, X, y, counts, random_state, groups=None):
+    """The (train, test) pairs that all families are compared on.
+
+    A number of folds is reduced to the size of the smallest class, with a warning, and stratified
+    folds are repeated where there are few objects. A split is left out where fewer than two classes
+    are left to learn from.
+    """
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        splits = _stratified(cv, y, counts, random_state)
+    else:
+        splits = check_positions(check_cv(cv, y, classifier=True).split(X, y, groups), len(y))
+    splits = [split for split in splits if len(np.unique(y[split[0]])) > 1]
+    if not splits:
+        raise ValueError(
+            f"No split of the n_samples={len(y)} objects has two classes in its training part. "
+            "Two classes need two objects each."
+        )
+    return splits
+
+
+def _stratified(cv, y, counts, random_state):
+    if cv < 2:
+        raise ValueError(f"cv must be at least 2 folds; got {cv}.")
+    if counts.max() < 2:
+        raise ValueError(
+            "Every class has a single object, so nothing can be held out to compare the families: "
+            f"n_samples={len(y)}. At least one class needs two objects."
+        )
+    folds = int(min(cv, max(2, counts.min())))
+    if folds < cv:
+        warnings.warn(
+            f"cv={cv} is reduced to {folds} folds: the smallest class has {counts.min()} "
+            f"object{'s' if counts.min() > 1 else ''}.",
+            UserWarning,
+            stacklevel=4,
+        )
+    repeats = int(np.clip(SCORED // len(y), 1, MOST_REPEATS))
+    splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return list(splitter.split(np.zeros(len(y)), y))
 
 
 def is_leave_one_out(splits, n):

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from .. import results
-from .._workers import worker_pool
+from ..app.workers import worker_pool
 from .record import commit
 
 

@@ -27,12 +27,12 @@ from sklearn.model_selection import (
 from sklearn.utils.validation import has_fit_parameter
 
 from ..._validation import take
-from ..._workers import worker_pool
 from ...measures.base import Measure
 from ...measures.table import as_measure
 from ...results import error_rates, versions
 from ..reading.problem import DataError, listed
 from ..words import counted
+from ..workers import worker_pool
 from .methods import CLASSWISE, EXACT, LANDMARKS, METHODS, WHOLE, Setting
 
 # Parameters are chosen by three folds of each training part: a comparison makes that choice for
