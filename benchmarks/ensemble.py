@@ -4,6 +4,7 @@
     python -m benchmarks.ensemble matrices    [--rows matrices.csv]
     python -m benchmarks.ensemble confirm     [--rows confirm.csv] [--splits 5]
     python -m benchmarks.ensemble cost        [--sets wine diabetes …] [--train 250]
+    python -m benchmarks.ensemble search      --other <src of another version> [--splits 3]
 
 MAHALEARN_DATA must name the folder of the data: the twelve UCI and thirteen IDA sets and thirteen
 tables. "Elsewhere" are sets on which nothing was set: three of scikit-learn, and those of the
@@ -17,13 +18,17 @@ reads several files: ``--rows a.csv b.csv``.
 `development` keeps the held-out and the test scores of every member, so that variants of the recipe
 are compared without fitting anything again. `confirm` measures the recipe as it stands with its
 rivals: everything is chosen on the training part. `cost` compares an ensemble with its costliest
-member: predicting 2,000 rows, and the size of the file. Times are those of the process (CPU
-seconds).
+member: predicting 2,000 rows, and the size of the file. `search` compares the time of a fit with
+that of another version, --splits times in turns, of which the least counts. Times are those of the
+process (CPU seconds).
 """
 
 import argparse
 import csv
 import importlib.util
+import os
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -45,6 +50,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+import mahalearn
 from mahalearn import MahalanobisClassifierCV, ProximityKernel, save_model
 from mahalearn.datasets import load, names
 from mahalearn.datasets.files import data_folder
@@ -53,6 +59,7 @@ from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stack
 from mahalearn.model_selection._ensemble import member_scores
 from mahalearn.model_selection.search import make_splits
 
+PARTS = ("development", "matrices", "confirm", "summary", "cost", "search")
 TABLES = (
     "authorship",
     "banknote",
@@ -684,6 +691,64 @@ def cost(options):
         )
 
 
+FIT = """
+import sys, time, warnings
+import numpy as np
+from mahalearn import MahalanobisClassifierCV
+warnings.simplefilter("ignore")
+data = np.load(sys.argv[1])
+X, y = data["X"], data["y"]
+few = np.concatenate([np.flatnonzero(y == c)[:8] for c in np.unique(y)])
+MahalanobisClassifierCV(random_state=0).fit(X[few], y[few])  # imports, first calls
+for options in [{"combine": c} for c in sys.argv[2:]] or [{}]:
+    start = time.process_time()
+    MahalanobisClassifierCV(random_state=0, **options).fit(X, y)
+    print(time.process_time() - start)
+"""
+
+
+HERE = Path(mahalearn.__file__).parents[1]
+
+
+def search(options):
+    """CPU time of a fit relative to that of the sources of another version, which take turns."""
+    print("| set | training objects | classes | other version, s | stack × | best × |")
+    print("|---|---|---|---|---|---|")
+    totals = np.zeros(3)
+    for name in options.sets:
+        X, y = read_set(name)
+        train, _ = halves(X, y, DEVELOPMENT, options.train)
+        with tempfile.TemporaryDirectory() as folder:
+            np.savez(Path(folder) / "set.npz", X=X[train], y=y[train])
+            seconds = []
+            for _ in range(options.splits):
+                seconds.append([*fit_seconds(folder, options.other), *fit_seconds(folder)])
+        old, stack, best = np.min(seconds, axis=0)
+        totals += old, stack, best
+        print(
+            f"| {name} | {len(train)} | {len(np.unique(y))} | {old:.2f} | {stack / old:.2f} "
+            f"| {best / old:.2f} |",
+            flush=True,
+        )
+    print(
+        f"| all | | | {totals[0]:.2f} | {totals[1] / totals[0]:.2f} | {totals[2] / totals[0]:.2f} |"
+    )
+
+
+def fit_seconds(folder, source=None):
+    """CPU seconds of the chooser of other sources, or of the ensemble and the choice of these."""
+    source, ways = (source, ()) if source else (HERE, ("stack", "best"))
+    command = [sys.executable, "-c", FIT, str(Path(folder) / "set.npz"), *ways]
+    run = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [float(line) for line in run.stdout.split()]
+
+
 def least_seconds(function, *arguments, repeats=7):
     """CPU seconds of the fastest of a few calls."""
     taken = []
@@ -703,11 +768,12 @@ def file_size(model, path):
 def main():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("part", choices=("development", "matrices", "confirm", "summary", "cost"))
+    parser.add_argument("part", choices=PARTS)
     parser.add_argument("--rows", type=Path, nargs="*", default=None)
     parser.add_argument("--sets", nargs="*", default=None)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--train", type=int, default=250)
+    parser.add_argument("--other", help="sources of another version, for search: its src folder")
     options = parser.parse_args()
     default = {"development": "development", "matrices": "matrices.csv"}
     files = options.rows or [Path(default.get(options.part, "confirm.csv"))]
@@ -719,6 +785,8 @@ def main():
         matrices(options)
     elif options.part == "cost":
         cost(options)
+    elif options.part == "search":
+        search(options)
     else:
         if options.part == "confirm":
             confirm(options)

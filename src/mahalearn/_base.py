@@ -317,13 +317,14 @@ class KernelEstimator(BaseEstimator):
         return object.__getattribute__(self, name)  # raises as without this method
 
 
-def over_rows(training, queries, function):
+def over_rows(training, queries, function, read=False):
     """function(k) over chunks of the queries' kernel rows k (m, n), stacked along the queries.
 
-    Memory stays within working_memory, beside the result.
+    read: the function does not overwrite k. Memory stays within working_memory, beside the result.
     """
     chunks = row_chunks(len(queries), BLOCKS * len(training))
-    return np.concatenate([function(training.cross(take(queries, rows))) for rows in chunks])
+    parts = [function(training.cross(take(queries, rows), read=read)) for rows in chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class Labels(NamedTuple):

@@ -2,8 +2,10 @@
 
 import numbers
 import os
+import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -347,9 +349,27 @@ _KERNEL_REMEDY = (
 )
 
 
+# Seconds that a reading serves requests of less than this part of it; the last reading.
+MOMENT, NEGLIGIBLE = 0.5, 1e-3
+_reading: list[Any] = [-np.inf, None, None]
+
+
 def check_memory(n_doubles, what, remedy=_KERNEL_REMEDY):
-    """Refuse, before anything is allocated, what cannot fit."""
-    needed, available = 8 * n_doubles, available_memory()
+    """Refuse, before anything is allocated, what cannot fit.
+
+    What is negligible beside a reading of a moment ago is not worth another: the folds of a search
+    ask hundreds of times.
+    """
+    needed = 8 * n_doubles
+    when, reader, available = _reading
+    if (
+        reader is available_memory
+        and time.monotonic() - when < MOMENT
+        and (available is None or needed < NEGLIGIBLE * available)
+    ):
+        return
+    available = available_memory()
+    _reading[:] = time.monotonic(), available_memory, available
     if available is not None and needed > available:
         raise MemoryError(
             f"{what} needs about {needed / 2**30:.1f} GiB, and {available / 2**30:.1f} GiB are "

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
+from mahalearn.formulas import calibration
 from mahalearn.formulas.calibration import fit_temperature, log_loss
 
 
@@ -23,6 +24,13 @@ def sample(rng, n=2000, T=1.0):
     p = softmax(logits, axis=1)
     truth = np.array([rng.choice(3, p=row) for row in p])
     return log_softmax(logits * T, axis=1), truth
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+def test_log_softmax_is_that_of_scipy(rng, n_classes):
+    scores = 100 * rng.normal(size=(40, n_classes))
+    scores[3, 1] = scores[5, 0] = -np.inf
+    np.testing.assert_allclose(calibration.log_softmax(scores), log_softmax(scores, axis=1))
 
 
 def test_log_loss_is_the_naive_one(rng):

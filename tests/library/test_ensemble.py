@@ -16,18 +16,22 @@ from sklearn.preprocessing import StandardScaler
 
 import naive
 from mahalearn import (
+    DissimilaritySpaceDiscriminant,
     GaussianClassifier,
+    KernelQuadraticDiscriminant,
     MahalanobisClassifierCV,
     MeasureKernel,
     ProximityKernel,
     load_model,
     save_model,
 )
+from mahalearn.classifiers.dissimilarity_space import head_scores
+from mahalearn.classifiers.distances import DistanceModel
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
 from mahalearn.model_selection import _families, grids
-from mahalearn.model_selection._ensemble import held_out_rows
+from mahalearn.model_selection._ensemble import fit_members, held_out_rows, member_scores
 from mahalearn.model_selection._families import FAMILIES
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -353,6 +357,46 @@ def test_a_saved_ensemble_predicts_the_same_and_stores_the_objects_once(fitted, 
         if hasattr(member[-1], "_training")
     }
     assert len(shared) == 1
+
+
+def test_members_with_equal_class_models_share_them(data, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    X, y = data
+    X = StandardScaler().fit_transform(X)
+    width = {"gamma": 0.25, "standardize": False}
+    alone = {
+        "kqd": KernelQuadraticDiscriminant(reg=0.1, **width),
+        "fisher": DissimilaritySpaceDiscriminant(reg=0.1, **width),
+        "another reg": DissimilaritySpaceDiscriminant(reg=0.2, **width),
+        "another variant": KernelQuadraticDiscriminant("FK+", reg=0.1, **width),
+    }
+    copies = {name: clone(member) for name, member in alone.items()}
+    model = fit_members(copies, X, y, lambda member: None)
+    again = load_model(save_model(model, tmp_path / "members.skops"))
+    expected = {name: member.fit(X, y)._scores(X) for name, member in alone.items()}
+    calls, compute = [], DistanceModel._sq_distances
+    monkeypatch.setattr(
+        DistanceModel, "_sq_distances", lambda *args: calls.append(1) or compute(*args)
+    )
+    for members in (model, again):
+        assert members["kqd"]._distances is members["fisher"]._distances
+        assert len({id(member._distances) for member in members.values()}) == 3
+        assert len({id(member._training) for member in members.values()}) == 1
+        assert len({id(member._distances.training) for member in members.values()}) == 1
+        calls.clear()
+        scores = member_scores(members, X)
+        assert len(calls) == 3
+        for name, table in expected.items():
+            assert_allclose(scores[name], table, rtol=1e-9, atol=1e-9)
+
+
+def test_members_score_shared_rows_as_they_score_queries(fitted, data):
+    Z = fitted._queries(data[0])
+    members = fitted._last_steps()
+    for name, scores in member_scores(members, Z).items():
+        own = members[name]
+        expected = own._scores(Z) if hasattr(own, "_training") else head_scores(own, Z)
+        assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
 
 # --- explanations ---------------------------------------------------------------------------------

@@ -299,6 +299,13 @@ def test_parts_are_measured_on_the_scale_of_the_whole(variant, reg_on, rng):
     assert_allclose(once.mahalanobis(queries), thrice.mahalanobis(queries), rtol=1e-6)
 
 
+def test_factors_hold_nothing_above_their_diagonal():
+    X, y = make_classification(60, random_state=0)
+    model = KernelQuadraticDiscriminant("RC+", 0.1).fit(X, y)
+    for own in model._distances.models:
+        assert not np.triu(own.L, 1).any()  # what a file keeps there does not compress
+
+
 def test_a_factor_that_underflowed_is_refused_with_a_sentence():
     L = np.asfortranarray(np.diag([1.0, 0.0, 1.0]))
     for solve in (lambda: solve_lower(L, np.ones((2, 3))), lambda: inverse_diagonal(L)):

@@ -11,13 +11,14 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
 import naive
 from mahalearn import KernelQuadraticDiscriminant, MahalanobisKernel, MahalanobisSVC, kernels
-from mahalearn.formulas.one_vs_one import one_vs_one_scores
+from mahalearn.formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from mahalearn.formulas.whitening import whitening
 
 COVARIANCES = ["diag", "full"]
@@ -387,3 +388,20 @@ def test_classifier_says_what_is_wrong(wine):
         MahalanobisSVC(delta="scale").fit(X, y)
     with pytest.raises(ValueError, match="at least two"):
         MahalanobisSVC().fit(X[:10], y[:10])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_decisions_of_pairs_are_those_of_libsvm(n_classes):
+    X, y = make_classification(
+        120, 6, n_informative=4, n_classes=n_classes, n_clusters_per_class=1, random_state=0
+    )
+    svc = SVC(gamma=0.3, decision_function_shape="ovo").fit(X, y)
+    K = rbf_kernel(X, svc.support_vectors_, gamma=0.3)
+    decisions = K @ pair_coefficients(svc.dual_coef_, svc.n_support_) + svc.intercept_
+    assert_allclose(decisions.squeeze(), svc.decision_function(X), atol=1e-10)
+    for source in ("all", "pair"):
+        model = MahalanobisSVC(covariance_from=source).fit(X, y)
+        for machine in model._machines:
+            expected = machine.svc.decision_function(machine.kernel.whiten(X))
+            expected = expected[:, None] if expected.ndim == 1 else -expected
+            assert_allclose(machine.decisions(X), expected, atol=1e-10)

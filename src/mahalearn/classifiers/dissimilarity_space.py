@@ -31,7 +31,7 @@ from .._typing import (
 from .._validation import check_choice, check_count, check_priors, spelt
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
-from ..formulas.offsets import settled, settling_step, winners
+from ..formulas.offsets import settled, settling_steps, winners
 from ..kernels.training import KernelFolds
 from ..model_selection.search import documented
 from ._landmark_models import distance_model
@@ -109,8 +109,11 @@ class GaussianHead(DensityClassifierMixin, BaseEstimator):
         Z = (X - self.center_) / self.scale_
         groups = [Z[codes == j] for j in range(len(self.classes_))]
         within = np.vstack([group - group.mean(axis=0) for group in groups])
-        pooled_with = within if self.pooled else None
-        self._classes = [gaussian_class(group, pooled_with=pooled_with) for group in groups]
+        if self.pooled:  # one decomposition for all classes
+            pooled = gaussian_class(within, pooled_with=within)
+            self._classes = [pooled._replace(mean=group.mean(axis=0)) for group in groups]
+        else:
+            self._classes = [gaussian_class(group) for group in groups]
         self.priors_ = self._class_priors(codes)
         return self
 
@@ -279,8 +282,8 @@ def one_vs_all_least_squares(X, codes, n_classes):
 
 
 def _by_value(d2):
-    """Distances (n, c) for each value of a path, from (n, c) or (n, c, r)."""
-    return [d2] if d2.ndim == 2 else list(np.moveaxis(d2, -1, 0))
+    """Distances (n, c) for each value of a path, from (n, c, r)."""
+    return list(np.ascontiguousarray(np.moveaxis(d2, -1, 0)))
 
 
 def _head_has(method):
@@ -487,24 +490,20 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
 
         Returns them with the steps to which distances are settled and the scores' rounding.
         """
-        tables = _by_value(d2)
         priors = self.priors
         if priors is not None and not isinstance(priors, str):
             priors = labels.priors(priors)  # of the classes that are there
-        steps = [settling_step(d, r) for d, r in zip(tables, rounding, strict=True)]
-        heads = [
-            new_head(self.discriminant, priors=priors).fit(settled(d, step), labels.y)
-            for d, step in zip(tables, steps, strict=True)
-        ]
-        noise = [
-            head_rounding(head, settled(d, step))
-            for head, d, step in zip(heads, tables, steps, strict=True)
-        ]
-        return heads, steps, np.array(noise)
+        d2 = d2 if d2.ndim == 3 else d2[..., None]
+        steps = settling_steps(d2, rounding)
+        tables, y = _by_value(settled(d2, steps)), labels.y
+        heads = [new_head(self.discriminant, priors=priors).fit(d, y) for d in tables]
+        noise = [head_rounding(head, d) for head, d in zip(heads, tables, strict=True)]
+        return heads, list(steps.T), np.array(noise)
 
     def _head_scores(self, heads, steps, d2):
-        found = zip(heads, steps, _by_value(d2), strict=True)
-        return np.stack([head_scores(head, settled(d, step)) for head, step, d in found], axis=-1)
+        d2 = d2 if d2.ndim == 3 else d2[..., None]
+        tables = zip(heads, _by_value(settled(d2, np.transpose(steps))), strict=True)
+        return np.stack([head_scores(head, d) for head, d in tables], axis=-1)
 
     def _path_scores(self, models, training, queries, kxx):
         d2 = models.distances.sq_distances(queries, kxx)

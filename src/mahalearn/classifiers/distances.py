@@ -27,10 +27,13 @@ from ..formulas.kernel_mahalanobis import (
 )
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..formulas.spectrum import SPECTRA
+from ..kernels.shared_rows import SharedRows
 from ..kernels.training import BLOCKS, KernelValues, class_centering, mean_spread, row_chunks
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")
+# Doubles that need not be divided to save memory.
+SMALL = 2**18
 
 
 # --- what `reg` means -----------------------------------------------------------------------------
@@ -122,10 +125,18 @@ class DistanceModel(NamedTuple):
         """Whether distances to one class need the kernel with the objects of all classes."""
         return hasattr(self.models, "sq_distances")
 
+    def sq_distances(self, X, kxx):
+        """d² of queries to each class, (m, c), with memory bounded by working_memory.
+
+        Of SharedRows they are computed once for all that share this model, and not overwritten.
+        """
+        if isinstance(X, SharedRows):
+            return X.of_model(self, kxx, lambda: self._sq_distances(X, kxx))
+        return self._sq_distances(X, kxx)
+
     # What overflows is refused where distances are returned, in one sentence instead of warnings.
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
-    def sq_distances(self, X, kxx):
-        """d² of queries to each class, (m, c), with memory bounded by working_memory."""
+    def _sq_distances(self, X, kxx):
         parts = []
         for rows in self._chunks(len(X)):
             queries = take(X, rows)
@@ -143,7 +154,7 @@ class DistanceModel(NamedTuple):
         training = self.training
         if self._full:
             # Small chunks: beside the model's n² doubles there is to be little else.
-            chunks = self._chunks(len(training), len(training) ** 2 // 4)
+            chunks = self._chunks(len(training), max(SMALL, len(training) ** 2 // 4))
             blocks = (training.training_cross(rows) for rows in chunks)
             in_class_order = np.concatenate([self.models.sq_distances(k) for k in blocks])
         else:

@@ -147,6 +147,7 @@ class KernelFisherDiscriminant(
             training,
             queries,
             lambda k: np.stack([model.scores(k) for model in models.models], axis=-1),
+            read=True,
         )
 
     def _path_rounding(self, models):

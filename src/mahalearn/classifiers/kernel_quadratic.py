@@ -256,6 +256,8 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         return error_offsets(scores, labels.codes, weights, rounding).T
 
     def _error_weights(self, labels, y):
+        if self.class_weight is None:
+            return np.ones(len(labels.names))
         weights = compute_class_weight(
             _present(self.class_weight, labels), classes=labels.names, y=y
         )

@@ -152,6 +152,7 @@ class KernelRidgeClassifier(KernelClassifier):
             training,
             queries,
             lambda k: np.stack([model.scores(k) for model in models.models], axis=-1),
+            read=True,
         )
 
     def _path_rounding(self, models):

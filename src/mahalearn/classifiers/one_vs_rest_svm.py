@@ -25,7 +25,7 @@ class SVCPath(NamedTuple):
 class LinearMachines(NamedTuple):
     """Decision values Aᵀk_x + b of the machines of all classes, one for two classes.
 
-    What a search needs of them, without scikit-learn's checks of every fit.
+    What scores need of them, as one product for all classes and without scikit-learn's checks.
     """
 
     coefficients: np.ndarray
@@ -61,6 +61,14 @@ def _fit_linear(svc, K, y, Cs):
             else:
                 A[i, :, j], b[i, j] = A[free, :, j], b[free, j]
     return [LinearMachines(*machines) for machines in zip(A, b, strict=True)]
+
+
+def _as_linear(machines, n):
+    """A OneVsRestClassifier of machines on n training objects as LinearMachines."""
+    A, b = np.zeros((n, len(machines.estimators_))), np.zeros(len(machines.estimators_))
+    for j, machine in enumerate(machines.estimators_):
+        A[machine.support_, j], b[j] = machine.dual_coef_[0], machine.intercept_[0]
+    return LinearMachines(A, b)
 
 
 def _fit_machines(svc, K, y):
@@ -201,7 +209,7 @@ class OneVsRestSVC(KernelClassifier):
             path = [np.column_stack([-s, s]) / 2 if s.ndim == 1 else s for s in path]
             return np.stack(path, axis=-1)
 
-        return over_rows(training, queries, scores)
+        return over_rows(training, queries, scores, read=True)
 
     def _path_rounding(self, models):
         return models.rounding
@@ -212,7 +220,7 @@ class OneVsRestSVC(KernelClassifier):
         self.n_iter_ = np.concatenate([svc.n_iter_ for svc in self.estimators_])
 
     def _path(self):
-        return SVCPath([self._machines], None)
+        return SVCPath([_as_linear(self._machines, len(self._training))], None)
 
 
 @documented

@@ -4,6 +4,7 @@ from itertools import combinations
 from typing import NamedTuple, Self
 
 import numpy as np
+import sklearn
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
@@ -23,13 +24,17 @@ from .._validation import (
     refuse_dask_query,
 )
 from ..formulas.calibration import fit_temperature
-from ..formulas.one_vs_one import one_vs_one_scores
+from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from ..kernels.mahalanobis import MahalanobisKernel
+from ..kernels.protocol import sq_euclidean
+from ..kernels.training import row_chunks
 from ..model_selection import grids
 from ..model_selection.scoring import fold_metrics, nearly_best, refuse_nan
 from ..model_selection.search import check_path, check_splits, differing, results_table
 
 COVARIANCE_SOURCES = ("pair", "all")
+# Candidates of a search that one process tries on a fold, one after the other.
+BATCH = 6
 
 
 class _Machine(NamedTuple):
@@ -40,9 +45,76 @@ class _Machine(NamedTuple):
 
     def decisions(self, X):
         """(m, pairs), positive where the second class of a pair wins."""
-        decisions = self.svc.decision_function(self.kernel.whiten(X))
-        # scikit-learn's sign favours the second class of two, but the first of each pair of many.
-        return decisions[:, None] if decisions.ndim == 1 else -decisions
+        svc, Z = self.svc, self.kernel.whiten(X)
+        A = pair_coefficients(svc.dual_coef_, svc.n_support_)
+        parts = []
+        for rows in row_chunks(len(Z), 2 * len(A)):
+            # The RBF kernel by matrix products is much faster than LIBSVM's loops.
+            K = sq_euclidean(Z[rows], svc.support_vectors_)
+            K *= -self.kernel.gamma_
+            parts.append(np.exp(K, out=K) @ A)
+        return _signed(np.concatenate(parts) + svc.intercept_, svc)
+
+
+class _Problem(NamedTuple):
+    """Samples of some of the classes in their whitened space: what all C and δ have in common.
+
+    rows: their positions in the training set; kernel: fitted to them; Z (n, m): whitened; codes
+    (n,): class indices; class_weight: {class index: weight}, None where all are 1; weights (n,):
+    of the samples, None where all are 1.
+    """
+
+    rows: np.ndarray
+    kernel: MahalanobisKernel
+    Z: np.ndarray
+    codes: np.ndarray
+    class_weight: dict | None
+    weights: np.ndarray | None
+
+    def train(self, machine, C, delta):
+        """The SVC with the other parameters of a MahalanobisSVC."""
+        svc = SVC(
+            C=C,
+            gamma=delta / self.kernel.mean_sq_,
+            class_weight=self.class_weight,
+            decision_function_shape="ovo",
+            tol=machine.tol,
+            cache_size=machine.cache_size,
+            max_iter=machine.max_iter,
+        )
+        return svc.fit(self.Z, self.codes, self.weights)
+
+    def decisions(self, machine, candidates, X):
+        """Decisions (m, pairs) of queries for each of the candidates {C, delta}."""
+        n, parts = len(self.Z), []
+        machines = []
+        for i, params in enumerate(candidates):
+            # The parameters of the first are checked; the others differ in C and δ only.
+            with sklearn.config_context(skip_parameter_validation=i > 0):
+                svc = self.train(machine, **params)
+            own = pair_coefficients(svc.dual_coef_, svc.n_support_)
+            A = np.zeros((n, own.shape[1]))
+            A[svc.support_] = own
+            machines.append((svc.gamma, A, svc.intercept_))
+        for rows in row_chunks(len(X), 2 * n):
+            D = sq_euclidean(self.kernel._whitening.apply(X[rows]), self.Z)
+            parts.append([np.exp(-gamma * D) @ A + intercept for gamma, A, intercept in machines])
+        return [_signed(np.concatenate(found), svc) for found in zip(*parts, strict=True)]
+
+
+def _signed(decisions, svc):
+    """Decisions (m, pairs) that are positive where the second class of a pair wins.
+
+    LIBSVM's sign favours the first class of a pair; of two classes scikit-learn turns it.
+    """
+    return decisions if len(svc.n_support_) == 2 else -decisions
+
+
+def _pair_scores(decisions, n_classes):
+    """Scores (m, c) from the decisions (m, pairs) of all machines."""
+    if n_classes == 2:  # scores whose difference is the machine's own decision
+        return np.column_stack([np.zeros(len(decisions)), decisions])
+    return one_vs_one_scores(decisions, n_classes)
 
 
 class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
@@ -159,63 +231,62 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self : MahalanobisSVC
             The fitted classifier.
         """
-        source = check_choice(self.covariance_from, "covariance_from", COVARIANCE_SOURCES)
         check_positive(self.C, "C")
         refuse_dask(self, X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         own = check_sample_weight(sample_weight, len(y))
         present = np.arange(len(y)) if own is None else np.flatnonzero(own)
-        self.classes_, codes = check_classes(y[present])
-        X, own = X[present], None if own is None else own[present]
-        n_classes = len(self.classes_)
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y[present])
+        self.classes_, codes, problems = self._problems(
+            X[present], y[present], None if own is None else own[present]
+        )
+        self._machines = [
+            _Machine(problem.kernel, problem.train(self, self.C, self.delta))
+            for problem in problems
+        ]
+        self.kernels_ = [machine.kernel for machine in self._machines]
+        self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self._machines])
+        support = [
+            problem.rows[machine.svc.support_]
+            for problem, machine in zip(problems, self._machines, strict=True)
+        ]
+        rows = np.unique(np.concatenate(support))
+        self.support_ = present[rows[np.argsort(codes[rows], kind="stable")]]
+        self.n_support_ = np.bincount(codes[rows], minlength=len(self.classes_))
+        return self
+
+    def _problems(self, X, y, own):
+        """Classes, class indices, and the problems to solve: of two classes each, or one of all.
+
+        own: weights of the samples, positive, or None.
+        """
+        source = check_choice(self.covariance_from, "covariance_from", COVARIANCE_SOURCES)
+        classes, codes = check_classes(y)
+        n_classes = len(classes)
+        weights = np.ones(n_classes)
+        if self.class_weight is not None:
+            weights = compute_class_weight(self.class_weight, classes=classes, y=y)
         if own is not None and isinstance(self.class_weight, str):  # "balanced": what classes weigh
             weights = own.sum() / (n_classes * np.bincount(codes, own))
         if source == "all" or n_classes == 2:
             groups = [tuple(range(n_classes))]
         else:
             groups = list(combinations(range(n_classes), 2))
-
-        self._machines, support = [], []
+        problems = []
         for group in groups:
             rows = np.flatnonzero(np.isin(codes, group))
-            machine = self._train(
-                X[rows],
-                codes[rows],
-                {j: weights[j] for j in group},
-                None if own is None else own[rows],
-            )
-            self._machines.append(machine)
-            support.append(rows[machine.svc.support_])
-        self.kernels_ = [machine.kernel for machine in self._machines]
-        self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self._machines])
-        rows = np.unique(np.concatenate(support))
-        self.support_ = present[rows[np.argsort(codes[rows], kind="stable")]]
-        self.n_support_ = np.bincount(codes[rows], minlength=n_classes)
-        return self
-
-    def _train(self, X, codes, weights, own):
-        kernel = MahalanobisKernel(self.covariance, self.delta, self.shrinkage)
-        kernel.fit(X, sample_weight=own)
-        svc = SVC(
-            C=self.C,
-            gamma=kernel.gamma_,
-            class_weight=weights,
-            decision_function_shape="ovo",
-            tol=self.tol,
-            cache_size=self.cache_size,
-            max_iter=self.max_iter,
-        )
-        return _Machine(kernel, svc.fit(kernel.whiten(X), codes, own))
+            kernel = MahalanobisKernel(self.covariance, self.delta, self.shrinkage)
+            part = None if own is None else own[rows]
+            kernel.fit(X[rows], sample_weight=part)
+            Z = kernel._whitening.apply(X[rows])
+            of_class = None if (weights == 1).all() else {j: weights[j] for j in group}
+            problems.append(_Problem(rows, kernel, Z, codes[rows], of_class, part))
+        return classes, codes, problems
 
     def _scores(self, X):
         refuse_dask_query(X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
-        n_classes = len(self.classes_)
-        if n_classes == 2:  # scores whose difference is the machine's own decision
-            return np.column_stack([np.zeros(len(X)), decisions])
-        return one_vs_one_scores(decisions, n_classes)
+        return _pair_scores(decisions, len(self.classes_))
 
 
 class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
@@ -400,25 +471,22 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def _try(self, candidates, tried, advance):
         """Held-out scores of every candidate."""
+        machine = MahalanobisSVC(**self._common())
         run = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        batches = [candidates[i : i + BATCH] for i in range(0, len(candidates), BATCH)]
         found = run(
-            delayed(_held_out)(
-                MahalanobisSVC(**{**self._common(), **params}),
-                tried.X,
-                tried.y,
-                tried.weights,
-                *split,
-            )
-            for params in candidates
+            delayed(_held_out)(machine, batch, tried.X, tried.y, tried.weights, *split)
+            for batch in batches
             for split in tried.splits
         )
-        folds = []
-        for scores in found:
-            folds.append(scores)
-            advance()
-        n_splits = len(tried.splits)
-        for i, params in enumerate(candidates):
-            tried.add(params, folds[i * n_splits : (i + 1) * n_splits])
+        folds, n_splits = [], len(tried.splits)
+        for classes, scores in found:
+            folds.append([(classes, table) for table in scores])
+            advance(len(scores))
+        for i, batch in enumerate(batches):
+            tables = zip(*folds[i * n_splits : (i + 1) * n_splits], strict=True)
+            for params, of_folds in zip(batch, tables, strict=True):
+                tried.add(params, of_folds)
 
     def _tempered(self, X):
         if "best_estimator_" in vars(self) and "temperature_" not in vars(self):
@@ -460,10 +528,19 @@ class _Tried:
         return fit_temperature(self.scores[index], np.searchsorted(self.classes, self.truth))
 
 
-def _held_out(machine, X, y, weights, train, test):
-    """Classes that a machine has learned, and its scores (m, c) of the test part."""
-    machine.fit(X[train], y[train], None if weights is None else weights[train])
-    return machine.classes_, machine._scores(X[test])
+def _held_out(machine, candidates, X, y, weights, train, test):
+    """Classes that machines have learned, and scores (m, c) of the test part for each candidate.
+
+    What the candidates, values of C and δ, have in common is computed once.
+    """
+    own = None
+    if weights is not None:
+        train = train[weights[train] > 0]
+        own = weights[train]
+    classes, _, problems = machine._problems(X[train], y[train], own)
+    found = [problem.decisions(machine, candidates, X[test]) for problem in problems]
+    tables = [np.hstack(decisions) for decisions in zip(*found, strict=True)]
+    return classes, [_pair_scores(decisions, len(classes)) for decisions in tables]
 
 
 def _distinct(values, name):

@@ -34,6 +34,7 @@ from .linalg import (
     center_self,
     centering,
     cholesky,
+    clear_upper,
     eigh,
     fundamental_symmetry,
     inverse_diagonal,
@@ -194,7 +195,7 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
             Kc.flat[:: n + 1] += alpha
             L = cholesky(Kc, overwrite=True)
             if L is not None:
-                return CholeskyModel(alpha, means, L)
+                return CholeskyModel(alpha, means, clear_upper(L))
             Kc.flat[:: n + 1] = diagonal  # the lower triangle is as it was, and eigh reads no more
     values, U = eigh(Kc, overwrite=True, keep_small=variant == "RC+")
     if definite:  # what is negative is the rounding of values far larger than the class's spread

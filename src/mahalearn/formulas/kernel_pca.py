@@ -114,7 +114,10 @@ def gaussian_class(Z, *, pooled_with=None):
     centred = Z - mean if pooled_with is None else pooled_with
     if not len(mean):  # a kernel without spread has no components; LAPACK wants at least one
         return GaussianClass(mean, np.empty((0, 0)), np.empty(0))
-    _, s, axes = linalg.svd(centred, full_matrices=False, check_finite=False)
+    # LAPACK itself: the checks of scipy's svd cost more than a small decomposition.
+    _, s, axes, info = linalg.lapack.dgesdd(centred, full_matrices=0)
+    if info != 0:
+        raise ValueError("The covariance of a class could not be decomposed; check its values.")
     kept = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
     return GaussianClass(mean, axes[kept].T, s[kept] ** 2 / len(centred))
 

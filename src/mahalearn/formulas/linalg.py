@@ -100,6 +100,13 @@ def cholesky(A, *, overwrite=False):
     return L if info == 0 else None
 
 
+def clear_upper(L):
+    """Zeros above the diagonal of L, in place: a file of the factor is then half as large."""
+    for j in range(1, L.shape[1]):
+        L[:j, j] = 0.0
+    return L
+
+
 def solve_lower(L, B):
     """L⁻¹Bᵀ, transposed: rows of B (m, n) are right-hand sides. May overwrite B."""
     X, info = linalg.lapack.dtrtrs(L, B.T, lower=1, overwrite_b=1)

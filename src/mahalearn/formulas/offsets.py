@@ -74,13 +74,17 @@ def offsets_from_differences(delta, n_iter=200):
     with np.errstate(invalid="ignore"):
         room_low, room_high = (centre - low) / 2, (high - centre) / 2
     low, high = centre - room_low, centre + room_high
-    scale = np.abs(b).max(axis=-1)
-    for _ in range(n_iter):
-        new = np.clip(b[:, :, None] - b[:, None], low, high).mean(axis=-1)
-        step = np.abs(new - b).max(axis=-1)
+    # Of three classes one may be far from the others, and its offset far larger than theirs.
+    still = 4 * np.finfo(float).eps * np.abs(b).max(axis=-1, keepdims=True)
+    c = b.shape[-1]
+    for _ in range(n_iter):  # of small arrays: the plain functions cost least
+        change = b[:, :, None] - b[:, None]
+        np.maximum(change, low, out=change)
+        np.minimum(change, high, out=change)
+        new = np.add.reduce(change, axis=-1) / c
+        step = np.abs(new - b)
         b = new
-        # Of three classes one may be far from the others, and its offset far larger than theirs.
-        if (step <= 4 * np.finfo(float).eps * scale).all():
+        if (step <= still).all():
             break
     return b
 
@@ -175,7 +179,12 @@ def settling_step(values, rounding=0.0):
 
     Each column has its own: the distances to one class may be far larger than those to another.
     """
-    return np.maximum(TIE_RTOL * np.median(_size(values), axis=0), np.median(rounding))
+    return settling_steps(values, np.median(rounding))
+
+
+def settling_steps(values, rounding):
+    """The same for a path: steps (c, r) of values (n, c, r) with rounding (r,)."""
+    return np.maximum(TIE_RTOL * np.median(_size(values), axis=0), rounding)
 
 
 def _size(scores):

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 
-from .calibration import fit_temperature, log_loss, smoothed_targets
+from .calibration import fit_temperature, log_loss, log_softmax, smoothed_targets
 
 # Members with a smaller weight are left out, and the others' weights found again.
 SMALLEST_WEIGHT = 0.02
@@ -31,9 +30,7 @@ class Calibration(NamedTuple):
 
     def log_proba(self, scores):
         """Logarithms of the calibrated probabilities (n, c) of scores (n, c)."""
-        return log_softmax(
-            self.scale * log_softmax(scores / self.temperature, axis=1) + self.bias, 1
-        )
+        return log_softmax(self.scale * log_softmax(scores / self.temperature) + self.bias)
 
 
 class Calibrated(NamedTuple):
@@ -84,7 +81,7 @@ def fit_class_scaling(scores, truth, weights, temperature):
     start = np.concatenate([np.ones(c), np.zeros(c)])
     if not seen.any():
         return Calibration(temperature, start[:c], start[c:])
-    log_p = log_softmax(scores[seen] / temperature, axis=1)
+    log_p = log_softmax(scores[seen] / temperature)
     targets = smoothed_targets(scores[seen], truth[seen])
     found = minimize(
         scaling_objective,
@@ -108,7 +105,7 @@ def scaling_objective(parameters, log_p, targets, weights, penalty=SCALING_PENAL
     finite = np.where(known, log_p, 0.0)
     change = parameters - np.concatenate([np.ones(c), np.zeros(c)])
     logits = np.where(known, parameters[:c] * finite + parameters[c:], -np.inf)
-    fitted = log_softmax(logits, axis=1)
+    fitted = log_softmax(logits)
     value = -weights @ (targets * np.where(known, fitted, 0.0)).sum(axis=1)
     slope = weights[:, None] * (targets.sum(axis=1, keepdims=True) * np.exp(fitted) - targets)
     gradient = np.concatenate([(slope * finite).sum(axis=0), slope.sum(axis=0)])
@@ -119,7 +116,7 @@ def stack(log_p, weights):
     """Log-probabilities (n, c) of softmax(Σ_k w_k log p_k); log_p (K, n, c), weights (K,)."""
     known = np.isfinite(log_p).all(axis=0)
     logits = np.einsum("k,knc->nc", weights, np.where(known, log_p, 0.0))
-    return log_softmax(np.where(known, logits, -np.inf), axis=1)
+    return log_softmax(np.where(known, logits, -np.inf))
 
 
 def vote(log_p):
@@ -185,8 +182,9 @@ def stacking_objective(w, log_p, truth, penalty, weights):
     finite = np.where(known, log_p, 0.0)
     rows, change = np.arange(len(truth)), w - 1 / len(w)
     logits = np.where(known, np.einsum("k,knc->nc", w, finite), -np.inf)
-    value = -weights @ log_softmax(logits, axis=1)[rows, truth]
-    slope = softmax(logits, axis=1)
+    log_p = log_softmax(logits)
+    value = -weights @ log_p[rows, truth]
+    slope = np.exp(log_p)
     slope[rows, truth] -= 1
     gradient = np.einsum("nc,knc->k", slope * weights[:, None], finite)
     factor = penalty * len(w)
@@ -200,7 +198,7 @@ def stacking_hessian(w, log_p, penalty, weights):
     """
     known = np.isfinite(log_p).all(axis=0)
     finite = np.where(known, log_p, 0.0)
-    p = softmax(np.where(known, np.einsum("k,knc->nc", w, finite), -np.inf), axis=1)
+    p = np.exp(log_softmax(np.where(known, np.einsum("k,knc->nc", w, finite), -np.inf)))
     centred = finite - np.einsum("nc,knc->kn", p, finite)[:, :, None]
     A = (centred * np.sqrt(weights[:, None] * p)).reshape(len(w), -1)
     return A @ A.T + 2 * penalty * len(w) * np.eye(len(w))

@@ -110,11 +110,11 @@ class NamedKernel:
 
     def from_pairs(self, values, overwrite=False):
         """Kernel values from `pair_values`."""
+        if self.name in ("rbf", "laplacian"):
+            out = np.multiply(values, -self.gamma, out=values if overwrite else None)
+            return np.exp(out, out=out)
         out = values if overwrite else values.copy()
         match self.name:
-            case "rbf" | "laplacian":
-                out *= -self.gamma
-                np.exp(out, out=out)
             case "poly" | "polynomial":
                 out *= self.gamma
                 out += self.coef0
@@ -362,6 +362,10 @@ def check_magnitude(K):
     """Refuse kernel values that are not numbers, or too large to compute with."""
     if not K.size:
         return
+    if K.flags.forc:  # one fast pass; a sum of squares bounds them all, unless one is no number
+        squares = np.vdot(K, K) if K.dtype == np.float64 else np.nan
+        if squares <= LARGEST**2:
+            return
     largest = max(K.max(), -K.min())
     if not np.isfinite(largest):
         raise ValueError("The kernel gave NaN or infinite values; check its inputs and scaling.")

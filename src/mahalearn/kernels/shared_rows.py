@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._validation import take
-from .protocol import kernel_diagonal, kernel_matrix
+from .protocol import check_kernel_values, kernel_diagonal, kernel_matrix
 
 
 class SharedRows:
@@ -11,12 +11,14 @@ class SharedRows:
 
     Distances serve every kernel that is a function of them, and the values of a kernel all models
     that have it, as long as these come one after the other: only the last kernel's values are kept.
+    So are distances to classes that several models have in common.
     """
 
     def __init__(self, objects):
         self.objects = objects
         self._pairs, self._own = {}, {}
-        self._kernel = self._values = None
+        self._kernel = self._values = self._buffer = None
+        self._model = self._inputs = self._output = None
 
     def __len__(self):
         return len(self.objects)
@@ -26,11 +28,24 @@ class SharedRows:
             return self
         return type(self)(take(self.objects, rows))
 
-    def cross(self, kernel, training, rows):
-        """A new matrix: the kernel of the queries against the training objects at `rows`."""
+    def cross(self, kernel, training, rows, read=False):
+        """The kernel of the queries against the training objects at `rows`.
+
+        A new matrix; with `read` one that others read, too, and nobody may overwrite.
+        """
         if self._kernel is not kernel:
             self._kernel, self._values = kernel, self._compute(kernel, training)
-        return np.array(self._values[:, rows], order="C")
+        values = self._values[:, rows]
+        return values if read else np.array(values, order="C")
+
+    def of_model(self, model, kxx, compute):
+        """compute() of a model that several classifiers share, for self-similarities kxx.
+
+        Only the last model's is kept: classifiers that share one come one after the other.
+        """
+        if self._model is not model or not np.array_equal(self._inputs, kxx):
+            self._model, self._inputs, self._output = model, kxx, compute()
+        return self._output
 
     def diagonal(self, kernel):
         """Self-similarities of the queries; a measure gives its values once for all its forms."""
@@ -49,4 +64,9 @@ class SharedRows:
         key = key, id(training), None if getattr(kernel, "center", None) is None else id(kernel)
         if key not in self._pairs:
             self._pairs[key] = kernel.pair_values(self.objects, training)
-        return kernel.from_pairs(self._pairs[key])
+        pairs = self._pairs[key]
+        # New memory costs more than the copy: the values of the last kernel give theirs.
+        if self._buffer is None or self._buffer.shape != pairs.shape:
+            self._buffer = np.empty(pairs.shape)
+        np.copyto(self._buffer, pairs)
+        return check_kernel_values(kernel.from_pairs(self._buffer, overwrite=True), new=True)

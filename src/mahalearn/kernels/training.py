@@ -50,7 +50,7 @@ class KernelValues(Protocol):
     """Kernel values of training objects, sorted by class: what every method is written for.
 
     `rows` and `queries` select training objects in class order, by a slice or positions. Matrices
-    that are returned belong to the caller, who may overwrite them.
+    that are returned belong to the caller, who may overwrite them, unless `read` says otherwise.
     """
 
     order: np.ndarray  # positions of the objects as given, in class order
@@ -61,7 +61,7 @@ class KernelValues(Protocol):
 
     def __len__(self) -> int: ...
     def gram(self, rows=slice(None)) -> np.ndarray: ...
-    def cross(self, X, rows=slice(None)) -> np.ndarray: ...
+    def cross(self, X, rows=slice(None), read=False) -> np.ndarray: ...
     def cross_blocks(self, X): ...
     def training_cross(self, queries, rows=slice(None)) -> np.ndarray: ...
     def training_self_similarities(self) -> np.ndarray: ...
@@ -143,13 +143,13 @@ class TrainingKernel:
             return K
         return check_symmetric(K, "The Gram matrix")
 
-    def cross(self, X, rows=slice(None)):
-        """Kernel of queries against the training objects at `rows`."""
+    def cross(self, X, rows=slice(None), read=False):
+        """Kernel of queries against the training objects at `rows`; `read`: only to be read."""
         if self.kernel is None:
             check_magnitude(X)
             return X[:, self.order[rows]]
         if isinstance(X, SharedRows):
-            return check_kernel_values(X.cross(self.kernel, self.X, rows), new=True)
+            return X.cross(self.kernel, self.X, rows, read)
         return kernel_matrix(self.kernel, X, take(self.X, rows))
 
     def cross_blocks(self, X):
@@ -242,9 +242,9 @@ class CorrectedKernel:
         K += self.correction.gram_change(rows, rows)
         return K
 
-    def cross(self, X, rows=slice(None)):
+    def cross(self, X, rows=slice(None), read=False):
         """Kernel of queries against the training objects at `rows`."""
-        k = self.original.cross(X)
+        k = self.original.cross(X, read=True)
         k = k + self.correction.cross_change(k)
         return np.ascontiguousarray(k[:, rows])
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._base import KernelClassifier
 from .._validation import take
 from ..classifiers.dissimilarity_space import head_scores
+from ..classifiers.distances import DistanceModel
 from ..formulas.stacking import (
     Calibrated,
     calibrate,
@@ -153,12 +154,12 @@ def mean_proba(log_proba, rows):
 
 
 def fit_members(estimators, X, y, known, weights=None):
-    """The estimators fitted on all objects; kernels and training objects are shared.
+    """The estimators fitted on all objects; kernels, training objects and class models are shared.
 
     known(estimator): the fitted kernel and Gram matrix of an estimator on objects, else None.
     weights: of the objects, for the members that take them.
     """
-    kernels, shared, fitted = {}, None, {}
+    kernels, trainings, distances, fitted = {}, {}, {}, {}
     for name, estimator in estimators.items():
         if not isinstance(estimator, KernelClassifier):
             weighted = weights is not None and has_fit_parameter(estimator, "sample_weight")
@@ -173,11 +174,27 @@ def fit_members(estimators, X, y, known, weights=None):
                 )
             of_objects = kernels[key], None
         fitted[name] = estimator._fit(X, y, of_objects)
-        training = estimator._training.original
-        if shared is None:
-            shared = training.X
-        training.X = shared  # in the order of the classes, as every member has them
+        _share(estimator, trainings, distances)
     return fitted
+
+
+def _share(estimator, trainings, distances):
+    """Give a fitted estimator what those before it have: equal objects become the same.
+
+    trainings: training sets by kernel and policy about negative eigenvalues; distances: class
+    models by training set and options.
+    """
+    training = estimator._training
+    if trainings:  # in the order of the classes, as every member has them
+        training.original.X = next(iter(trainings.values())).original.X
+    key = id(training.original.kernel), estimator._policy
+    estimator._training = training = trainings.setdefault(key, training)
+    if hasattr(estimator, "_distances"):
+        models = estimator._distances.models
+        reg = np.asarray(estimator.reg, dtype=float).tobytes()
+        key = id(training), *estimator._options(), reg, tuple(map(type, models))
+        own = DistanceModel(training, models)
+        estimator._distances = distances.setdefault(key, own)
 
 
 def member_scores(members, X):
@@ -203,5 +220,7 @@ def _chunk_scores(members, X):
 
 
 def _kernel_order(member):
-    """Members with one kernel stand together."""
-    return id(member._training.original.kernel) if isinstance(member, KernelClassifier) else 0
+    """Members with one kernel stand together, among them those with the same class models."""
+    if not isinstance(member, KernelClassifier):
+        return 0, 0
+    return id(member._training.original.kernel), id(getattr(member, "_distances", None))

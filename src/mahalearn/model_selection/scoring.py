@@ -4,11 +4,11 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
-from ..formulas.calibration import fit_temperature
+from ..formulas.calibration import fit_temperature, log_softmax
 from ..formulas.offsets import TIE_RTOL, settled, settling_step, winners
 
 # A family ties with the best within this many standard errors of the difference.
@@ -22,17 +22,17 @@ def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
     calibrated as those of the fitted search are: by one temperature, from the held-out scores of
     all folds.
     """
-    predicted = classes[winners(scores, rounding)]
-    if scoring in (None, "accuracy"):
-        return np.add.reduceat((predicted == truth).astype(float), starts[:-1]) / np.diff(starts)
     folds = [slice(a, b) for a, b in pairwise(starts)]
-    if scoring == "balanced_accuracy":
-        return np.array([_balanced(truth[fold], predicted[fold]) for fold in folds])
+    if scoring in (None, "accuracy", "balanced_accuracy"):
+        predicted = classes[winners(scores, rounding)]
+        if scoring == "balanced_accuracy":
+            return np.array([_balanced(truth[fold], predicted[fold]) for fold in folds])
+        return np.add.reduceat((predicted == truth).astype(float), starts[:-1]) / np.diff(starts)
     scores = settled(scores, settling_step(scores, rounding))
     codes = np.searchsorted(classes, truth)
     temperature = cache(lambda: fit_temperature(scores, codes))
     if scoring == "neg_log_loss":
-        own = log_softmax(scores / temperature(), axis=1)[np.arange(len(codes)), codes]
+        own = log_softmax(scores / temperature())[np.arange(len(codes)), codes]
         own = np.maximum(own, np.log(np.finfo(float).eps))  # as scikit-learn's
         return np.add.reduceat(own, starts[:-1]) / np.diff(starts)
     return np.array(
