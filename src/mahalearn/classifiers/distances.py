@@ -27,8 +27,14 @@ from ..formulas.kernel_mahalanobis import (
 )
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..formulas.spectrum import SPECTRA
-from ..kernels.shared_rows import SharedRows
-from ..kernels.training import BLOCKS, KernelValues, class_centering, mean_spread, row_chunks
+from ..kernels.training import (
+    BLOCKS,
+    KernelValues,
+    SharedRows,
+    class_centering,
+    mean_spread,
+    row_chunks,
+)
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")

@@ -3,7 +3,8 @@
 Everything that needs kernel values gets them here, in blocks, whatever the kernel is: a name, a
 function, an object kernel or a precomputed matrix, its spectrum as it is or corrected. A plain fit
 has one training set; a cross-validation has one for each fold (`KernelFolds`), and they follow the
-same protocol (`KernelValues`), so that what is written for one serves all.
+same protocol (`KernelValues`), so that what is written for one serves all. Several models that
+share their training objects share what they compute of queries, too (`SharedRows`).
 """
 
 from typing import NamedTuple, Protocol
@@ -30,7 +31,6 @@ from .protocol import (
     kernel_diagonal,
     kernel_matrix,
 )
-from .shared_rows import SharedRows
 
 # Blocks of a chunk's size alive at once while queries are compared with training objects.
 BLOCKS = 3
@@ -459,3 +459,72 @@ class KernelFolds:
             )
             queries = take(self.X, test)
         return Fold(training, codes, present, queries, training.self_similarities(queries))
+
+
+# --- queries of several models --------------------------------------------------------------------
+
+
+class SharedRows:
+    """A batch of queries for models that share their training objects.
+
+    Distances serve every kernel that is a function of them, and the values of a kernel all models
+    that have it, as long as these come one after the other: only the last kernel's values are kept.
+    So are distances to classes that several models have in common.
+    """
+
+    def __init__(self, objects):
+        self.objects = objects
+        self._pairs, self._own = {}, {}
+        self._kernel = self._values = self._buffer = None
+        self._model = self._inputs = self._output = None
+
+    def __len__(self):
+        return len(self.objects)
+
+    def __getitem__(self, rows):
+        if isinstance(rows, slice) and rows.indices(len(self)) == (0, len(self), 1):
+            return self
+        return type(self)(take(self.objects, rows))
+
+    def cross(self, kernel, training, rows, read=False):
+        """The kernel of the queries against the training objects at `rows`.
+
+        A new matrix; with `read` one that others read, too, and nobody may overwrite.
+        """
+        if self._kernel is not kernel:
+            self._kernel, self._values = kernel, self._compute(kernel, training)
+        values = self._values[:, rows]
+        return values if read else np.array(values, order="C")
+
+    def of_model(self, model, kxx, compute):
+        """compute() of a model that several classifiers share, for self-similarities kxx.
+
+        Only the last model's is kept: classifiers that share one come one after the other.
+        """
+        if self._model is not model or not np.array_equal(self._inputs, kxx):
+            self._model, self._inputs, self._output = model, kxx, compute()
+        return self._output
+
+    def diagonal(self, kernel):
+        """Self-similarities of the queries; a measure gives its values once for all its forms."""
+        if not hasattr(kernel, "pair_diagonal"):
+            return kernel_diagonal(kernel, self.objects)
+        key = kernel.pair_key
+        if key not in self._own:
+            self._own[key] = kernel.pair_diagonal(self.objects)
+        return np.asarray(kernel.from_pairs(self._own[key]), dtype=np.float64)
+
+    def _compute(self, kernel, training):
+        key = getattr(kernel, "pair_key", None)
+        if key is None:
+            return kernel_matrix(kernel, self.objects, training)
+        # Kernels that standardise columns of their own share nothing.
+        key = key, id(training), None if getattr(kernel, "center", None) is None else id(kernel)
+        if key not in self._pairs:
+            self._pairs[key] = kernel.pair_values(self.objects, training)
+        pairs = self._pairs[key]
+        # New memory costs more than the copy: the values of the last kernel give theirs.
+        if self._buffer is None or self._buffer.shape != pairs.shape:
+            self._buffer = np.empty(pairs.shape)
+        np.copyto(self._buffer, pairs)
+        return check_kernel_values(kernel.from_pairs(self._buffer, overwrite=True), new=True)

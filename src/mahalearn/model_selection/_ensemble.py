@@ -20,8 +20,7 @@ from ..formulas.stacking import (
     vote,
 )
 from ..kernels.protocol import fit_named_kernel, is_named
-from ..kernels.shared_rows import SharedRows
-from ..kernels.training import BLOCKS, row_chunks
+from ..kernels.training import BLOCKS, SharedRows, row_chunks
 
 # Parts for cross-fitting where there is a single split.
 PARTS = 5
