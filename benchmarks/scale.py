@@ -1,6 +1,7 @@
 """Landmarks at scale: ``python -m benchmarks.scale SECTION [--out FILE]``.
 
-Sections: pass, predict, million, crossover, agreement, accuracy, search, growth, dask, report.
+Sections: pass, predict, million, crossover, agreement, accuracy, draws, search, growth, dask,
+report.
 Processor time on one BLAS thread; floors are measured in the same run. Nothing is tuned on test
 data. Every figure is a row of FILE (JSON lines), and is not measured again while it stands there:
 an interrupted run goes on. ``report`` prints the rows, ``growth`` also draws its plot beside FILE.
@@ -28,6 +29,7 @@ from mahalearn import (
     KernelFisherDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    LandmarkMap,
 )
 from mahalearn.datasets import ParquetBatches, ringnorm, waveform
 
@@ -35,10 +37,11 @@ from .timing import compare
 
 DTYPES = {"float64": np.float64, "float32": np.float32}
 # Grids of the comparisons of accuracy, as multiples of 1/d and as regularisation.
-FIRST = ("landmarks RC+", "landmarks KFD", "Nystroem + LogisticRegression")
+RC, KFD, MAP = "landmarks RC+", "landmarks KFD", "LandmarkMap + LogisticRegression"
+RIVAL = "Nystroem + LogisticRegression"
 # The first grids were (0.2, 1), (1e-6, …, 1e-2) and (1, 30, 1000). Their test accuracies were known
-# when they were extended, twice, for all methods and sets: where the folds had chosen an end.
-GAMMAS, CS = (0.05, 0.2, 1.0, 5.0), (0.03, 1, 30, 1000)
+# when they were extended, three times, for all methods and sets: where the folds had chosen an end.
+GAMMAS, CS = (0.0125, 0.05, 0.2, 1.0, 5.0), (0.03, 1, 30, 1000)
 REGS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
@@ -66,7 +69,7 @@ class Rows:
     @staticmethod
     def show(row):
         """Print a row."""
-        values = {k: v for k, v in row.items() if k not in ("section", "what", "load")}
+        values = {k: v for k, v in row.items() if k not in ("section", "what", "load", "right")}
         text = ", ".join(
             f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()
         )
@@ -317,52 +320,120 @@ SETS = {
 }
 
 
-def section_accuracy(rows, n=20_000, m=300):
-    """Test accuracy at equal m, ours and Nystroem + LogisticRegression tuned by the same folds."""
-    from lightgbm import LGBMClassifier
-    from sklearn.ensemble import HistGradientBoostingClassifier
+def tuned(n_features, m):
+    """Ours and their rival, with the same grids and folds."""
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV, StratifiedKFold
-    from sklearn.pipeline import make_pipeline
+    from sklearn.pipeline import Pipeline
+
+    gammas = [g / n_features for g in GAMMAS]
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    common = {"gammas": gammas, "landmarks": m, "random_state": 0, "cv": cv}
+
+    def logistic(features):
+        steps = Pipeline([("map", features), ("linear", LogisticRegression())])
+        return GridSearchCV(steps, {"map__gamma": gammas, "linear__C": CS}, cv=cv)
+
+    return {
+        RC: KernelQuadraticDiscriminantCV(regs=REGS, **common),
+        KFD: KernelFisherDiscriminantCV(**common),
+        MAP: logistic(LandmarkMap(m, random_state=0)),
+        RIVAL: logistic(Nystroem(n_components=m, random_state=0)),
+    }
+
+
+def tested(model, X, y, n):
+    """A model fitted to the first n rows, and its accuracy on the others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, seconds = cpu(lambda: model.fit(X[:n], y[:n]))
+        right = model.predict(X[n:]) == y[n:]
+    out = {"test accuracy": float(right.mean()), "CPU s": seconds}
+    if hasattr(model, "best_score_"):
+        out["accuracy of the folds"] = float(model.best_score_)
+        out["chosen"] = _chosen(model.best_params_, X.shape[1])
+    return {**out, "right": np.packbits(right).tobytes().hex()}
+
+
+def differences(found):
+    """Each of ours, and that which the folds choose, minus the rival: rows of test accuracies.
+
+    found: rows by label, or several such dictionaries, whose test rows count together.
+    """
+    sets = found if isinstance(found, list) else [found]
+    kinds = {label: [label] * len(sets) for label in (RC, KFD, MAP)}
+    for name, labels in {"RC+ or KFD": (RC, KFD), "any of the three": (RC, KFD, MAP)}.items():
+        kinds[f"{name}, by the folds"] = [
+            max(labels, key=lambda label, rows=rows: rows[label]["accuracy of the folds"])
+            for rows in sets
+        ]
+    for name, chosen in kinds.items():
+        ours = np.concatenate([_right(rows[k]) for k, rows in zip(chosen, sets, strict=True)])
+        difference = ours - np.concatenate([_right(rows[RIVAL]) for rows in sets])
+        half = 1.96 * difference.std() / np.sqrt(len(difference))
+        mean = difference.mean()
+        print(f"  {name} minus {RIVAL}: {mean:+.4f}, 95 % {mean - half:+.4f} to {mean + half:+.4f}")
+
+
+def _right(row):
+    """Which test rows were right, 0 or 1."""
+    return np.unpackbits(np.frombuffer(bytes.fromhex(row["right"]), np.uint8)).astype(float)
+
+
+def section_accuracy(rows, n=20_000, m=300):
+    """Test accuracy at equal m, ours and Nystroem + LogisticRegression tuned by the same folds.
+
+    The folds also say which of ours stands for them; test rows decide nothing.
+    """
+    from lightgbm import LGBMClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
     # Ours and their rival on all sets first.
-    for names, (name, make) in product((FIRST, None), SETS.items()):
+    for first, (name, make) in product((True, False), SETS.items()):
         X, y = make(n + 10_000)
         X = StandardScaler().fit(X[:n]).transform(X)
         y = np.unique(y, return_inverse=True)[1]
-        gammas = [g / X.shape[1] for g in GAMMAS]
-        cv = StratifiedKFold(3, shuffle=True, random_state=0)
-        nystroem = make_pipeline(Nystroem(n_components=m, random_state=0), LogisticRegression())
-        models = {
-            FIRST[0]: KernelQuadraticDiscriminantCV(
-                regs=REGS, gammas=gammas, landmarks=m, random_state=0, cv=cv
-            ),
-            FIRST[1]: KernelFisherDiscriminantCV(gammas=gammas, landmarks=m, random_state=0, cv=cv),
-            FIRST[2]: GridSearchCV(
-                nystroem, {"nystroem__gamma": gammas, "logisticregression__C": CS}, cv=cv
-            ),
+        others = {
             "LightGBM": LGBMClassifier(verbose=-1, n_jobs=1, random_state=0),
             "HistGradientBoosting": HistGradientBoostingClassifier(random_state=0),
             "SVC": SVC(C=10, gamma=0.3 / X.shape[1]),
         }
-        for label in names or set(models) - set(FIRST):
-            model = models[label]
+        found = {
+            label: rows.measure(
+                "accuracy",
+                f"{name}, n = {n}, m = {m}: {label}",
+                partial(tested, model, X, y, n),
+            )
+            for label, model in (tuned(X.shape[1], m) if first else others).items()
+        }
+        if first:
+            differences(found)
 
-            def measured(model=model, X=X, y=y):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    _, seconds = cpu(lambda: model.fit(X[:n], y[:n]))
-                    accuracy = float((model.predict(X[n:]) == y[n:]).mean())
-                out = {"test accuracy": accuracy, "CPU s": seconds}
-                if hasattr(model, "best_score_"):
-                    out["accuracy of the folds"] = float(model.best_score_)
-                    out["chosen"] = _chosen(model.best_params_, X.shape[1])
-                return out
 
-            rows.measure("accuracy", f"{name}, n = {n}, m = {m}: {label}", measured)
+def section_draws(rows, n=20_000, m=300, draws=4):
+    """Waveform drawn anew, from seeds that nothing was chosen on: is a difference one of chance?"""
+    from sklearn.preprocessing import StandardScaler
+
+    sets = []
+    for seed in range(1, draws + 1):
+        X, y = waveform(n + 10_000, random_state=seed)
+        order = np.random.default_rng(seed).permutation(len(y))
+        X, y = X[order], y[order]
+        X = StandardScaler().fit(X[:n]).transform(X)
+        sets.append(
+            {
+                label: rows.measure(
+                    "draws",
+                    f"waveform, seed {seed}, n = {n}, m = {m}: {label}",
+                    partial(tested, model, X, y, n),
+                )
+                for label, model in tuned(X.shape[1], m).items()
+            }
+        )
+    differences(sets)
 
 
 def _chosen(params, d):
@@ -503,6 +574,7 @@ SECTIONS = {
     "crossover": section_crossover,
     "agreement": section_agreement,
     "accuracy": section_accuracy,
+    "draws": section_draws,
     "search": section_search,
     "growth": section_growth,
     "dask": section_dask,

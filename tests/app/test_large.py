@@ -237,6 +237,13 @@ def test_refusals(folder, trained, tmp_path):
         "compare", folder / "t.csv", "--target", "kind", *SMALL, "--scheduler", "tcp://x:1",
         "--out", tmp_path / "o",
     )  # fmt: skip
+    for command in ("compare", "train"):  # before the first pass, not after the comparison
+        sentence = refused(command, *data, "--scheduler", "nowhere")
+        assert "No dask scheduler answers at 'nowhere'" in sentence and "first pass" not in sentence
+    (tmp_path / "empty").mkdir()
+    for command in ("inspect", "train", "compare"):
+        sentence = refused(command, tmp_path / "empty", "--target", "kind", *SMALL)
+        assert "is a folder without .parquet files" in sentence
     model = trained / "model.skops"
     assert "--fdr" in refused(
         "predict", model, folder / "t", *SMALL, "--fdr", 0.1, "--out", tmp_path / "p.csv"

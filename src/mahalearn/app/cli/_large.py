@@ -74,7 +74,8 @@ class Everything:
             raise DataError("--mixed gower is for tables that fit into memory.")
         if scheduler and not isinstance(table, ParquetTable):
             raise DataError("--scheduler is for Parquet files, whose parts workers read.")
-        self.table, self.seed, self.scheduler = table, seed, scheduler
+        with connected(scheduler):  # a wrong address is told at once, not after the comparison
+            self.table, self.seed, self.scheduler = table, seed, scheduler
         self.landmarks = landmarks or LANDMARKS
         with counting("first pass", table.n_rows) as tell:
             self.look = look_at(table, options["target"], size, seed, tell)

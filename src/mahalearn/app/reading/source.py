@@ -120,7 +120,7 @@ def load(path, what="file"):
         if not path.exists():
             raise DataError(f"There is no {what} {name!r}.")
         if path.is_dir():
-            raise DataError(f"{name!r} is a folder; name a file.")
+            raise DataError(f"{name!r} is a folder without .parquet files; name a file.")
         if stat.S_ISREG(path.stat().st_mode):
             data = path.read_bytes()
         else:  # a pipe, or a device such as /dev/stdin
