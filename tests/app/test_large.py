@@ -1,7 +1,9 @@
 """Tables larger than memory: read part by part, sampled, fitted and predicted on all rows."""
 
 import json
+import os
 import tracemalloc
+from threading import Lock
 
 import numpy as np
 import pandas as pd
@@ -174,6 +176,13 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
     assert "rows are there from an earlier run" in done.output
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
     assert sorted(f.name for f in tmp_path.iterdir()) == ["p.csv", "whole.csv"]
+    # A file of the folder that has changed since: nothing of the earlier run is taken over.
+    calls.clear()
+    monkeypatch.setattr(_large.PartWriter, "add", stops)
+    works(*command, out, code=130)
+    os.utime(folder / "t" / "part-0.parquet")
+    monkeypatch.setattr(_large.PartWriter, "add", add)
+    assert "earlier run" not in works(*command, out).output
 
 
 def test_memory_is_bounded(tmp_path):
@@ -193,6 +202,7 @@ def test_memory_is_bounded(tmp_path):
 
 def test_all_rows_on_a_dask_scheduler(folder):
     distributed = pytest.importorskip("distributed")
+    cloudpickle = pytest.importorskip("cloudpickle")
     options = {"target": "kind"}
     table = ParquetTable(folder / "t")
     source = _large.Everything(table, options, 300, 0)
@@ -205,6 +215,9 @@ def test_all_rows_on_a_dask_scheduler(folder):
         source.problem, METHODS["gaussian"].pipeline(setting_for(source.problem, Plan()))
     )
     here = everything.fit_everything(rows, "gaussian", pipeline, 50)
+    rows.tell = [Lock()].append  # a progress bar has locks, which do not travel
+    for rows_or_labels in everything.dask_arrays(rows):
+        cloudpickle.dumps(rows_or_labels)
     with (
         distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client,
         _large.connected(client.scheduler.address) as connected,

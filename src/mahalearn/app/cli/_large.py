@@ -266,8 +266,10 @@ def predict_parts(model, about, path, table, out, *, level, confidence, keep, id
     """Predictions of a table that is read part by part, in its order."""
     from ._predict import New, _with_columns, drift_line, predictions, show_scores
 
-    stat = table.path.stat()
-    facts = [str(table.path.resolve()), stat.st_size, stat.st_mtime, level, confidence, keep, id]
+    # A file of a folder may change while the folder stays as it is.
+    stats = [file.stat() for file in getattr(table, "files", [table.path])]
+    files = [(stat.st_size, stat.st_mtime) for stat in stats]
+    facts = [str(table.path.resolve()), files, level, confidence, keep, id]
     key = hashlib.sha256(path.read_bytes() + json.dumps(facts).encode()).hexdigest()
     writer = PartWriter(out, key)
     start = writer.begin()

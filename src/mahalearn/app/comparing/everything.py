@@ -1,6 +1,7 @@
 """Finalists of a comparison fitted on all rows of a table that is read part by part."""
 
 import warnings
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -170,14 +171,14 @@ def dask_arrays(rows):
     import dask
     import dask.array as da
 
-    told, rows.tell = rows.tell, None  # workers have no progress bar
-    shared = dask.delayed(rows, traverse=False)
+    theirs = copy(rows)
+    theirs.tell = None  # workers have no progress bar, now and in later passes
+    shared = dask.delayed(theirs, traverse=False)
     parts, position = [], 0
     for i, (_, _, n) in enumerate(rows.table.groups):
         parts.append(dask.delayed(_group_arrays)(shared, i, position))
         position += n
     sizes = dask.compute(*[dask.delayed(lambda part: len(part[1]))(part) for part in parts])
-    rows.tell = told
     d = len(rows.encoder.feature_names_out_)
     X = [da.from_delayed(part[0], (n, d), float) for part, n in zip(parts, sizes, strict=True) if n]
     y = [
