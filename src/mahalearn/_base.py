@@ -430,11 +430,15 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self._check_parameters()
         training, codes = self._fit_training(X, y, known)
         labels = Labels(self.classes_, np.arange(len(self.classes_)), codes)
-        models = self._fit_path(training, labels, [getattr(self, self._axis)])
+        models = self._fit_path(training, labels, [self._axis_value(training)])
         self._rounding = float(self._path_rounding(models)[0])
         self._store(models)
         training.release()
         return self
+
+    def _axis_value(self, training):
+        """The one value of the path of a plain estimator."""
+        return getattr(self, self._axis)
 
     def _fold_scores(self, folds, values):
         """Held-out scores of each fold: (fold, steps, present classes, (m, c, r), rounding (r,)).

@@ -7,6 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from benchmarks.degenerate import foreign
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import (
@@ -239,3 +240,28 @@ def test_extreme_scales_give_numbers_or_a_sentence(estimator):
                 if foreign(error):
                     problems.append(f"{scale}: {type(error).__name__}: {error}"[:120])
     assert not problems, (len(problems), problems[:8])
+
+
+@pytest.mark.parametrize("variant", ["RC+", "IC+", "FK+"])
+def test_a_measure_is_regularised_by_its_spread(variant):
+    words = [a + b for a in ("ka", "ko", "ta", "to", "ma") for b in ("sa", "so", "na", "no")]
+    y = [word[-1] for word in words]
+    for reg_on, reg in (("auto", "auto"), ("relative", 0.1)):
+        model = KernelQuadraticDiscriminant(variant, reg, reg_on=reg_on, kernel="edit")
+        found = model.fit(words, y).mahalanobis(words)
+        if reg_on == "auto":
+            expected, number = found, model.reg_
+    assert_allclose(found, expected, rtol=1e-9)
+    again = KernelQuadraticDiscriminant(variant, number, kernel="edit").fit(words, y)
+    assert_array_equal(again.mahalanobis(words), expected)
+    # With all objects as landmarks, by their own sums.
+    marks = KernelQuadraticDiscriminant(
+        variant, kernel="edit", landmarks=words, landmark_rtol=1e-12
+    )
+    assert_allclose(marks.fit(words, y).mahalanobis(words), expected, rtol=1e-6, atol=1e-6)
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    named = KernelQuadraticDiscriminant(variant).fit(X, y)
+    assert named.reg_ == 0.01
+    assert_array_equal(
+        named.mahalanobis(X), KernelQuadraticDiscriminant(variant, 0.01).fit(X, y).mahalanobis(X)
+    )

@@ -25,7 +25,7 @@ from ..formulas.offsets import error_offsets, map_offsets
 from ..formulas.spectrum import CORRECTIONS
 from ..kernels.landmarks import LANDMARK_SPECTRA, refuse_negative
 from ._landmark_predict import LinearLandmarkModel, QuadraticLandmarkModel
-from .distances import REG_ON, VARIANTS, alphas_of
+from .distances import REG_ON, VARIANTS, alphas_of, auto_reg
 
 LANDMARK_OFFSETS = ("error", "map", None)
 
@@ -68,9 +68,12 @@ def distance_model(
             "kernel object or another reg_on."
         )
 
-    alphas = np.array(
-        [alphas_of(check_reg(v, len(counts)), reg_on, variant, counts, spread) for v in values]
-    )
+    def reg_of(value):
+        if isinstance(value, str) and value == "auto":
+            value = auto_reg(statistics.plan.rows.kernel, reg_on, variant, spread)
+        return check_reg(value, len(counts))
+
+    alphas = np.array([alphas_of(reg_of(v), reg_on, variant, counts, spread) for v in values])
     if variant.startswith("FK"):
         forms = full_kernel_forms(features, groups, variant, alphas)
     else:

@@ -26,6 +26,7 @@ from .._validation import (
     is_dask_collection,
     refuse_dask_labels,
     refuse_dask_query,
+    spelt,
     take,
     warn_dissimilarity_as_kernel,
 )
@@ -398,7 +399,7 @@ class LandmarkClassifier(KernelClassifier):
         self._statistics = statistics
 
     def _value(self):
-        return [getattr(self, self._axis)]
+        return [spelt(getattr(self, self._axis), self._axis, ("auto",))]
 
     def _finish(self):
         """Make the model of the statistics."""

@@ -354,8 +354,8 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         classifier, which is cloned.
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
         Which distance, as in :class:`KernelQuadraticDiscriminant`.
-    reg : float or array-like of shape (n_classes,), default=0.01
-        Regularisation of the distances.
+    reg : float, array-like of shape (n_classes,) or "auto", default="auto"
+        Regularisation of the distances, as in :class:`KernelQuadraticDiscriminant`.
     priors : "equal", array-like of shape (n_classes,) or None, default=None
         Prior probabilities of the named discriminants; the class frequencies if None. "equal" gives
         better balanced errors where classes differ in size.
@@ -399,6 +399,10 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         Class labels.
     head_ : classifier
         The discriminant as fitted on the distances.
+    reg_ : float or array-like
+        `reg` as used, in the units of `reg_on`.
+
+        .. versionadded:: 0.2
     kernel_ : object
         The kernel as fitted.
     landmarks_ : collection
@@ -428,7 +432,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         self,
         discriminant: Any = "fisher",
         variant: str = "RC+",
-        reg: Reg = 0.01,
+        reg: Reg = "auto",
         *,
         priors: str | ArrayLike | None = None,
         reg_on: str = "auto",

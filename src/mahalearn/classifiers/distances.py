@@ -13,7 +13,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import KernelEstimator, refuses_weights
 from .._typing import ArrayLike, Kernel, Objects, Reg
-from .._validation import check_choice, check_finite_distances, check_memory, check_reg, take
+from .._validation import (
+    check_choice,
+    check_finite_distances,
+    check_memory,
+    check_reg,
+    spelt,
+    take,
+)
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
 from ..formulas.kernel_mahalanobis import (
     CLASSWISE_VARIANTS,
@@ -27,6 +34,7 @@ from ..formulas.kernel_mahalanobis import (
 )
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..formulas.spectrum import SPECTRA
+from ..kernels.measure import MeasureKernel
 from ..kernels.training import (
     BLOCKS,
     KernelValues,
@@ -38,6 +46,8 @@ from ..kernels.training import (
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")
+# reg="auto"; of measures, whose kernels are rarely definite, relative to the spread.
+DEFAULT_REG, MEASURE_REG = 0.01, 0.1
 # Doubles that need not be divided to save memory.
 SMALL = 2**18
 
@@ -70,6 +80,15 @@ def resolved_reg_on(reg_on, variant):
     if reg_on == "auto":
         return "covariance" if variant.startswith("RC") else "kernel"
     return reg_on
+
+
+def auto_reg(kernel, reg_on, variant, spread):
+    """reg="auto" as a number in the units of reg_on, for a fitted kernel (None: precomputed)."""
+    if not isinstance(kernel, MeasureKernel):
+        return DEFAULT_REG
+    if reg_on == "relative":
+        return MEASURE_REG
+    return MEASURE_REG * spread() ** (2 if variant.startswith("FK") else 1)
 
 
 def without_one(alphas, counts, reg_on, variant):
@@ -516,7 +535,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
     def __init__(
         self,
         variant: str = "RC+",
-        reg: Reg = 0.01,
+        reg: Reg = "auto",
         *,
         reg_on: str = "auto",
         kernel: Kernel = "rbf",
@@ -543,6 +562,15 @@ class KernelMahalanobisEstimator(KernelEstimator):
     def _check_parameters(self):
         check_choice(self.variant, "variant", VARIANTS)
         check_choice(self.reg_on, "reg_on", REG_ON)
+
+    def _axis_value(self, training):
+        """`reg` as numbers in the units of `reg_on`; sets reg_."""
+        self.reg_ = reg = spelt(self.reg, "reg", ("auto",))
+        if isinstance(reg, str) and reg == "auto":
+            variant, reg_on, _ = self._options()
+            kernel = training.original.kernel
+            self.reg_ = auto_reg(kernel, reg_on, variant, lambda: mean_spread(training))
+        return self.reg_
 
     def _fit_distances(self, training, regs, *, spectral=False):
         """The class models of one training set for a path of regularisation values.
@@ -625,7 +653,7 @@ class KernelMahalanobisTransformer(
     ----------
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
         Which distance, as in :class:`KernelQuadraticDiscriminant`; so for all parameters.
-    reg : float or array-like of shape (n_classes,), default=0.01
+    reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What `reg` is measured in.
@@ -652,6 +680,10 @@ class KernelMahalanobisTransformer(
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
+    reg_ : float or array-like
+        `reg` as used, in the units of `reg_on`.
+
+        .. versionadded:: 0.2
     kernel_ : object
         The kernel as fitted.
     n_features_in_ : int
@@ -684,7 +716,7 @@ class KernelMahalanobisTransformer(
         """
         self._check_parameters()
         training, _ = self._fit_training(X, y)
-        self._store_distances(*self._fit_distances(training, [self.reg]))
+        self._store_distances(*self._fit_distances(training, [self._axis_value(training)]))
         training.release()
         return self
 

@@ -94,8 +94,10 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         Which distance. RC: regularised covariance; IC: invertible covariance; FK: covariances in
         the complete kernel space. "+" regularises, "-" cuts small eigenvalues (IC, FK) or takes the
         cheap approximation for large regularisation (RC).
-    reg : float or array-like of shape (n_classes,), default=0.01
-        Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`).
+    reg : float, array-like of shape (n_classes,) or "auto", default="auto"
+        Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`). "auto" is 0.01, and for
+        a measure a tenth of the mean centred self-similarity (``reg=0.1, reg_on="relative"``):
+        kernels of measures are rarely definite and need more.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What `reg` is: the variance σ² added to the class covariance (α = n_jσ²), α itself on the
         class kernel matrix, or a fraction of the mean centred self-similarity of the training
@@ -146,6 +148,10 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         Class labels.
     offsets_ : ndarray of shape (n_classes,)
         Offsets b_j; they sum to 0.
+    reg_ : float or array-like
+        `reg` as used, in the units of `reg_on`.
+
+        .. versionadded:: 0.2
     kernel_ : object
         The kernel as fitted.
     landmarks_ : collection
@@ -175,7 +181,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
     def __init__(
         self,
         variant: str = "RC+",
-        reg: Reg = 0.01,
+        reg: Reg = "auto",
         *,
         reg_on: str = "auto",
         kernel: Kernel = "rbf",

@@ -249,7 +249,9 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         if self.regs is not None:
             return check_path(self.regs, "regs")
         values, power = grids.REGS[grid]
-        return [v * spread**power for v in sorted({*values, float(self._plain().reg)})]
+        plain = self._plain().reg  # "auto" stands for values of the grid
+        plain = set() if isinstance(plain, str) else {float(plain)}
+        return [v * spread**power for v in sorted({*values} | plain)]
 
     def _check_parameters(self):
         """Refuse what the refitted estimator would refuse in the end."""

@@ -222,7 +222,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         model = MahalanobisNovelty(
             "RC+",
             0.5,
-            reg=last.reg,
+            reg=getattr(last, "reg_", last.reg),
             reg_on="covariance" if reg_on == "auto" else reg_on,
             kernel=last.kernel,
             gamma=last.gamma,
