@@ -994,6 +994,18 @@ def test_models_can_be_saved(problem, tmp_path):
         assert_array_equal(again.p_values(Q), model.p_values(Q))
 
 
+def test_a_selection_that_the_training_set_cannot_make_is_named(rng):
+    X = rng.normal(size=(40, 2))
+    model = MahalanobisNovelty().fit(X)
+    batch = np.vstack([rng.normal(size=(30, 2)), [[9.0, 9.0]]])
+    with pytest.warns(UserWarning, match="Nothing is selected, although .* below 0.024"):
+        assert not model.select(batch, fdr=0.1).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.select(batch + [[9.0, 9.0]], fdr=0.1).all()
+        assert not model.select(X[:5], fdr=0.01).any()
+
+
 def test_a_number_of_landmarks(problem, rng):
     X, y, Q = problem
     whole = MahalanobisNovelty().fit(X, y)

@@ -705,7 +705,19 @@ default="auto"
         """
         if not 0 < check_real(fdr, "fdr") < 1:
             raise ValueError(f"fdr must be between 0 and 1; got {fdr!r}.")
-        return benjamini_hochberg(self.p_none(X), fdr)
+        p = self.p_none(X)
+        chosen = benjamini_hochberg(p, fdr)
+        least, n = 1 / (len(self._codes) + 1), int((p <= self.level).sum())
+        if n and not chosen.any() and n * fdr / len(p) < least:
+            warnings.warn(
+                f"Nothing is selected, although {n} of {len(p)} objects have p_none <= "
+                f"{self.level:g}: with {len(self._codes)} training objects no p-value is below "
+                f"{least:.2g}, and so few selected objects would need {n * fdr / len(p):.2g}. Use "
+                "more training objects, a larger fdr, or predict.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return chosen
 
     def score_samples(self, X: Objects) -> np.ndarray:
         """How regular each row of X is: `p_none`, equal values ordered by the least distance.

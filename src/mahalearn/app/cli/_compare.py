@@ -22,7 +22,7 @@ from ..comparing.crossval import (
 )
 from ..comparing.explanations import SECONDS
 from ..comparing.findings import findings, leaderboard, table_rows
-from ..comparing.methods import METHODS, QUICK, WIDE, select_methods
+from ..comparing.methods import METHODS, QUICK, QUICK_KERNELS, WIDE, select_methods
 from ..comparing.model import refit
 from ..reading.problem import SMALLEST_CLASS, DataError, Note
 from ..report import html
@@ -53,7 +53,8 @@ def compare(
         ranked = sampled(problem, sample, plan.seed)
         if quick and methods is None:
             chosen, _ = select_methods(None, ranked.kind, ranked.proximity, len(ranked))
-            methods = [m.name for m in chosen if m.cost <= QUICK] or None
+            most = QUICK if ranked.kind == "vectors" else QUICK_KERNELS
+            methods = [m.name for m in chosen if m.cost <= most] or None
         started = time.monotonic() if started is None else started
         budget = None
         if time_budget is not None:  # reading counts, but leaves something
@@ -71,6 +72,9 @@ def compare(
             raise
         winner = board[0]["name"]
         whole = problem if ranked is not problem and METHODS[winner].cost <= QUICK else None
+        fitted = "the best, fitted on all objects"
+        if ranked is not problem and whole is None:
+            fitted = f"the best, fitted on the sample of {len(ranked)} rows"
         with console.status("Fitting the best one on all objects"):
             ranked = with_best_measure(ranked, outcome.plan, winner)
             refitted = refit(ranked, outcome, winner, whole)
@@ -84,10 +88,10 @@ def compare(
         progress.remove()
         show(board, outcome.plan.by)
         if everything is not None:
-            made = _finals(everything, out, board, outcome, found, refitted, about) or made
+            finals = _finals(everything, out, board, outcome, found, refitted, about)
+            made, fitted = finals or (made, "the best, fitted on the sample")
     for name, what in zip(
-        ("report.html", "model.skops", "results.csv"),
-        ("the page", "the best, fitted on all objects", "the leaderboard"),
+        ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
     ):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
     if figures is not None:
@@ -125,22 +129,25 @@ def _finals(everything, out, board, outcome, found, refitted, about):
         "sample": len(everything.problem),
         "finalists": [one.row() for one in finalists],
     }
-    mean, low, high = best.row()["error"]
-    about = {
-        **about,
-        "method": best.name,
-        "title": best.title,
-        "distances": best.name if best.model is not refitted.model else about["distances"],
-        "training": {
-            **about["training"],
-            "objects": best.fitted_rows,
-            "counts": dict(everything.look.counts),
-            "error": [mean, low, high],
-        },
-    }
+    about = _about_finalist(about, everything, best, refitted)
     made = _write(out, board, outcome, found, best.model, about)
     show_finalists(finalists)
-    return made
+    return made, best.title
+
+
+def _about_finalist(about, everything, best, refitted):
+    """What is said of a model that the test rows have tested."""
+    training = {
+        **about["training"],
+        "objects": best.fitted_rows,
+        "error": best.row()["error"],
+        "tested": best.tested,
+    }
+    about = {**about, "method": best.name, "title": best.title, "training": training}
+    if best.model is not refitted.model:  # otherwise the sample's classes are its own
+        training["counts"] = dict(everything.look.counts)
+        about["distances"] = best.name
+    return about
 
 
 def sampled(problem, size, seed):
@@ -184,8 +191,7 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
 
         finalists = everything.finish(outcome, board, refitted)
         best = finalists[0]
-        about = {**about, "title": best.title}
-        about["training"] = {**about["training"], "objects": best.fitted_rows}
+        about = _about_finalist(about, everything, best, refitted)
         save_model(best.model, out, about=about, overwrite=True)
         show_finalists(finalists)
     console.print(

@@ -25,6 +25,10 @@ OPTIONAL = {
     "matplotlib": ("figures", "plot"),
     "rapidfuzz": ("fast edit distances", "measures"),
     "numba": ("compiled measures", "measures"),
+    "parasail": ("alignments of sequences", "bio"),
+    "POT": ("Wasserstein distances", "transport"),
+    "dask": ("collections on a cluster", "distributed"),
+    "distributed": ("collections on a cluster", "distributed"),
     "threadpoolctl": ("one thread for each process", ""),
 }
 

@@ -128,6 +128,7 @@ def inspect_model(about):
     """What a model file says about itself."""
     table = Table("", "", box=None, show_header=False)
     training = about.get("training", {})
+    tested = training.get("tested")
     rows = {
         "classifier": about.get("title"),
         "data": f"{about.get('data')} ({about.get('kind')})",
@@ -135,8 +136,9 @@ def inspect_model(about):
         "classes": ", ".join(f"{k} ({n})" for k, n in training.get("counts", {}).items()),
         "features": ", ".join(f["name"] for f in about.get("features", [])) or None,
         "measure": about.get("measure"),
-        "cross-validated error": _interval(training.get("error")),
-        "balanced error": _interval(training.get("balanced_error")),
+        "cross-validated error": None if tested else _interval(training.get("error")),
+        "balanced error": None if tested else _interval(training.get("balanced_error")),
+        f"error on {tested} test rows": _interval(training.get("error")) if tested else None,
         "parameters": ", ".join(f"{k} = {v}" for k, v in training.get("parameters", {}).items()),
         "made by": about.get("command"),
         "saved": about.get("saved"),

@@ -255,7 +255,10 @@ def compare(
         typer.Option(min=1, help="Seconds; methods are ranked by the folds finished by then."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One repetition, and fast methods only.")
+        bool,
+        typer.Option(
+            "--quick", help="One repetition, and fast methods only (of a table no kernel methods)."
+        ),
     ] = False,
     sample: Annotated[
         int | None,

@@ -31,6 +31,8 @@ WIDE = 500
 EXACT, LANDMARKS = 2000, 300
 # Methods up to this cost are quick, and fit to be trained on large tables.
 QUICK = 2
+# What counts as quick on objects and matrices, whose kernel is there already.
+QUICK_KERNELS = 3
 
 
 # Distances to compare. Those of the whole kernel space do not ask for a new object's similarity
