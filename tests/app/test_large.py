@@ -179,6 +179,7 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
     # A file of the folder that has changed since: nothing of the earlier run is taken over.
     calls.clear()
     monkeypatch.setattr(_large.PartWriter, "add", stops)
+    out = tmp_path / "again.csv"
     works(*command, out, code=130)
     os.utime(folder / "t" / "part-0.parquet")
     monkeypatch.setattr(_large.PartWriter, "add", add)
