@@ -186,6 +186,12 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
     assert "earlier run" not in works(*command, out).output
 
 
+def test_what_workers_read_is_not_counted(capsys):
+    with _large.counting("on all rows", None):
+        pass
+    assert capsys.readouterr().out.strip() == "on all rows: 0 s"
+
+
 def test_memory_is_bounded(tmp_path):
     frame = made(30_000)
     (tmp_path / "t").mkdir()

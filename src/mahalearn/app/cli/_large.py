@@ -55,10 +55,9 @@ def counting(description, total, out=console):
 
         yield tell
     seconds = time.monotonic() - start
-    out.print(
-        f"[dim]{description}: {rows} rows, {rows / max(seconds, 1e-9):.0f} rows/s[/]",
-        highlight=False,
-    )
+    # Workers of a scheduler do not tell what they have read.
+    read = f"{rows} rows, {rows / max(seconds, 1e-9):.0f} rows/s" if rows else f"{seconds:.0f} s"
+    out.print(f"[dim]{description}: {read}[/]", highlight=False)
 
 
 class Everything:
