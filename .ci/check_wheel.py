@@ -26,7 +26,7 @@ for name in mahalearn.__all__:
 from mahalearn import KernelQuadraticDiscriminant
 names = ["Catherine", "Katharina", "Kathryn", "Caterina"]
 names += ["Alexander", "Aleksandr", "Alessandro", "Alexandre"]
-model = KernelQuadraticDiscriminant(kernel="edit", reg=0.1, reg_on="relative")
+model = KernelQuadraticDiscriminant(kernel="edit")
 found = model.fit(names, ["C"] * 4 + ["A"] * 4).predict(["Ekaterina", "Alejandro"]).tolist()
 assert found == ["C", "A"], found
 """
