@@ -428,13 +428,13 @@ def test_scaling_kernel_and_regularisation_together_changes_nothing(model):
     K, k, factor = rbf_kernel(X, gamma=0.5), rbf_kernel(Z, X, gamma=0.5), 16.0
     power = {KernelFisherDiscriminant: 2}.get(type(model), 1)
     power = 2 if model.get_params().get("variant") == "FK+" else power
+    a = clone(model).set_params(kernel="precomputed").fit(K, y)
     if isinstance(model, OneVsRestSVC):
         scaled = {"C": model.C / factor}
     elif isinstance(model, (KernelKNeighborsClassifier, KernelRidgeClassifier)):
         scaled = {}
     else:
-        scaled = {"reg": model.reg * factor**power}
-    a = clone(model).set_params(kernel="precomputed").fit(K, y)
+        scaled = {"reg": getattr(a, "reg_", model.reg) * factor**power}
     b = clone(model).set_params(kernel="precomputed", **scaled).fit(factor * K, y)
     assert_array_equal(a.predict(k), b.predict(factor * k))
 

@@ -46,7 +46,7 @@ from ..kernels.training import (
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
 REG_ON = ("auto", "covariance", "kernel", "relative")
-# reg="auto"; of measures, whose kernels are rarely definite, relative to the spread.
+# reg="auto"; of dissimilarities, whose kernels are rarely definite, relative to the spread.
 DEFAULT_REG, MEASURE_REG = 0.01, 0.1
 # Doubles that need not be divided to save memory.
 SMALL = 2**18
@@ -84,7 +84,7 @@ def resolved_reg_on(reg_on, variant):
 
 def auto_reg(kernel, reg_on, variant, spread):
     """reg="auto" as a number in the units of reg_on, for a fitted kernel (None: precomputed)."""
-    if not isinstance(kernel, MeasureKernel):
+    if not isinstance(kernel, MeasureKernel) or kernel.kind_ == "similarity":
         return DEFAULT_REG
     if reg_on == "relative":
         return MEASURE_REG

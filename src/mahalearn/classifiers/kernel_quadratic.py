@@ -96,8 +96,8 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         cheap approximation for large regularisation (RC).
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`). "auto" is 0.01, and for
-        a measure a tenth of the mean centred self-similarity (``reg=0.1, reg_on="relative"``):
-        kernels of measures are rarely definite and need more.
+        a measure of dissimilarity a tenth of the mean centred self-similarity (``reg=0.1,
+        reg_on="relative"``): kernels of such measures are rarely definite and need more.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What `reg` is: the variance σ² added to the class covariance (α = n_jσ²), α itself on the
         class kernel matrix, or a fraction of the mean centred self-similarity of the training
