@@ -241,6 +241,33 @@ def test_leave_one_out_lambdas_are_those_of_the_other_objects():
             assert_allclose(model.scores(K[i, rest][None])[0], row, atol=1e-7)
 
 
+def test_leave_one_out_of_a_nearly_constant_kernel_is_that_of_refits():
+    # The constant direction took part with the share that λ leaves of its rounding, and each
+    # object's own target with it: labels independent of the data came out at 1.00.
+    X = np.random.default_rng(1).normal(size=(60, 200))
+    y = np.random.default_rng(7).permutation(np.arange(60) % 2)
+    K = 1 - 1e-12 * ((X[:, None] - X) ** 2).sum(axis=2)
+    spectrum, Y = ridge_spectrum(K), np.where(y[:, None] == [0, 1], 1.0, -1.0)
+    assert not spectrum.indefinite
+    lambdas = leave_one_out_lambdas(K, [1e-5, 1e-2])
+    held_out = ridge_leave_one_out(K, Y, lambdas)
+    for i in range(len(K)):
+        rest = np.delete(np.arange(len(K)), i)
+        models = ridge_path(K[np.ix_(rest, rest)], Y[rest], lambdas[:, i])
+        expected = [model.scores(K[i, rest][None])[0] for model in models]
+        assert_allclose(held_out[:, i], expected, atol=0.02)  # K has seven digits
+
+
+def test_rounding_does_not_make_a_kernel_indefinite():
+    # It would cost a decomposition for every object that is left out.
+    for n in (20, 60, 200):
+        for seed in range(5):
+            X = np.random.default_rng(seed).normal(size=(n, 4))
+            for K in (X @ X.T, (1 + X @ X.T) ** 2, 1e6 * (X @ X.T), np.ones((n, n))):
+                assert not ridge_spectrum(K).indefinite
+    assert ridge_spectrum(indefinite()[0]).indefinite
+
+
 @pytest.mark.parametrize("spectrum", ["krein", "ignore", "flip"])
 def test_leave_one_out_of_an_indefinite_kernel_is_that_of_refits(spectrum):
     # The closed form in the space of all objects gave .60 where refits have .53.

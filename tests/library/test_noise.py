@@ -10,6 +10,7 @@ a rule that follows class sizes is wrong every time (a score of 0 is then honest
 import numpy as np
 import pytest
 from scipy.stats import binom
+from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
@@ -136,18 +137,34 @@ def test_no_search_beats_chance_on_noise(kind, name):
 LEFT_OUT = ("KQD on the kernel", "KQD relative", "quadratic head", "weighted neighbours")
 
 
-@pytest.mark.parametrize("kind", ["10 columns", "identity", "constant kernel", "dissimilarities"])
-def test_leave_one_out_does_not_either(kind):
-    given = noise(kind, n=24)
-    if "kernel" not in given.kernel:
-        given.kernel = {"gammas": [0.1, 15.0]}
-    candidates = []
+def left_out(given):
+    """[(what, mean score)] of the searches by leave-one-out."""
+    found = []
     for name, search in KERNEL_SEARCHES.items():
         if name not in LEFT_OUT:
             few = {"variants": ["RC+", "IC+", "FK+"]} if "variants" in search.get_params() else {}
-            found = run(clone(search).set_params(**few), given, LeaveOneOut())
-            candidates += [(f"{name}: {what}", score) for what, score in found]
-    assert_chance(candidates, given.n_distinct, both_ends=False)
+            scores = run(clone(search).set_params(**few), given, LeaveOneOut())
+            found += [(f"{name}: {what}", score) for what, score in scores]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["10 columns", "200 columns", "identity", "constant kernel"])
+def test_leave_one_out_does_not_either(kind):
+    given = noise(kind, n=40)
+    assert_chance(left_out(given), given.n_distinct, both_ends=False)
+
+
+def test_leave_one_out_of_indefinite_kernels_does_not_on_average():
+    # The binomial interval does not hold for one problem: where an eigenvalue of a class is close
+    # to 0, one object more or less turns the sign of all its distances, and the held-out answers
+    # go together (standard deviation .22 where independent answers have .08, n = 40). The plain
+    # estimator, refitted, gives the same ones.
+    problems = [dict(left_out(noise("dissimilarities", n=24, seed=seed))) for seed in range(20)]
+    for what in problems[0]:
+        scores = np.array([found[what] for found in problems])
+        above = student.isf(0.001 / len(problems[0]), len(scores) - 1) * scores.std(ddof=1)
+        assert scores.mean() <= 0.5 + above / np.sqrt(len(scores)), what
+        assert scores.mean() < 0.65, what
 
 
 @pytest.mark.full
@@ -160,6 +177,8 @@ def test_no_search_beats_chance_on_noise_in_full(kind, name, cv, seed):
     folds = not isinstance(cv, LeaveOneOut)
     if not folds and name == "KQD on the kernel":
         pytest.skip("rewards the class that is one object short, by algebra")
+    if not folds and kind == "dissimilarities":
+        pytest.skip("held-out answers go together: the test of the average has it")
     assert_chance(run(KERNEL_SEARCHES[name], given, cv), given.n_distinct, both_ends=folds)
 
 

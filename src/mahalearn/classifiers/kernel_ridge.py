@@ -136,7 +136,7 @@ class KernelRidgeClassifier(KernelClassifier):
         closed = K is not None and folds.spectrum != "raise" and counts.min() > 1
         spectrum = ridge_spectrum(K) if closed and is_leave_one_out(folds.splits, n) else None
         # The Kreĭn space of an indefinite kernel would have seen the object that is left out.
-        if spectrum is None or (spectrum.values < 0).any():
+        if spectrum is None or spectrum.indefinite:
             yield from super()._fold_scores(folds, values)
             return
         targets = class_targets(folds.codes, len(counts))

@@ -34,6 +34,7 @@ from .linalg import center_gram, centering, eigh, linear_rounding
 _LEAST_REST = 1e-10
 # The inverse of a smaller λ overflows in a product.
 _LEAST_LAMBDA = 1e-290
+_EPS = np.finfo(float).eps
 
 
 class RidgeModel(NamedTuple):
@@ -57,6 +58,12 @@ class RidgeSpectrum(NamedTuple):
     values: np.ndarray
     vectors: np.ndarray
     row_means: np.ndarray
+
+    @property
+    def indefinite(self):
+        """Whether K̃ has eigenvalues below 0 by more than rounding leaves in them."""
+        sizes = np.abs(self.values).max(initial=0.0), np.abs(self.row_means).max()
+        return bool((self.values < -len(self.row_means) * _EPS * max(sizes)).any())
 
     @property
     def scale(self):
@@ -123,7 +130,9 @@ def ridge_leave_one_out(K, targets, lambdas):
     if n < 2:
         raise ValueError("Leave-one-out needs at least two objects; got one.")
     centred = targets - targets.mean(axis=0)
-    projected, U2 = U.T @ centred, np.square(U)
+    # The constant direction is the intercept's. Its eigenvalue, 0 but for rounding, is no small one
+    # where K is nearly constant: a share of it in 1 − h would hand the object its own target.
+    projected, U2 = U.T @ centred, np.square(U - U.mean(axis=0))
     out = np.zeros((len(lambdas), *targets.shape))
     outside = np.maximum(1 - 1 / n - U2.sum(axis=1), 0.0)
     for place, lam in enumerate(lambdas):
