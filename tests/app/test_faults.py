@@ -28,6 +28,9 @@ def start(*arguments, **options):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell starts what runs in its background with interruptions ignored, and children
+        # inherit it: without this the suite would fail there.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         env=environment,
         **options,
     )
