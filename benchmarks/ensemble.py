@@ -673,7 +673,8 @@ def cost(options):
         train, _ = halves(X, y, DEVELOPMENT, options.train)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = MahalanobisClassifierCV(random_state=0).fit(X[train], y[train])
+            model = MahalanobisClassifierCV(max_members=options.members, random_state=0)
+            model.fit(X[train], y[train])
         queries = X[np.random.default_rng(0).choice(len(X), 2000)]
         times = {m: least_seconds(e.predict, queries) for m, e in model.members_.items()}
         whole = least_seconds(model.predict, queries)
@@ -774,6 +775,7 @@ def main():
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--train", type=int, default=250)
     parser.add_argument("--other", help="sources of another version, for search: its src folder")
+    parser.add_argument("--members", type=int, help="max_members of the ensemble, for cost")
     options = parser.parse_args()
     default = {"development": "development", "matrices": "matrices.csv"}
     files = options.rows or [Path(default.get(options.part, "confirm.csv"))]

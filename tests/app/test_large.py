@@ -236,6 +236,22 @@ def test_all_rows_on_a_dask_scheduler(folder):
     assert_allclose(there[-1].mahalanobis(Z), here[-1].mahalanobis(Z), rtol=1e-9)
 
 
+@pytest.mark.full
+def test_training_on_a_dask_scheduler_gives_the_model_of_one_machine(folder, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    train = ["train", folder / "t", "--target", "kind", "--method", "gaussian", *SMALL, "--out"]
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
+        said = works(*train, tmp_path / "a.skops", "--scheduler", client.scheduler.address).output
+    assert "test rows" in said.splitlines()[-1] and "cross-validated" not in said.splitlines()[-1]
+    works(*train, tmp_path / "b.skops")
+    tables = []
+    for name in ("a", "b"):
+        out = tmp_path / f"{name}.csv"
+        works("predict", tmp_path / f"{name}.skops", folder / "t.csv", "--out", out)
+        tables.append(pd.read_csv(out))
+    pd.testing.assert_frame_equal(*tables, rtol=1e-5)  # as many digits as the file has
+
+
 @pytest.mark.parametrize(
     ("text", "size"), [("2GB", 2**31), ("500 MB", 500 * 2**20), ("1.5k", 1536), ("3MiB", 3 * 2**20)]
 )

@@ -186,6 +186,8 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
         about = describe(problem, outcome, board, refitted, command)
     save_model(refitted.model, out, about=about, overwrite=force)
     row = board[0]
+    title = row["title"]
+    found = f"cross-validated error {row['error'][0]:.1%}, balanced {row['balanced'][0]:.1%}"
     if everything is not None:
         from ._large import show_finalists
 
@@ -194,11 +196,9 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
         about = _about_finalist(about, everything, best, refitted)
         save_model(best.model, out, about=about, overwrite=True)
         show_finalists(finalists)
+        title, found = best.title, f"error on {best.tested} test rows {best.row()['error'][0]:.1%}"
     console.print(
-        f"{escape(row['title'])}: cross-validated error {row['error'][0]:.1%}, balanced "
-        f"{row['balanced'][0]:.1%}. Saved as {escape(str(out))}",
-        soft_wrap=True,
-        highlight=False,
+        f"{escape(title)}: {found}. Saved as {escape(str(out))}", soft_wrap=True, highlight=False
     )
 
 
