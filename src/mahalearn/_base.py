@@ -34,7 +34,7 @@ from ._validation import (
     refuse_objects,
     take,
 )
-from .formulas.linalg import eigh, negative_fraction, signature
+from .formulas.linalg import LinearScores, eigh, negative_fraction, signature
 from .formulas.offsets import winners
 from .formulas.spectrum import SPECTRA
 from .kernels.protocol import (
@@ -325,6 +325,27 @@ def over_rows(training, queries, function, read=False):
     chunks = row_chunks(len(queries), BLOCKS * len(training))
     parts = [function(training.cross(take(queries, rows), read=read)) for rows in chunks]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+class LinearPath(NamedTuple):
+    """Linear scores for each value of a path, and what rounding may leave in them."""
+
+    models: list[LinearScores]
+    rounding: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, models, largest):
+        """With what rounding may leave for kernel values of at most `largest`."""
+        return cls(models, np.array([model.rounding(largest) for model in models]))
+
+    def scores(self, training, queries):
+        """(m, c, r) scores of queries."""
+        return over_rows(
+            training,
+            queries,
+            lambda k: np.stack([model.scores(k) for model in self.models], axis=-1),
+            read=True,
+        )
 
 
 class Labels(NamedTuple):

@@ -64,14 +64,13 @@ HOMES = {
     "FullKernelClass": "formulas.full_kernel",
     "FullKernelModel": "formulas.full_kernel",
     "Centering": "formulas.linalg",
+    "LinearScores": "formulas.linalg",
     "ConformalClass": "formulas.conformal",
     "LandmarkClass": "formulas.conformal",
-    "FisherModel": "formulas.kernel_fisher",
     "CholeskyModel": "formulas.kernel_mahalanobis",
     "MeanModel": "formulas.kernel_mahalanobis",
     "SpectralModel": "formulas.kernel_mahalanobis",
     "Embedding": "formulas.kernel_pca",
-    "RidgeModel": "formulas.kernel_ridge",
     "GaussianClass": "formulas.kernel_pca",
     "LandmarkEmbedding": "formulas.landmark_forms",
     "MetricRidge": "formulas.learned_metric",
@@ -123,7 +122,11 @@ HOMES = {
     "PseudoEuclideanEmbedding": "proximity.embedding",
 }
 # Names that types had in older files.
-RENAMED = {"OneVsAllSVC": "OneVsRestSVC"}
+RENAMED = {
+    "OneVsAllSVC": "OneVsRestSVC",
+    "FisherModel": "LinearScores",
+    "RidgeModel": "LinearScores",
+}
 # numpy's masked arrays (in tables of search results) changed their module between versions.
 MASKED_HOMES = ("numpy.ma", "numpy.ma.core")
 # Types of other packages that a fitted model may hold.

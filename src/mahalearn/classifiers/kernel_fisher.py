@@ -1,26 +1,19 @@
 """Kernel Fisher discriminant (papers A and C: KFD, IKFD)."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import over_rows
+from .._base import LinearPath
 from .._typing import CV, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_fisher import fisher_model, fisher_path
 from ..model_selection.search import KernelSearchCV, documented
 from ._landmark_models import fisher_model as landmark_fisher_model
 from ._landmarks import LandmarkClassifier
-
-
-class FisherPath(NamedTuple):
-    """The discriminants for each value of a path, and what rounding may leave in their scores."""
-
-    models: list
-    rounding: np.ndarray | None
 
 
 @documented
@@ -135,20 +128,15 @@ class KernelFisherDiscriminant(
 
     def _fit_path(self, training, labels, values):
         K = self._fit_full(training)
-        largest = np.abs(K).max()
+        largest = np.abs(K).max()  # K is overwritten
         if len(values) == 1:
             models = [fisher_model(K, training.slices, values[0])]
         else:
             models = fisher_path(K, training.slices, values)
-        return FisherPath(models, np.array([model.rounding(largest) for model in models]))
+        return LinearPath.of(models, largest)
 
     def _path_scores(self, models, training, queries, kxx):
-        return over_rows(
-            training,
-            queries,
-            lambda k: np.stack([model.scores(k) for model in models.models], axis=-1),
-            read=True,
-        )
+        return models.scores(training, queries)
 
     def _path_rounding(self, models):
         return models.rounding
@@ -158,7 +146,7 @@ class KernelFisherDiscriminant(
         self.intercept_ = self._model.offsets
 
     def _path(self):
-        return FisherPath([self._model], None)
+        return LinearPath([self._model])
 
     def _landmark_path(self, statistics, labels, values):
         return landmark_fisher_model(

@@ -1,12 +1,12 @@
 """Kernel ridge regression on class labels, in the Kreĭn space of an indefinite kernel."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelClassifier, over_rows
+from .._base import KernelClassifier, LinearPath
 from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_ridge import (
@@ -17,13 +17,6 @@ from ..formulas.kernel_ridge import (
     ridge_spectrum,
 )
 from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
-
-
-class RidgePath(NamedTuple):
-    """The regressions for each value of a path, and what rounding may leave in their scores."""
-
-    models: list
-    rounding: np.ndarray | None
 
 
 class KernelRidgeClassifier(KernelClassifier):
@@ -127,9 +120,7 @@ class KernelRidgeClassifier(KernelClassifier):
         counts = training.counts
         targets = class_targets(np.repeat(np.arange(len(counts)), counts), len(counts))
         lambdas = [reg * len(K) * spectrum.scale for reg in values]
-        models = ridge_path(spectrum, targets, lambdas)
-        largest = np.abs(K).max()
-        return RidgePath(models, np.array([model.rounding(largest) for model in models]))
+        return LinearPath.of(ridge_path(spectrum, targets, lambdas), np.abs(K).max())
 
     def _fold_scores(self, folds, values):
         K, n, counts = folds.matrix, len(folds.codes), np.bincount(folds.codes)
@@ -143,17 +134,12 @@ class KernelRidgeClassifier(KernelClassifier):
         lambdas = leave_one_out_lambdas(spectrum, values)
         scores = np.moveaxis(ridge_leave_one_out(spectrum, targets, lambdas), 0, -1)
         models = ridge_path(spectrum, targets, lambdas.min(axis=1))
-        rounding = np.array([model.rounding(np.abs(K).max()) for model in models])
+        rounding = LinearPath.of(models, np.abs(K).max()).rounding
         for f, (_, test) in enumerate(folds.splits):
             yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
 
     def _path_scores(self, models, training, queries, kxx):
-        return over_rows(
-            training,
-            queries,
-            lambda k: np.stack([model.scores(k) for model in models.models], axis=-1),
-            read=True,
-        )
+        return models.scores(training, queries)
 
     def _path_rounding(self, models):
         return models.rounding
@@ -163,7 +149,7 @@ class KernelRidgeClassifier(KernelClassifier):
         self.intercept_ = self._model.offsets
 
     def _path(self):
-        return RidgePath([self._model], None)
+        return LinearPath([self._model])
 
     @property
     def dual_coef_(self) -> np.ndarray:

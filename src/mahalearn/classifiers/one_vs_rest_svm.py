@@ -7,42 +7,23 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
-from .._base import KernelClassifier, over_rows
+from .._base import KernelClassifier, LinearPath
 from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
 from .._validation import check_positive
-from ..formulas.linalg import linear_rounding
+from ..formulas.linalg import LinearScores
 from ..model_selection import grids
 from ..model_selection.search import KernelSearchCV, check_path, documented
 
 
 class SVCPath(NamedTuple):
-    """The machines for each value of a path, and what rounding may leave in their decisions."""
+    """Decision values of a path, and scikit-learn's machines where it has one value only."""
 
-    models: list
-    rounding: np.ndarray | None
-
-
-class LinearMachines(NamedTuple):
-    """Decision values Aᵀk_x + b of the machines of all classes, one for two classes.
-
-    What scores need of them, as one product for all classes and without scikit-learn's checks.
-    """
-
-    coefficients: np.ndarray
-    intercepts: np.ndarray
-
-    def decision_function(self, k):
-        """As OneVsRestClassifier's."""
-        values = k @ self.coefficients + self.intercepts
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def rounding(self, largest):
-        """What rounding may leave in decision values, for kernel values of at most `largest`."""
-        return linear_rounding(self.coefficients, self.intercepts, largest)
+    linear: LinearPath
+    machines: OneVsRestClassifier | None = None
 
 
 def _fit_linear(svc, K, y, Cs):
-    """LinearMachines for each C, the same as those of `_fit_machines`.
+    """LinearScores for each C, the same as those of `_fit_machines`.
 
     A machine whose coefficients stay below C is that of every larger C, too.
     """
@@ -60,15 +41,15 @@ def _fit_linear(svc, K, y, Cs):
                     free = i
             else:
                 A[i, :, j], b[i, j] = A[free, :, j], b[free, j]
-    return [LinearMachines(*machines) for machines in zip(A, b, strict=True)]
+    return [LinearScores(*machines) for machines in zip(A, b, strict=True)]
 
 
 def _as_linear(machines, n):
-    """A OneVsRestClassifier of machines on n training objects as LinearMachines."""
+    """A OneVsRestClassifier of machines on n training objects as LinearScores."""
     A, b = np.zeros((n, len(machines.estimators_))), np.zeros(len(machines.estimators_))
     for j, machine in enumerate(machines.estimators_):
         A[machine.support_, j], b[j] = machine.dual_coef_[0], machine.intercept_[0]
-    return LinearMachines(A, b)
+    return LinearScores(A, b)
 
 
 def _fit_machines(svc, K, y):
@@ -87,15 +68,6 @@ def _finite(K, fit):
             f"LIBSVM finds no finite solution for kernel values up to {np.abs(K).max():.1g}. "
             "Divide the kernel by its scale, or standardise the columns."
         ) from None
-
-
-def _rounding(model, largest):
-    """What rounding may leave in decision values, for kernel values of at most `largest`."""
-    sizes = [
-        np.abs(svc.dual_coef_).sum() * largest + np.abs(svc.intercept_).max()
-        for svc in model.estimators_
-    ]
-    return 64 * np.finfo(float).eps * max(sizes)
 
 
 class OneVsRestSVC(KernelClassifier):
@@ -196,31 +168,27 @@ class OneVsRestSVC(KernelClassifier):
     def _fit_path(self, training, labels, values):
         K, y = self._fit_full(training), labels.codes[training.order]
         svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
-        largest = np.abs(K).max()
         if len(values) > 1:
-            models = _fit_linear(svc, K, y, values)
-            return SVCPath(models, np.array([model.rounding(largest) for model in models]))
-        model = _fit_machines(svc.set_params(C=values[0]), K, y)
-        return SVCPath([model], np.array([_rounding(model, largest)]))
+            models, machines = _fit_linear(svc, K, y, values), None
+        else:
+            machines = _fit_machines(svc.set_params(C=values[0]), K, y)
+            models = [_as_linear(machines, len(K))]
+        return SVCPath(LinearPath.of(models, np.abs(K).max()), machines)
 
     def _path_scores(self, models, training, queries, kxx):
-        def scores(k):
-            path = [model.decision_function(k) for model in models.models]
-            path = [np.column_stack([-s, s]) / 2 if s.ndim == 1 else s for s in path]
-            return np.stack(path, axis=-1)
-
-        return over_rows(training, queries, scores, read=True)
+        scores = models.linear.scores(training, queries)
+        return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
     def _path_rounding(self, models):
-        return models.rounding
+        return models.linear.rounding
 
     def _store(self, models):
-        self._machines = models.models[0]
+        self._machines = models.machines
         self.estimators_ = self._machines.estimators_
         self.n_iter_ = np.concatenate([svc.n_iter_ for svc in self.estimators_])
 
     def _path(self):
-        return SVCPath([_as_linear(self._machines, len(self._training))], None)
+        return SVCPath(LinearPath([_as_linear(self._machines, len(self._training))]))
 
 
 @documented

@@ -23,27 +23,10 @@ Cholesky factor of B for each size of class that occurs is cheaper (`fisher_mode
 to all. Either way a class adds O(n n_j²) for VᵀRV and O(n_j³) for n_j + 1 equations.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy import linalg
 
-from .linalg import RANK_RTOL, cholesky, eigh, linear_rounding, solve_lower
-
-
-class FisherModel(NamedTuple):
-    """Discriminants f(x) = Aᵀk_x + b: A (n, c) in the order of the training objects, b (c,)."""
-
-    coefficients: np.ndarray
-    offsets: np.ndarray
-
-    def scores(self, k):
-        """f of queries with rows k (m, n), (m, c)."""
-        return k @ self.coefficients + self.offsets
-
-    def rounding(self, largest):
-        """What rounding may leave in f for kernel values of at most `largest`."""
-        return linear_rounding(self.coefficients, self.offsets, largest)
+from .linalg import RANK_RTOL, LinearScores, cholesky, eigh, solve_lower
 
 
 def fisher_model(K, slices, beta):
@@ -57,7 +40,7 @@ def fisher_model(K, slices, beta):
 
 
 def fisher_path(K, slices, betas):
-    """A FisherModel for each β, from one decomposition of K, which is overwritten."""
+    """LinearScores for each β, from one decomposition of K, which is overwritten."""
     values, U = eigh(K, overwrite=True)
     U = np.ascontiguousarray(U)
     total = U.sum(axis=0)
@@ -133,10 +116,10 @@ def _distinct(slices):
 
 
 def _stack(parts, slices, basis=None):
-    """A FisherModel from (a, offset) of each problem, a in the coordinates of `basis`."""
+    """LinearScores from (a, offset) of each problem, a in the coordinates of `basis`."""
     A = np.column_stack([a for a, _ in parts])
     A = A if basis is None else basis @ A
     offsets = np.array([b for _, b in parts])
     if len(parts) < len(slices):
         A, offsets = np.hstack([A, -A]), np.append(offsets, -offsets)
-    return FisherModel(A, offsets)
+    return LinearScores(A, offsets)

@@ -28,28 +28,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .linalg import center_gram, centering, eigh, linear_rounding
+from .linalg import LinearScores, center_gram, centering, eigh
 
 # 1 − h below this is rounding: the object determines its own fitted value.
 _LEAST_REST = 1e-10
 # The inverse of a smaller λ overflows in a product.
 _LEAST_LAMBDA = 1e-290
 _EPS = np.finfo(float).eps
-
-
-class RidgeModel(NamedTuple):
-    """Functions f(x) = Aᵀk_x + b: A (n, c) in the order of the training objects, b (c,)."""
-
-    coefficients: np.ndarray
-    offsets: np.ndarray
-
-    def scores(self, k):
-        """f of queries with rows k (m, n), (m, c)."""
-        return k @ self.coefficients + self.offsets
-
-    def rounding(self, largest):
-        """What rounding may leave in f for kernel values of at most `largest`."""
-        return linear_rounding(self.coefficients, self.offsets, largest)
 
 
 class RidgeSpectrum(NamedTuple):
@@ -85,7 +70,7 @@ def ridge_spectrum(K):
 
 
 def ridge_path(K, targets, lambdas):
-    """A RidgeModel for each λ > 0, from one decomposition of K.
+    """LinearScores for each λ > 0, from one decomposition of K.
 
     K : (n, n) kernel matrix, or its RidgeSpectrum
     targets : (n, c)
@@ -100,7 +85,7 @@ def ridge_path(K, targets, lambdas):
         # U is orthogonal to 1 but for rounding; H makes constants vanish exactly.
         A = U @ ((np.sign(values) / (np.abs(values) + lam))[:, None] * projected)
         A -= A.mean(axis=0)
-        models.append(RidgeModel(A, mean - row_means @ A))
+        models.append(LinearScores(A, mean - row_means @ A))
     return models
 
 

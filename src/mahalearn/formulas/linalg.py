@@ -140,10 +140,20 @@ def rounding_variance(magnitude):
     return (8 * _EPS * magnitude) ** 2
 
 
-def linear_rounding(coefficients, offsets, largest):
-    """What rounding may leave in k @ coefficients + offsets for |k| of at most `largest`."""
-    size = np.abs(coefficients).sum(axis=0) * largest + np.abs(offsets)
-    return 64 * _EPS * size.max()
+class LinearScores(NamedTuple):
+    """Functions f(x) = Aᵀk_x + b: A (n, c) in the order of the training objects, b (c,)."""
+
+    coefficients: np.ndarray
+    offsets: np.ndarray
+
+    def scores(self, k):
+        """f of queries with rows k (m, n), (m, c)."""
+        return k @ self.coefficients + self.offsets
+
+    def rounding(self, largest):
+        """What rounding may leave in f for kernel values of at most `largest`."""
+        size = np.abs(self.coefficients).sum(axis=0) * largest + np.abs(self.offsets)
+        return 64 * _EPS * size.max()
 
 
 # --- Gram matrices --------------------------------------------------------------------------------
