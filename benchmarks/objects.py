@@ -228,6 +228,7 @@ from aeon.classification.convolution_based import MiniRocketClassifier
 for file in sys.argv[1:]:
     with np.load(file) as data:
         X, y, train, test = (data[name] for name in ("X", "y", "train", "test"))
+    X = np.pad(X, [(0, 0), (0, 0), (0, max(0, 9 - X.shape[2]))])  # aeon takes nine time points
     model = MiniRocketClassifier(random_state=0).fit(X[train], y[train])
     np.save(file + ".npy", model.predict(X[test]))
 """
