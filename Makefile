@@ -28,7 +28,8 @@ test: lint
 # The long versions of the suites: coverage by simulation, every pair of options, killed workers;
 # and which lines of the package the tests reach.
 test-full: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "full or not full" --cov --cov-report=term
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "full or not full" --cov \
+		--cov-report=term
 
 benchmark: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.kernel_quadratic
