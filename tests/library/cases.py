@@ -479,7 +479,8 @@ def answers(estimator, problem):
 def differences(found, expected, tolerance):
     """Sentences about what differs between two results of `outputs`; none if they agree.
 
-    Labels and refusals must be equal, numbers within `tolerance` of the largest magnitude.
+    Labels and refusals must be equal, numbers within `tolerance` of the largest magnitude. What
+    rounding leaves in probabilities is that of the scores, and grows with their magnitude.
     """
     if found.keys() != expected.keys():
         return [f"{sorted(found)} instead of {sorted(expected)}: {found} {expected}"[:300]]
@@ -496,12 +497,19 @@ def differences(found, expected, tolerance):
                 reports.append(f"{method}: {wrong} of {len(want)} labels differ")
         else:
             same = have == want  # equal infinities, too
-            scale = np.abs(np.where(np.isfinite(want), want, 0)).max(initial=1e-300)
+            scores = expected.get("decision_function") if "proba" in method else None
+            scale = max(_largest(want), _largest(scores))
             with np.errstate(invalid="ignore"):
                 gap = np.where(same, 0.0, np.abs(have - want) / scale).max(initial=0.0)
             if not gap <= tolerance:
                 reports.append(f"{method}: relative difference {gap:.2g}")
     return reports
+
+
+def _largest(values):
+    if not isinstance(values, np.ndarray):
+        return 0.0
+    return np.abs(np.where(np.isfinite(values), values, 0)).max(initial=1e-300)
 
 
 def failures(cases, check):

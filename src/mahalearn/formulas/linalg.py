@@ -151,9 +151,12 @@ class LinearScores(NamedTuple):
         return k @ self.coefficients + self.offsets
 
     def rounding(self, largest):
-        """What rounding may leave in f for kernel values of at most `largest`."""
+        """What rounding may leave in f for kernel values of at most `largest`.
+
+        A was found by solving equations, which leaves more in it than the product adds.
+        """
         size = np.abs(self.coefficients).sum(axis=0) * largest + np.abs(self.offsets)
-        return 64 * _EPS * size.max()
+        return 256 * _EPS * size.max()
 
 
 # --- Gram matrices --------------------------------------------------------------------------------
