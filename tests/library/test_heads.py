@@ -158,3 +158,9 @@ def test_predictions_are_those_of_the_classifier_on_the_distances(head, n_classe
     plain = cross_val_score(DissimilaritySpaceDiscriminant(head, **options), X, y, cv=cv)
     assert_allclose(search.best_score_, plain.mean())
     assert_array_equal(search.classes_[search.predict_proba(Z).argmax(axis=1)], search.predict(Z))
+
+
+def test_a_classifier_that_cannot_learn_from_equal_distances_gets_a_sentence():
+    X, y = np.full((20, 3), 2.5), np.arange(20) % 2
+    with pytest.raises(ValueError, match="the same distance to each class"):
+        DissimilaritySpaceDiscriminant(LinearDiscriminantAnalysis()).fit(X, y)

@@ -202,6 +202,20 @@ def _refuse_priors(priors, reason):
         )
 
 
+def _fit_head(head, d2, y):
+    """A head fitted to distances (n, c), with a sentence where it cannot learn from equal ones."""
+    try:
+        return head.fit(d2, y)
+    except (ArithmeticError, IndexError, np.linalg.LinAlgError) as error:
+        if np.ptp(d2, axis=0).any():
+            raise
+        raise ValueError(
+            "All training objects have the same distance to each class, and "
+            f"discriminant={head!r} cannot be fitted to such distances. Take another kernel, "
+            "variant or reg, or one of the discriminants by name."
+        ) from error
+
+
 def head_has(discriminant, method):
     """Whether the head of a name, or a classifier, has a method: only densities give probabilities.
 
@@ -500,7 +514,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         d2 = d2 if d2.ndim == 3 else d2[..., None]
         steps = settling_steps(d2, rounding)
         tables, y = _by_value(settled(d2, steps)), labels.y
-        heads = [new_head(self.discriminant, priors=priors).fit(d, y) for d in tables]
+        heads = [_fit_head(new_head(self.discriminant, priors=priors), d, y) for d in tables]
         noise = [head_rounding(head, d) for head, d in zip(heads, tables, strict=True)]
         return heads, list(steps.T), np.array(noise)
 
