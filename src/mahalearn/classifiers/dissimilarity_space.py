@@ -206,7 +206,7 @@ def _fit_head(head, d2, y):
     """A head fitted to distances (n, c), with a sentence where it cannot learn from equal ones."""
     try:
         return head.fit(d2, y)
-    except (ArithmeticError, IndexError, np.linalg.LinAlgError) as error:
+    except (ArithmeticError, IndexError, ValueError, np.linalg.LinAlgError) as error:
         if np.ptp(d2, axis=0).any():
             raise
         raise ValueError(
