@@ -892,11 +892,12 @@ def auroc(regular, unknown):
 # --- stacking -------------------------------------------------------------------------------------
 
 
-def class_scaled_proba(row, temperature, scale, bias):
-    """softmax(scale·ln softmax(row/T) + bias) of one object, class by class."""
+def class_scaled_proba(row, temperature, scale, bias, n):
+    """softmax(scale·ln softmax(row/T) + bias) of one object, with ½ object more of each class."""
     first = [np.exp(value / temperature) for value in row]
     second = [np.exp(a * np.log(value / sum(first)) + b) for value, a, b in zip(first, scale, bias)]
-    return [value / sum(second) for value in second]
+    counts = [n * value / sum(second) + 0.5 for value in second]
+    return [count / sum(counts) for count in counts]
 
 
 def stacked_proba(members, w):

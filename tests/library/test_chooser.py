@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -358,18 +359,47 @@ def test_a_family_that_fails_is_recorded(monkeypatch, data):
 
 
 @both
-def test_classes_of_two_objects_reduce_the_folds(small_grids, combine):
+@pytest.mark.parametrize("counts, folds", [([2, 2, 20], 5), ([2, 2, 2], 2)])
+def test_classes_of_two_objects(small_grids, combine, counts, folds):
+    """A small class does not take the folds from the others."""
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], [2, 2, 20])
-    X = rng.normal(size=(24, 3)) + 4 * y[:, None]
-    with pytest.warns(UserWarning, match="cv=5 is reduced to 2 folds: the smallest class has 2"):
+    y = np.repeat([0, 1, 2], counts)
+    X = rng.normal(size=(len(y), 3)) + 4 * y[:, None]
+    expected = f"smallest class has 2 objects, fewer than cv=5 folds: {folds} folds are used"
+    with pytest.warns(UserWarning, match=expected):
         model = chooser(random_state=0, combine=combine).fit(X, y)
+    assert model.n_splits_ == 10
     assert not any(row["note"] for row in model.leaderboard_)
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.parametrize(
+    "counts, folds, repeats",
+    [([2] * 7, 2, 5), ([3, 1, 2, 4], 3, 3), ([1, 2, 2], 2, 5), ([60, 3], 5, 2), ([1, 1, 2], 2, 5)],
+)
+def test_folds_are_those_of_a_typical_object(counts, folds, repeats):
+    y = np.repeat(np.arange(len(counts)), counts)
+    with pytest.warns(UserWarning, match=f"{folds} folds are used"):
+        splits = make_splits(5, y, y, np.array(counts), 0)
+    assert len(splits) == folds * repeats
+    held_out = np.concatenate([test for _, test in splits[:folds]])
+    assert sorted(held_out) == list(range(len(y)))
+
+
+def test_four_series_are_no_reason_for_certainty():
+    """Log loss was 2.3 on this problem, with errors at .22."""
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(2, 5))
+    y, y_new = np.repeat([0, 1], 2), rng.integers(2, size=300)
+    X, X_new = (centres[k] + rng.normal(size=(len(k), 5)) for k in (y, y_new))
+    with pytest.warns(UserWarning, match="2 folds are used"):
+        model = MahalanobisClassifierCV(kernel="euclidean", random_state=0).fit(X, y)
+    assert model.score(X_new, y_new) > 0.7
+    assert log_loss(y_new, model.predict_proba(X_new)) < np.log(2)
+
+
 @both
-@pytest.mark.filterwarnings("ignore:cv=5 is reduced")
+@pytest.mark.filterwarnings("ignore:The smallest class has")
 def test_class_of_a_single_object(small_grids, combine):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], [1, 12, 12])
@@ -382,7 +412,7 @@ def test_class_of_a_single_object(small_grids, combine):
 
 
 @both
-@pytest.mark.filterwarnings("ignore:cv=5 is reduced")
+@pytest.mark.filterwarnings("ignore:The smallest class has")
 def test_three_objects(small_grids, combine):
     """Of the splits only those count that leave two classes to learn from."""
     X, y = np.array([[0.0], [0.1], [5.0]]), ["a", "a", "b"]

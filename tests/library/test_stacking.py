@@ -39,9 +39,20 @@ def numbers(rng, n):
 def test_calibrated_probabilities_match_the_definition():
     rng = np.random.default_rng(1)
     scores = rng.normal(size=(10, 3)) * 4
-    calibration = Calibration(2.5, numbers(rng, 3), rng.normal(size=3))
+    calibration = Calibration(2.5, numbers(rng, 3), rng.normal(size=3), 7.0)
     for row, found in zip(scores, calibration.log_proba(scores), strict=True):
         assert_allclose(np.exp(found), naive.class_scaled_proba(row, *calibration))
+
+
+def test_no_probability_is_surer_than_its_objects_allow():
+    """Of n objects of c classes: between ½/(n + c/2) and (n + ½)/(n + c/2); order unchanged."""
+    scores = np.array([[900.0, -900.0, 0.0], [1.0, 0.9, -np.inf]])
+    found = np.exp(Calibration(1.0, np.ones(3), np.zeros(3), 4.0).log_proba(scores))
+    assert_allclose(found[0], np.array([4.5, 0.5, 0.5]) / 5.5)
+    assert_allclose(found.sum(axis=1), 1)
+    assert found[1, 0] > found[1, 1] > 0.5 / 5 and found[1, 2] == 0
+    many = np.exp(Calibration(1.0, np.ones(3), np.zeros(3), 1e12).log_proba(scores))
+    assert_allclose(many[1, :2], np.exp([1.0, 0.9]) / np.exp([1.0, 0.9]).sum())
 
 
 def test_stacked_probabilities_and_their_loss_match_the_definition(pool):

@@ -22,15 +22,32 @@ _PRECISE = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
 
 
 class Calibration(NamedTuple):
-    """Probabilities softmax(scale·log softmax(scores/temperature) + bias); scale, bias (c,)."""
+    """Probabilities p = softmax(scale·log softmax(scores/temperature) + bias), then `bounded`.
+
+    scale, bias (c,); n_objects: how many (weighted) objects they were fitted on.
+    """
 
     temperature: float
     scale: np.ndarray
     bias: np.ndarray
+    n_objects: float
 
     def log_proba(self, scores):
         """Logarithms of the calibrated probabilities (n, c) of scores (n, c)."""
-        return log_softmax(self.scale * log_softmax(scores / self.temperature) + self.bias)
+        log_p = log_softmax(self.scale * log_softmax(scores / self.temperature) + self.bias)
+        return bounded(log_p, self.n_objects)
+
+
+def bounded(log_p, n_objects):
+    """Logarithms of (n·p + ½)/(n + c/2): as if half an object more of each class had been seen.
+
+    n objects do not make the next one certain (Krichevsky and Trofimov's estimate). A class that
+    cannot win (−inf) is not counted and keeps its 0.
+    """
+    known = np.isfinite(log_p)
+    total = n_objects + known.sum(axis=1, keepdims=True) / 2
+    bound = np.log((n_objects * np.exp(log_p) + 0.5) / total)
+    return np.where(known, bound, -np.inf)
 
 
 class Calibrated(NamedTuple):
@@ -65,13 +82,14 @@ def fit_calibration(scores, truth, weights, by_class):
     """The calibration by a temperature alone, or with scales and biases of the classes."""
     c = scores.shape[1]
     T = fit_temperature(scores, truth, weights)
+    scale, bias = np.ones(c), np.zeros(c)
     if by_class:
-        return fit_class_scaling(scores, truth, weights, T)
-    return Calibration(T, np.ones(c), np.zeros(c))
+        scale, bias = fit_class_scaling(scores, truth, weights, T)
+    return Calibration(T, scale, bias, float(weights[_seen(scores, truth)].sum()))
 
 
 def fit_class_scaling(scores, truth, weights, temperature):
-    """Scales and biases of the classes with the largest likelihood (vector scaling).
+    """Scales and biases (c,), (c,) of the classes with the largest likelihood (vector scaling).
 
     The targets are smoothed as those of the temperature are; scales stay near 1 and biases near 0
     by SCALING_PENALTY, so that a class with few objects keeps its probabilities.
@@ -80,7 +98,7 @@ def fit_class_scaling(scores, truth, weights, temperature):
     c = scores.shape[1]
     start = np.concatenate([np.ones(c), np.zeros(c)])
     if not seen.any():
-        return Calibration(temperature, start[:c], start[c:])
+        return start[:c], start[c:]
     log_p = log_softmax(scores[seen] / temperature)
     targets = smoothed_targets(scores[seen], truth[seen])
     found = minimize(
@@ -91,7 +109,7 @@ def fit_class_scaling(scores, truth, weights, temperature):
         method="L-BFGS-B",
         bounds=[(SMALLEST_SCALE, None)] * c + [(None, None)] * c,
     )
-    return Calibration(temperature, found.x[:c], found.x[c:])
+    return found.x[:c], found.x[c:]
 
 
 def scaling_objective(parameters, log_p, targets, weights, penalty=SCALING_PENALTY):

@@ -143,8 +143,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
         .. versionadded:: 0.2
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, reduced to the size of the smallest class where that is less,
-        and done twice up to 300 objects; or splits as in scikit-learn.
+        Number of stratified folds, done twice up to 300 objects; or splits as in scikit-learn.
+        Where most objects are in classes of fewer objects than folds there are fewer folds, and
+        more repetitions.
     time_budget : float, default=None
         Seconds that the searches may take, roughly. Cheap families come first; what is not expected
         to fit is left out, which ``leaderboard_`` and a warning say. The cheapest family is always

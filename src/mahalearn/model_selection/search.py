@@ -57,9 +57,10 @@ from .scoring import fold_metrics, refuse_nan
 
 # Mean scores that differ by less are equal: the tie rule decides.
 TIE = 1e-10
-# Folds of small data are repeated as long as that scores at most this many objects.
+# Folds of small data are repeated as long as that scores at most this many objects, twice or as
+# often as there are this many splits.
 SCORED = 600
-MOST_REPEATS = 2
+MOST_REPEATS, MOST_SPLITS = 2, 10
 
 # What the docstrings of the searches have in common.
 SEARCH_PARAMETERS = """gammas : sequence of float, default=None
@@ -662,7 +663,7 @@ def _positions(part, n):
 def make_splits(cv, X, y, counts, random_state, groups=None):
     """The (train, test) pairs that all families are compared on.
 
-    A number of folds is reduced to the size of the smallest class, with a warning, and stratified
+    A number of stratified folds is reduced where most objects are in classes that are smaller, and
     folds are repeated where there are few objects. A split is left out where fewer than two classes
     are left to learn from.
     """
@@ -687,15 +688,18 @@ def _stratified(cv, y, counts, random_state):
             "Every class has a single object, so nothing can be held out to compare the families: "
             f"n_samples={len(y)}. At least one class needs two objects."
         )
-    folds = int(min(cv, max(2, counts.min())))
-    if folds < cv:
+    # At least half of the objects are in classes of this size or larger.
+    typical = int(np.sort(np.repeat(counts, counts))[len(y) // 2])
+    folds = min(int(cv), max(2, typical))
+    if counts.min() < cv:
         warnings.warn(
-            f"cv={cv} is reduced to {folds} folds: the smallest class has {counts.min()} "
-            f"object{'s' if counts.min() > 1 else ''}.",
+            f"The smallest class has {counts.min()} object{'s' if counts.min() > 1 else ''}, fewer "
+            f"than cv={cv} folds: {folds} folds are used, and scores and probabilities of such "
+            "classes are rough.",
             UserWarning,
             stacklevel=4,
         )
-    repeats = int(np.clip(SCORED // len(y), 1, MOST_REPEATS))
+    repeats = int(np.clip(SCORED // len(y), 1, max(MOST_REPEATS, MOST_SPLITS // folds)))
     splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
