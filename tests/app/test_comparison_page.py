@@ -32,9 +32,8 @@ from mahalearn.app.comparing.findings import (
 )
 from mahalearn.app.report import html
 from mahalearn.app.report.comparison import document
-from mahalearn.app.report.drawing import PAPER, SERIES, _style, clean, svg
 from mahalearn.app.report.export import figure_files
-from mahalearn.app.report.figures import FIGURES, drawn
+from mahalearn.app.report.figures import FIGURES, PAPER, SERIES, _style, clean, drawn, svg
 from mahalearn.app.report.notebook import Report, compare
 from mahalearn.app.words import counted
 

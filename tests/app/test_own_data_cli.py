@@ -13,10 +13,10 @@ from own_data import NASTY, distances, flowers, refused, works, write_csv, write
 from mahalearn.app.cli._common import csv_text
 from mahalearn.app.comparing import crossval
 from mahalearn.app.comparing.crossval import Plan, corrected_interval, cross_validate, fit_plan
-from mahalearn.app.comparing.encoder import match_columns
 from mahalearn.app.comparing.findings import leaderboard, others_as_far
 from mahalearn.app.comparing.methods import METHODS, select_methods
 from mahalearn.app.comparing.model import TrainedModel, class_distances, refit
+from mahalearn.app.reading.encoder import match_columns
 from mahalearn.app.reading.problem import Problem, builtin_problem
 from mahalearn.app.report.comparison import document
 from mahalearn.measures import EditDistance

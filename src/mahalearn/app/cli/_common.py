@@ -210,7 +210,7 @@ def _read_problem(
         return problem
     problem = _table(data, target, reading, roles)
     if problem.kind == "vectors":
-        from ..comparing.encoder import describe_table
+        from ..reading.encoder import describe_table
 
         if mixed == "gower":
             return as_gower(problem)
@@ -483,7 +483,7 @@ def csv_text(rows, delimiter=","):
 
 def _harmless(cell):
     """The cell, behind a ' if it is a text that a spreadsheet would compute; -1 is a number."""
-    from ..reading.cells import number
+    from ..reading.columns import number
 
     if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and number(cell) is None:
         return f"'{cell}"

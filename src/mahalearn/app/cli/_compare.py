@@ -303,7 +303,7 @@ class Live:
 
 def describe(problem, outcome, board, refitted, command):
     """What a model file says about itself."""
-    from ..comparing.encoder import feature_list
+    from ..reading.encoder import feature_list
 
     row = board[0]
     return {

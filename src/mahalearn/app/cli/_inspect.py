@@ -57,7 +57,7 @@ def _measures(problem, matrices):
 
 
 def _vectors(problem):
-    from ..comparing.encoder import TableEncoder
+    from ..reading.encoder import TableEncoder
 
     problem.check_classes(least=1)
     Z = TableEncoder().fit_transform(problem.X)

@@ -12,7 +12,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from ...results import write_bytes, write_text
-from ..comparing.encoder import NAME, describe_table, match_columns
 from ..comparing.everything import (
     FINALISTS,
     STREAMED,
@@ -25,7 +24,8 @@ from ..comparing.everything import (
 from ..comparing.methods import LANDMARKS, METHODS
 from ..comparing.model import chosen_on
 from ..comparing.scores import merged, score
-from ..reading.columns import row_names
+from ..reading.columns import row_names, written
+from ..reading.encoder import NAME, describe_table, match_columns
 from ..reading.large import ParquetTable, look_at, uniform
 from ..reading.problem import DataError
 from ..reading.tables import find_target, table_problem
@@ -296,7 +296,7 @@ def predict_parts(model, about, path, table, out, *, level, confidence, keep, id
             rows, proba, found = predictions(model, new, about, level, confidence)
             flagged += sum(row["outlier"] for row in rows)
             if target in frame.columns and target not in known:
-                truth = [None if v is None or v != v else _label(v) for v in frame[target]]
+                truth = list(map(written, frame[target]))
                 predicted = [str(row["prediction"]) for row in rows]
                 scores.append(score(truth, predicted, proba, about["classes"]))
             mine = uniform(np.arange(position, position + len(frame)), 1) < share
@@ -331,7 +331,3 @@ def _resumable():
     except KeyboardInterrupt:
         console.print("Stopped: the same command goes on from the rows that are written.")
         raise typer.Exit(130) from None
-
-
-def _label(value):
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -520,7 +520,7 @@ def inspect(
 
         if data and data.endswith(".skops"):
             from ...persistence import model_about
-            from ..comparing.encoder import check_about
+            from ..reading.encoder import check_about
 
             _inspect.inspect_model(check_about(model_about(data), data, complete=False))
             return

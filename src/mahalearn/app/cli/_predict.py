@@ -16,9 +16,10 @@ from ...formulas.conformal import (
 from ...novelty._models import warn_small_classes
 from ...persistence import load_model, model_about
 from ...results import write_bytes
-from ..comparing.encoder import NAME, check_about, match_columns
 from ..comparing.methods import METHODS
 from ..comparing.scores import score
+from ..reading.columns import row_names, written
+from ..reading.encoder import NAME, check_about, match_columns
 from ..reading.large import large_table, parse_memory
 from ..reading.problem import DataError, listed
 from ..reading.source import is_stream
@@ -163,7 +164,6 @@ def read_new(data, about, labels=None, *, header=None, sheet=None, skip=None, id
         return _new_objects(data, about, labels)
     if labels is not None:
         raise DataError("--labels does nothing for a table; its column of classes is used.")
-    from ..reading.columns import row_names
     from ..reading.tables import find_target, read_table
 
     known = {f["name"]: f["type"] for f in about["features"]}
@@ -175,13 +175,13 @@ def read_new(data, about, labels=None, *, header=None, sheet=None, skip=None, id
     frame, notes = read_table(data, header=header, texts=texts, sheet=sheet, skip=skip, find=find)
     if id is not None:
         ids = find_target(list(frame.columns), id)
-        names = [_written(value) for value in frame[ids]]
+        names = [written(value) for value in frame[ids]]
     else:
         ids, names = row_names(frame.drop(columns=[*known, about["target"]], errors="ignore"))
     X, more = match_columns(frame, about, ids)
     truth = None
     if about["target"] in frame.columns and about["target"] not in known:
-        truth = [_written(value) for value in frame[about["target"]]]
+        truth = [written(value) for value in frame[about["target"]]]
     if about["kind"] == "objects":
         X = rows_of(X)
     return New(X, names, [*notes, *more], frame, truth)
@@ -201,16 +201,7 @@ def _new_objects(data, about, labels):
     if labels is not None:
         found, more = read_labels(labels, len(X), names)
         truth, notes = list(map(str, found)), [*notes, *more]
-    return New(X, names, notes, None, None if truth is None else [_written(v) for v in truth])
-
-
-def _written(value):
-    """A cell as text, None where it is missing; 2.0 is the class 2."""
-    if value is None or value != value:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return New(X, names, notes, None, None if truth is None else [written(v) for v in truth])
 
 
 def _new_rows(data, about):

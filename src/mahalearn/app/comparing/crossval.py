@@ -198,7 +198,7 @@ def landmarks_for(problem, plan):
 def setting_for(problem, plan, time_budget=None):
     """What the methods are told."""
     if problem.kind == "vectors":
-        from .encoder import TableEncoder
+        from ..reading.encoder import TableEncoder
 
         try:
             n_features = TableEncoder().fit(problem.X).get_feature_names_out().size

@@ -11,10 +11,10 @@ from sklearn.pipeline import Pipeline
 
 from ...formulas.calibration import fit_temperature
 from ...novelty._models import CrossFold
+from ..reading.encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
 from .crossval import class_scores
-from .encoder import TableEncoder
 from .methods import METHODS
 from .model import TrainedModel, class_distances, fixed
 

@@ -262,7 +262,7 @@ def _candidates(X, y):
         return list(X.columns)
     from sklearn.feature_selection import f_classif
 
-    from .encoder import TableEncoder
+    from ..reading.encoder import TableEncoder
 
     encoder = TableEncoder().fit(X)
     with warnings.catch_warnings():

@@ -125,7 +125,7 @@ class Method:
 
         steps = [("classify", self.build(setting))]
         if setting.kind == "vectors":
-            from .encoder import TableEncoder
+            from ..reading.encoder import TableEncoder
 
             if self.rotates and setting.wide:
                 from sklearn.decomposition import PCA

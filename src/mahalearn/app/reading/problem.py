@@ -6,14 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..words import counted
-from .cells import number
 
 # From a nested cross-validation's point of view: one object of a class to test on, and two in the
 # training part, for its own folds.
 SMALLEST_CLASS = 3
-# More different numbers than these, and than this share of the rows, are no classes. Fractions are
-# suspected sooner than whole numbers (False, True).
-MANY_NUMBERS, QUANTITY = 20, (1 / 10, 1 / 3)
 # Share of an object's numbers that occur nowhere else, above which they are no symbols.
 MOST_MET_ONCE = 0.5
 
@@ -204,29 +200,6 @@ class Problem:
         y = np.where(mine, other, self.y.astype(str))
         note = f"Classes with fewer than {least} objects were merged into {other!r}: {names}."
         return replace(self, y=y, notes=[*self.notes, note])
-
-
-def as_labels(values, column):
-    """Classes from a column of texts or numbers: integers where all are whole numbers, else texts.
-
-    Many different numbers are a quantity: more than `MANY_NUMBERS`, and more than a share of the
-    rows that is smaller for fractions.
-    """
-    values = [v.item() if hasattr(v, "item") else v for v in values]
-    texts = [str(v).strip() for v in values]
-    numbers = [number(text) for text in texts]
-    if any(isinstance(v, bool) for v in values) or any(v is None or v != v for v in numbers):
-        return np.array(texts)
-    whole, distinct = all(v.is_integer() for v in numbers), len(set(numbers))
-    if distinct > MANY_NUMBERS and distinct > QUANTITY[whole] * len(numbers):
-        raise DataError(
-            f"Column {column!r} holds {distinct} different numbers in {len(numbers)} rows: a "
-            "quantity, not a class; name another column, or turn it into classes first.",
-            "target",
-        )
-    if whole and not any(isinstance(v, str) for v in values):
-        return np.array([int(v) for v in numbers])
-    return np.array(texts)
 
 
 def symbols_met_once(objects):

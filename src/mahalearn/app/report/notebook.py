@@ -244,10 +244,10 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
 
     from ...results import versions
     from ..comparing.crossval import Plan, cross_validate, fit_plan
-    from ..comparing.encoder import feature_list
     from ..comparing.findings import findings, leaderboard
     from ..comparing.methods import select_methods
     from ..comparing.model import refit
+    from ..reading.encoder import feature_list
     from ..reading.problem import Problem
 
     if by not in ("plain", "balanced"):
