@@ -14,9 +14,8 @@ from ...novelty._models import CrossFold
 from ..reading.encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
-from .crossval import class_scores
-from .methods import METHODS
-from .model import TrainedModel, class_distances, fixed
+from .methods import METHODS, class_distances, class_scores, fixed
+from .model import TrainedModel
 
 # Methods that are fitted in passes over the rows, and how many of them become finalists.
 STREAMED = ("gaussian", "kqd", "fd", "qd", "kfd", "kpca-qda")

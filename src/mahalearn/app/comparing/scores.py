@@ -7,7 +7,7 @@ import numpy as np
 
 from ..reading.problem import listed
 from ..words import counted
-from .crossval import SMALLEST
+from .methods import SMALLEST
 
 
 class Scores(NamedTuple):

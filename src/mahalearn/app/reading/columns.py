@@ -11,7 +11,7 @@ from collections import defaultdict
 import numpy as np
 
 from ..words import counted
-from .problem import DataError, Note, listed
+from .problem import DataError, Note, is_text, listed
 
 MISSING = frozenset(["", "na", "n/a", "nan", "?", "null", "none", "nil", "-", "#n/a"])
 # A class may well be called none, nil or NA (of a disease, a continent): fewer words are no class.
@@ -218,13 +218,6 @@ PANDAS_INDEX = "Unnamed: 0"
 # More different numbers than these, and than this share of the rows, are no classes. Fractions are
 # suspected sooner than whole numbers (False, True).
 MANY_NUMBERS, QUANTITY = 20, (1 / 10, 1 / 3)
-
-
-def is_text(column):
-    """Whether a column holds names rather than numbers."""
-    from pandas.api.types import is_numeric_dtype
-
-    return not is_numeric_dtype(column)
 
 
 def select_features(X, notes, numbered=()):

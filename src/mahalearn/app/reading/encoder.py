@@ -5,8 +5,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..words import counted
-from .columns import check_magnitude, is_number, is_text, number, written
-from .problem import DataError, Note, listed
+from .columns import check_magnitude, is_number, number, written
+from .problem import NAME, NUMBER, DataError, Note, is_text, listed
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -125,7 +125,6 @@ def describe_table(X):
 
 # --- the columns that a model file lists, and a new table brought into that form ------------------
 
-NUMBER, NAME = "number", "name"
 # What a model file says about itself: the type of each entry, and which of them predicting needs.
 _TEXT, _WORDS = (str, type(None)), (list, type(None))
 _ENTRIES = {
@@ -224,27 +223,6 @@ def _details(about):
 
 def _are(values, kind):
     return isinstance(values, list) and all(_is(value, kind) for value in values)
-
-
-def feature_list(problem):
-    """Columns of the training table: name, type and, for names, the known ones."""
-    if problem.columns is not None:  # rows as objects
-        import pandas as pd
-
-        X = pd.DataFrame(problem.X, columns=problem.columns)
-        X = X.apply(lambda c: c if any(isinstance(v, str) for v in c) else c.astype(float))
-    elif problem.kind == "vectors":
-        X = problem.X
-    else:
-        return []
-    features = []
-    for column in X.columns:
-        if not is_text(X[column]):
-            features.append({"name": column, "type": NUMBER})
-        else:
-            levels = sorted({str(v) for v in X[column].dropna()})
-            features.append({"name": column, "type": NAME, "levels": levels})
-    return features
 
 
 def match_columns(frame, about, ids=None):

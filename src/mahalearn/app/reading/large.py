@@ -15,7 +15,7 @@ import numpy as np
 from ..._validation import available_memory
 from .columns import MISSING, NO_CLASS, number, written
 from .problem import DataError, listed
-from .source import Source, cells_of, decoded, is_stream
+from .source import Source, cells_of, decoded
 from .tables import COMMAS, _delimited, _plain, find_target
 
 # Bytes in memory for each byte of a text file, and for each cell of a Parquet file: what reading
@@ -44,7 +44,7 @@ def parse_memory(text):
 
 def large_table(path, memory=None, *, header=None, skip=None):
     """The table of a path if it does not fit into memory (or `memory` bytes), else None."""
-    if path is None or is_stream(path):
+    if path is None:
         return None
     path = Path(path)
     folder = path.is_dir() and any(path.glob("*.parquet"))

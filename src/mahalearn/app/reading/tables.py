@@ -17,7 +17,6 @@ from .columns import (
     as_written,
     counts_rows,
     is_comma_column,
-    is_text,
     misleading_mark,
     number,
     select_features,
@@ -26,7 +25,7 @@ from .columns import (
     tidy_classes,
     written,
 )
-from .problem import DataError, Problem, listed
+from .problem import DataError, Problem, is_text, listed
 from .source import MOST_TITLES, Source, cells_of, decoded, load
 from .workbooks import sheet_rows
 

@@ -62,6 +62,31 @@ def document(found):
     }
 
 
+def results_table(found):
+    """Rows of results.csv: a line for each method."""
+    names, rows = ("error", "balanced", "difference"), []
+    for rank, row in enumerate(found["leaderboard"], 1):
+        out = {"rank": rank, "method": row["name"], "title": row["title"]}
+        for name in names:
+            label = {"balanced": "balanced_error", "difference": "difference_to_best"}.get(
+                name, name
+            )
+            out |= {
+                label: round(row[name][0], 6),
+                f"{label}_low": round(row[name][1], 6),
+                f"{label}_high": round(row[name][2], 6),
+            }
+        out |= {
+            "tied_with_best": row["tied"],
+            "fit_seconds": round(row["fit_seconds"], 4),
+            "predict_ms_per_1000": round(row["predict_ms"], 4),
+            "folds": found["n_folds"],
+            "parameters": row["params"],
+        }
+        rows.append(out)
+    return rows
+
+
 def _lead(found):
     """The answer: who has the smallest error, and who is as good."""
     winner, board = found["winner"], found["leaderboard"]
