@@ -30,6 +30,7 @@ from mahalearn.app.comparing.findings import (
     reliability,
 )
 from mahalearn.app.comparing.methods import chosen_params
+from mahalearn.app.reading.problem import Problem
 from mahalearn.app.report import html
 from mahalearn.app.report.comparison import document
 from mahalearn.app.report.export import figure_files
@@ -530,7 +531,7 @@ def test_fifty_classes_and_a_hundred_thousand_rows_stay_below_a_megabyte(found):
     few = slice(0, 5000)  # curves and calibration are thinned whatever their length
     rows = per_class(names, np.bincount(codes), codes[few], predicted[few], scores[few])
     d2 = rng.chisquare(5, size=(n, c)) + 1.0
-    labels, problem = np.array(names), SimpleNamespace(names=None)
+    labels, problem = np.array(names), Problem("vectors", None, np.array(names)[codes], "many")
     pairs = [
         _pair(problem, d2, codes, labels, (0, b), 240, lambda d2: labels[d2.argmin(axis=1)])
         for b in range(1, 11)

@@ -83,6 +83,10 @@ class Plan:
         """scikit-learn's name of what a search maximises."""
         return "accuracy" if self.by == "plain" else "balanced_accuracy"
 
+    def error(self, truth, predicted):
+        """The error that decides."""
+        return error_rates(truth, predicted)[self.by == "balanced"]
+
 
 @dataclass
 class Cell:

@@ -493,7 +493,7 @@ def for_part(pipeline, y, part):
     """The pipeline for a part of the objects: so much less regularised as classes are smaller."""
     pipeline = clone(pipeline)
     if isinstance(pipeline[-1], KernelMahalanobisEstimator):
-        sizes = (np.unique(labels, return_counts=True)[1] for labels in (y, y[part]))
+        sizes = (np.unique(some, return_counts=True)[1] for some in (y, y[part]))
         given = [getattr(pipeline[-1], name) for name in ("reg", "reg_on", "variant")]
         pipeline[-1].set_params(reg=reg_for_part(*given, *sizes))
     return pipeline

@@ -21,7 +21,6 @@ from ...display import pair_rule
 from ...formulas.calibration import fit_temperature
 from ...formulas.linalg import center_gram, centering, eigh
 from ...novelty._models import CrossFold
-from ...results import error_rates
 from ..reading.encoder import TableEncoder
 from .crossval import (
     FINAL_FOLDS,
@@ -297,10 +296,6 @@ class _Work:
         X_train, X_test = self.problem.fold(train, test)
         return fitted(self.pipeline, X_train, self.problem.y[train]), X_test
 
-    def error(self, truth, predicted):
-        """The error that decides."""
-        return error_rates(truth, predicted)[self.plan.by == "balanced"]
-
     def importance(self, hardest, deadline, skipped):
         """How much the error rises when a column is shuffled among the held-out objects."""
         X, y = self.problem.X, self.problem.y
@@ -320,7 +315,7 @@ class _Work:
             if len(test) > MOST_TESTED:
                 kept = np.sort(rng.choice(len(test), MOST_TESTED, replace=False))
                 X_test, truth = X_test.iloc[kept], truth[kept]
-            base = self.error(truth, labels(model, X_test))
+            base = self.plan.error(truth, labels(model, X_test))
             shuffles = [rng.permutation(len(truth)) for _ in range(SHUFFLES)]
             row = []
             for column in columns:
@@ -328,7 +323,7 @@ class _Work:
                 for shuffle in shuffles:
                     changed = X_test.copy()
                     changed[column] = X_test[column].iloc[shuffle].array
-                    errors.append(self.error(truth, labels(model, changed)))
+                    errors.append(self.plan.error(truth, labels(model, changed)))
                 row.append(np.mean(errors) - base)
                 if time.monotonic() > deadline:
                     break
@@ -412,7 +407,7 @@ class _Work:
                 part = train[rank <= share + 1e-12]
                 try:
                     model, X_test = self.fit(part, test)
-                    mine.append(self.error(y[test], labels(model, X_test)))
+                    mine.append(self.plan.error(y[test], labels(model, X_test)))
                 except ValueError:  # parameters that so few objects do not allow
                     break
                 size.append(len(part))
