@@ -8,7 +8,7 @@ import pytest
 from own_data import flowers, works, write_csv
 
 from mahalearn.app.comparing import crossval
-from mahalearn.app.comparing.compare import sampled
+from mahalearn.app.comparing.compare import Silent, rank, sampled
 from mahalearn.app.comparing.crossval import (
     Cell,
     Plan,
@@ -83,6 +83,24 @@ def test_what_can_be_ranked():
     found = {("lda", f): 1 for f in (2, 3)}
     ranked, folds = crossval._rankable(methods, found, {}, 4, 2)
     assert [m.name for m in ranked] == ["lda"] and folds == [2, 3]
+
+
+def test_whoever_is_told_hears_notes_then_states_then_notes(iris):
+    heard = []
+
+    class Told(Silent):
+        def notes(self, notes):
+            heard.append(list(notes))
+
+        def state(self, state):
+            heard.append(state.finished)
+
+    problem, _ = iris
+    ranked = rank(problem, ["lda", "gaussian"], Plan(2, 1), told=Told())
+    assert heard[1:-1] == [0, 1, 2, 3, 4]
+    assert heard[0] == problem.notes and heard[-1] == ranked.outcome.notes
+    alone = rank(problem, ["lda", "gaussian"], Plan(2, 1))
+    assert alone.winner == ranked.winner and alone.board[0]["error"] == ranked.board[0]["error"]
 
 
 def test_the_time_left_is_honest():

@@ -265,10 +265,10 @@ def conclude(ranked, winner, seconds=SECONDS):
     found : dict
         See :func:`~mahalearn.app.comparing.findings.findings`.
     """
-    problem, refitted, about = winner
+    problem, refitted, _ = winner
     held = ranked.outcome.held_out(ranked.winner, problem.y)
     proba = softmax(held.scores / refitted.model.temperature, axis=1)
     errors = count_errors(held, proba)
     explained = explain(problem, ranked.outcome, refitted, ranked.winner, errors.order, seconds)
     look = look_at(problem, refitted)
-    return findings(problem, ranked, refitted, about, held, proba, errors, look, explained)
+    return findings(ranked, winner, held, proba, errors, look, explained)

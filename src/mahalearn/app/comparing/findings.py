@@ -53,19 +53,15 @@ def count_errors(held, proba):
     return Errors(wrong, times, own, [int(i) for i in order[:MOST_HARD] if wrong[i]])
 
 
-def findings(problem, ranked, refitted, about, held, proba, errors, look, explained):
+def findings(ranked, winner, held, proba, errors, look, explained):
     """Everything the report shows, as plain values.
 
     Parameters
     ----------
-    problem : Problem
-        What was classified.
     ranked : Ranked
         The outcome of the comparison and its leaderboard.
-    refitted : Refitted
-        The winner on all objects.
-    about : dict
-        What the model file says about itself.
+    winner : Winner
+        The problem, the winner on all objects, and what its file says about itself.
     held : HeldOut
         Held-out predictions of the winner.
     proba : ndarray of shape (m, c)
@@ -82,6 +78,7 @@ def findings(problem, ranked, refitted, about, held, proba, errors, look, explai
     found : dict
         Plain values that JSON can hold.
     """
+    problem, refitted, about = winner
     outcome, board, training = ranked.outcome, ranked.board, about["training"]
     labels, codes = np.unique(problem.y, return_inverse=True)
     classes = [str(label) for label in labels]

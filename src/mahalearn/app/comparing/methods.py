@@ -359,7 +359,7 @@ def select_methods(wanted, kind, proximity, n_objects, n_features=0):
     return chosen, notes
 
 
-# --- pipelines fitted and asked: nothing else in the application calls a classifier ---------------
+# --- pipelines fitted and asked: nobody else in a comparison calls a classifier -------------------
 
 # Scores that differ by less are equal.
 TIE = 1e-10
@@ -399,10 +399,10 @@ def fitted(pipeline, X, y, weights=None):
 
 def takes_weights(estimator):
     """Whether an estimator, or what it searches over, is fitted with weights of the objects."""
-    fitted = getattr(estimator, "estimator", estimator)
+    inner = getattr(estimator, "estimator", estimator)
     # A Gaussian classifier needs unweighted rows to choose its shrinkage.
-    return has_fit_parameter(fitted, "sample_weight") and (
-        getattr(fitted, "shrinkage", None) != "auto"
+    return has_fit_parameter(inner, "sample_weight") and (
+        getattr(inner, "shrinkage", None) != "auto"
     )
 
 
@@ -436,7 +436,7 @@ def class_scores(model, X):
 
 def has_distances(model):
     """Whether a fitted model measures distances to the classes."""
-    return hasattr(model.steps[-1][1] if hasattr(model, "steps") else model, "mahalanobis")
+    return hasattr(_steps(model)[-1], "mahalanobis")
 
 
 def ensemble(model):
@@ -449,11 +449,14 @@ def class_distances(model, X):
     """Squared distances to the classes (m, c), None if the model has none."""
     if not has_distances(model):
         return None
-    steps = getattr(model, "steps", None)
-    last = steps[-1][1] if steps else model
-    for _, step in (steps or ())[:-1]:
+    *steps, last = _steps(model)
+    for step in steps:
         X = step.transform(X)
     return np.asarray(last.mahalanobis(X))
+
+
+def _steps(model):
+    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
 def fixed(pipeline):
