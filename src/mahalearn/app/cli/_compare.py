@@ -176,13 +176,16 @@ class Live(Silent):
         return self
 
     def __exit__(self, *_):
+        self._stop()
+
+    def _stop(self):
         if self.view is not None:
             self.view.stop()
             self.view = None
 
     def notes(self, notes):
         """Print sentences, below a finished table."""
-        self.__exit__()
+        self._stop()
         say_notes(self.console, notes)
 
     def resumed(self, folds):

@@ -19,19 +19,17 @@ from scipy.special import softmax
 from ...proximity.diagnosis import equal_distances
 from ...results import versions
 from ..reading.problem import SMALLEST_CLASS, Note, Problem
-from ..words import counted
 from .crossval import (
     Outcome,
     Progress,
     cross_validate,
+    decide,
     fingerprint,
-    fit_plan,
-    landmarks_for,
     leaderboard,
     with_best_measure,
 )
 from .findings import count_errors, findings
-from .methods import QUICK, QUICK_KERNELS, WIDE, select_methods
+from .methods import QUICK, QUICK_KERNELS, select_methods
 from .winner import SECONDS, Refitted, explain, look_at, refit
 
 # Larger tables are ranked on a stratified sample of SAMPLE rows.
@@ -141,12 +139,8 @@ def rank(
         if resume:
             told.resumed(len(known))
     problem.check_classes()
-    columns = problem.X.shape[1] if problem.kind == "vectors" else 0
-    chosen, left_out = select_methods(
-        wanted, problem.kind, problem.proximity, len(problem), columns
-    )
-    fitting = fit_plan(problem, plan)
-    problem.notes += [*left_out, *_decisions(problem, plan, fitting, columns)]
+    chosen, fitting, notes = decide(problem, wanted, plan)
+    problem.notes += notes
     if problem.kind == "objects" and problem.proximity == "dissimilarity":
         with told.working("Comparing all objects"):
             matrix = problem.matrix()  # kept for the folds
@@ -164,27 +158,6 @@ def rank(
     )
     told.notes(outcome.notes)
     return Ranked(problem, outcome, leaderboard(outcome))
-
-
-def _decisions(problem, plan, fitting, columns):
-    """Sentences on what the size of a problem decides."""
-    if columns > max(WIDE, len(problem)):
-        yield (
-            f"There are more columns ({columns}) than rows: methods that do not depend on the "
-            "directions of single columns work in the space that the training rows span."
-        )
-    if m := landmarks_for(problem, fitting):
-        yield Note(
-            f"Kernel discriminants (kqd, fd, qd, kfd, kpca-qda) use {m} landmarks instead of "
-            "all objects.",
-            "landmarks",
-        )
-    if fitting.folds < plan.folds:
-        smallest = counted(min(problem.counts.values()), "object")
-        yield (
-            f"The smallest class has {smallest}, so there are {fitting.folds} folds, not "
-            f"{plan.folds}."
-        )
 
 
 def _equal_distances(problem, matrix):

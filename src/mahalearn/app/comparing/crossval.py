@@ -25,7 +25,7 @@ from sklearn.model_selection import (
 )
 
 from ...results import error_rates, versions
-from ..reading.problem import DataError, listed
+from ..reading.problem import DataError, Note, listed
 from ..words import counted
 from ..workers import worker_pool
 from .methods import (
@@ -34,6 +34,7 @@ from .methods import (
     LANDMARKS,
     METHODS,
     WHOLE,
+    WIDE,
     Setting,
     chosen_params,
     class_scores,
@@ -43,6 +44,7 @@ from .methods import (
     labels,
     quiet,
     scout,
+    select_methods,
     takes_weights,
 )
 
@@ -229,6 +231,51 @@ def landmarks_for(problem, plan):
     if problem.kind != "vectors" or plan.landmarks == 0:
         return None
     return plan.landmarks or (LANDMARKS if len(problem) > EXACT else None)
+
+
+def decide(problem, wanted, plan):
+    """Which methods are compared, and by how many folds.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify.
+    wanted : list of str or None
+        Names of methods; all that fit if None.
+    plan : Plan
+        As it was asked for.
+
+    Returns
+    -------
+    methods : list of Method
+    plan : Plan
+        With no more folds than the classes allow.
+    notes : list of str
+        Sentences on what the size of the problem decides.
+    """
+    columns = problem.X.shape[1] if problem.kind == "vectors" else 0
+    methods, notes = select_methods(wanted, problem.kind, problem.proximity, len(problem), columns)
+    if columns > max(WIDE, len(problem)):
+        notes.append(
+            f"There are more columns ({columns}) than rows: methods that do not depend on the "
+            "directions of single columns work in the space that the training rows span."
+        )
+    fitting = fit_plan(problem, plan)
+    if m := landmarks_for(problem, fitting):
+        notes.append(
+            Note(
+                f"Kernel discriminants (kqd, fd, qd, kfd, kpca-qda) use {m} landmarks instead of "
+                "all objects.",
+                "landmarks",
+            )
+        )
+    if fitting.folds < plan.folds:
+        smallest = counted(min(problem.counts.values()), "object")
+        notes.append(
+            f"The smallest class has {smallest}, so there are {fitting.folds} folds, not "
+            f"{plan.folds}."
+        )
+    return methods, fitting, notes
 
 
 def setting_for(problem, plan, time_budget=None):
