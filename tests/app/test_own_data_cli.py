@@ -628,7 +628,7 @@ def test_a_method_that_breaks_is_left_out(monkeypatch):
     assert outcome.failed == {"svm": "TypeError: unforeseen"}
     assert "failed and was left out: TypeError: unforeseen." in " ".join(outcome.notes)
     # The same in a process of its own.
-    worker = {"data": None, "setting": None, "splits": [None], "plan": None}
+    worker = {"problem": None, "setting": None, "splits": [None], "plan": None}
     monkeypatch.setattr(crossval, "_WORKER", worker)
     assert crossval._work("svm", 0) == ("svm", 0, "TypeError: unforeseen")
 
