@@ -15,8 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from mahalearn import KernelQuadraticDiscriminant
 from mahalearn.app.comparing.crossval import Plan
-from mahalearn.app.comparing.encoder import TableEncoder
-from mahalearn.app.comparing.model import TrainedModel, held_out_folds
+from mahalearn.app.comparing.model import TrainedModel
+from mahalearn.app.comparing.winner import held_out_folds
+from mahalearn.app.reading.encoder import TableEncoder
 from mahalearn.app.reading.problem import Problem
 
 LEVEL = 0.1

@@ -30,6 +30,13 @@ APPLICATION = [
     {"app.cli"},
 ]
 PAPERS = [{"papers"}]
+# Within a package of the application a module may import what stands before it.
+ORDER = {
+    "reading": "problem source columns workbooks tables encoder matrices objects large read",
+    "comparing": "methods crossval model winner findings compare scores everything",
+    "report": "figures html markdown export comparison notebook",
+    "cli": "_terminal _large _inspect _predict _compare _doctor app",
+}
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 PACKAGES = ROOT / "__init__.py", ROOT / "app" / "__init__.py"
@@ -69,6 +76,17 @@ def test_imports_follow_the_arrow(path):
     assert own in RANK, f"{own} has no place in LAYERS"
     for name in imported_layers(path):
         assert name == own or RANK[name] < RANK[own], f"{own} must not import {name}"
+
+
+@pytest.mark.parametrize("package", ORDER)
+def test_modules_of_the_application_have_an_order(package):
+    order, folder = ORDER[package].split(), ROOT / "app" / package
+    assert {path.stem for path in folder.glob("*.py")} == {"__init__", *order}
+    for place, name in enumerate(order):
+        for node in ast.walk(ast.parse((folder / f"{name}.py").read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                found = [node.module] if node.module else [alias.name for alias in node.names]
+                assert set(found) <= set(order[:place]), f"{name} must not import {found}"
 
 
 def test_the_map_of_contributing_names_every_layer():

@@ -29,7 +29,7 @@ SUFFIX = ".skops"
 # types by their class alone, as in ``mahalearn.KernelQuadraticDiscriminant``, so that moving a
 # module breaks no file; class names are therefore unique (tested). A test saves every estimator.
 HOMES = {
-    "TableEncoder": "app.comparing.encoder",
+    "TableEncoder": "app.reading.encoder",
     "MeasureRows": "app.comparing.model",
     "TrainedModel": "app.comparing.model",
     "DistanceModel": "classifiers.distances",

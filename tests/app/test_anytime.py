@@ -7,18 +7,19 @@ import pandas as pd
 import pytest
 from own_data import flowers, works, write_csv
 
-from mahalearn.app.cli._compare import sampled
 from mahalearn.app.comparing import crossval
+from mahalearn.app.comparing.compare import Silent, rank, sampled
 from mahalearn.app.comparing.crossval import (
     Cell,
     Plan,
     Progress,
-    State,
     cross_validate,
     fingerprint,
+    state_of,
 )
 from mahalearn.app.comparing.methods import METHODS, select_methods
-from mahalearn.app.reading.problem import DataError, Problem, builtin_problem
+from mahalearn.app.reading.problem import DataError, Problem
+from mahalearn.app.reading.read import builtin_problem
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def cell(name, fold, seconds=1.0, error=0.1):
 
 def test_cheap_methods_come_first(iris):
     states = []
-    cross_validate(*iris, Plan(2, 1), tell=lambda s: states.append((s.method, len(s.ranking()))))
+    cross_validate(*iris, Plan(2, 1), tell=lambda s: states.append((s.method, len(s.ranking))))
     order = [name for name, _ in states if name]
     assert order.index("svm") == 4 and {"lda", "gaussian"} == set(order[:4])
     assert [n for _, n in states] == [0, 0, 1, 1, 2, 2, 3]
@@ -84,27 +85,49 @@ def test_what_can_be_ranked():
     assert [m.name for m in ranked] == ["lda"] and folds == [2, 3]
 
 
+def test_whoever_is_told_hears_notes_then_states_then_notes(iris):
+    heard = []
+
+    class Told(Silent):
+        def notes(self, notes):
+            heard.append(list(notes))
+
+        def state(self, state):
+            heard.append(state.finished)
+
+    problem, _ = iris
+    ranked = rank(problem, ["lda", "gaussian"], Plan(2, 1), told=Told())
+    assert heard[1:-1] == [0, 1, 2, 3, 4]
+    assert heard[0] == problem.notes and heard[-1] == ranked.outcome.notes
+    alone = rank(problem, ["lda", "gaussian"], Plan(2, 1))
+    assert alone.winner == ranked.winner and alone.board[0]["error"] == ranked.board[0]["error"]
+
+
 def test_the_time_left_is_honest():
     tasks = [(name, fold) for name in ("lda", "svm") for fold in range(4)]
     found = {("lda", f): cell("lda", f, 2.0) for f in range(3)}
-    assert State(tasks, found, {}, 2).seconds_left() == (5.0, False)
+    state = state_of(tasks, found, {}, 2)
+    assert (state.seconds_left, state.sure) == (5.0, False)
     found["svm", 0] = cell("svm", 0, 10.0)
-    assert State(tasks, found, {}, 2).seconds_left() == (16.0, True)
-    assert State(tasks, found, {"svm": "no"}, 2).seconds_left() == (1.0, True)
-    assert State(tasks, found, {"svm": "no"}, 2).finished == 7
+    state = state_of(tasks, found, {}, 2)
+    assert (state.seconds_left, state.sure) == (16.0, True)
+    state = state_of(tasks, found, {"svm": "no"}, 2)
+    assert (state.seconds_left, state.sure, state.finished) == (1.0, True, 7)
     found["lda", 3] = cell("lda", 3)
-    assert State(tasks, found, {}, 2).ranking() == [("lda", pytest.approx(0.1))]
+    assert state_of(tasks, found, {}, 2).ranking == [("lda", pytest.approx(0.1))]
+    assert state_of(tasks, {}, {}, 2).seconds_left is None
 
 
 def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
     problem, methods = iris
     plan = Plan(2, 1)
-    progress = Progress(tmp_path, fingerprint(problem, plan))
+    path = tmp_path / "progress.jsonl"
+    progress = Progress(path, fingerprint(problem, plan))
     assert progress.start(resume=True) == {}
     whole = cross_validate(problem, methods, plan, keep=progress.add)
     with open(progress.path, "a") as file:
         file.write('{"key": "half a li')
-    known = Progress(tmp_path, fingerprint(problem, plan)).start(resume=True)
+    known = Progress(path, fingerprint(problem, plan)).start(resume=True)
     assert known.keys() == whole.cells.keys()
     run = []
     run_cell = crossval.run_cell
@@ -117,7 +140,7 @@ def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
         assert (one.predicted == other.predicted).all() and one.predicted.dtype.kind == "U"
         np.testing.assert_array_equal(one.scores, other.scores)
     # Of another problem or plan nothing is taken.
-    assert Progress(tmp_path, fingerprint(problem, Plan(3, 1))).start(resume=True) == {}
+    assert Progress(path, fingerprint(problem, Plan(3, 1))).start(resume=True) == {}
 
 
 def test_resume_on_the_command_line(tmp_path):

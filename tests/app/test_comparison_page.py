@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from own_data import NASTY, distances, flowers, works, write_csv, write_matrix
 
-from mahalearn.app.comparing.crossval import chosen_params
 from mahalearn.app.comparing.findings import (
     NARROWEST,
     _confusion,
@@ -30,11 +29,12 @@ from mahalearn.app.comparing.findings import (
     per_class,
     reliability,
 )
+from mahalearn.app.comparing.methods import chosen_params
+from mahalearn.app.reading.problem import Problem
 from mahalearn.app.report import html
 from mahalearn.app.report.comparison import document
-from mahalearn.app.report.drawing import PAPER, SERIES, _style, clean, svg
 from mahalearn.app.report.export import figure_files
-from mahalearn.app.report.figures import FIGURES, drawn
+from mahalearn.app.report.figures import FIGURES, PAPER, SERIES, _style, clean, drawn, svg
 from mahalearn.app.report.notebook import Report, compare
 from mahalearn.app.words import counted
 
@@ -304,11 +304,11 @@ def test_the_learning_curve_falls_to_the_error_of_all_objects(signal):
 
 
 def test_what_takes_too_long_is_left_out_and_said_to_be(monkeypatch):
-    from mahalearn.app.comparing import explanations
+    from mahalearn.app.comparing import winner
 
     clock = iter(range(0, 10**6, 100))  # each look at the clock is 100 seconds later
     slow = SimpleNamespace(monotonic=lambda: float(next(clock)))
-    monkeypatch.setattr(explanations, "time", slow)
+    monkeypatch.setattr(winner, "time", slow)
     X = (np.r_[np.zeros(30), np.ones(30)] + np.arange(60) % 7 / 5)[:, None]
     found = compare(X, np.repeat([0, 1], 30), methods=["lda"], folds=3, repeats=1).found
     assert found["importance"] is None and found["learning"] is None
@@ -531,7 +531,7 @@ def test_fifty_classes_and_a_hundred_thousand_rows_stay_below_a_megabyte(found):
     few = slice(0, 5000)  # curves and calibration are thinned whatever their length
     rows = per_class(names, np.bincount(codes), codes[few], predicted[few], scores[few])
     d2 = rng.chisquare(5, size=(n, c)) + 1.0
-    labels, problem = np.array(names), SimpleNamespace(names=None)
+    labels, problem = np.array(names), Problem("vectors", None, np.array(names)[codes], "many")
     pairs = [
         _pair(problem, d2, codes, labels, (0, b), 240, lambda d2: labels[d2.argmin(axis=1)])
         for b in range(1, 11)

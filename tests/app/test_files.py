@@ -26,7 +26,7 @@ from own_data import works
 from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import source, workbooks
-from mahalearn.app.reading.cells import misleading_mark
+from mahalearn.app.reading.columns import misleading_mark
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table, table_problem

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from own_data import refused, works
 
 from mahalearn import GaussianClassifier
-from mahalearn.app.cli import _large
+from mahalearn.app.cli import _large, _predict
 from mahalearn.app.comparing import everything
 from mahalearn.app.reading.large import (
     LEAST,
@@ -158,7 +158,7 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
     model, out = trained / "model.skops", tmp_path / "p.csv"
     command = ("predict", model, folder / "t", *SMALL, "--out")
     works(*command, tmp_path / "whole.csv")
-    add, calls = _large.PartWriter.add, []
+    add, calls = _predict.PartWriter.add, []
 
     def stops(self, rows, position):
         if len(calls) == 2:
@@ -166,23 +166,23 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
         calls.append(position)
         add(self, rows, position)
 
-    monkeypatch.setattr(_large.PartWriter, "add", stops)
+    monkeypatch.setattr(_predict.PartWriter, "add", stops)
     done = works(*command, out, code=130)
     assert "goes on" in " ".join(done.output.split()) and not out.exists()
     with open(tmp_path / "p.csv.partial", "ab") as file:
         file.write(b"half a li")  # what a kill leaves
-    monkeypatch.setattr(_large.PartWriter, "add", add)
+    monkeypatch.setattr(_predict.PartWriter, "add", add)
     done = works(*command, out)
     assert "rows are there from an earlier run" in done.output
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
     assert sorted(f.name for f in tmp_path.iterdir()) == ["p.csv", "whole.csv"]
     # A file of the folder that has changed since: nothing of the earlier run is taken over.
     calls.clear()
-    monkeypatch.setattr(_large.PartWriter, "add", stops)
+    monkeypatch.setattr(_predict.PartWriter, "add", stops)
     out = tmp_path / "again.csv"
     works(*command, out, code=130)
     os.utime(folder / "t" / "part-0.parquet")
-    monkeypatch.setattr(_large.PartWriter, "add", add)
+    monkeypatch.setattr(_predict.PartWriter, "add", add)
     assert "earlier run" not in works(*command, out).output
 
 
@@ -216,7 +216,7 @@ def test_all_rows_on_a_dask_scheduler(folder):
     rows = everything.Rows(table, source.look, source.problem, 0)
     from mahalearn.app.comparing.crossval import Plan, setting_for
     from mahalearn.app.comparing.methods import METHODS
-    from mahalearn.app.comparing.model import _fit
+    from mahalearn.app.comparing.winner import _fit
 
     pipeline, _ = _fit(
         source.problem, METHODS["gaussian"].pipeline(setting_for(source.problem, Plan()))

@@ -10,14 +10,22 @@ from benchmarks.outliers import unusual_shares
 from numpy.testing import assert_allclose
 from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
 
-from mahalearn.app.cli._common import csv_text
+from mahalearn.app.cli._terminal import csv_text
 from mahalearn.app.comparing import crossval
-from mahalearn.app.comparing.crossval import Plan, corrected_interval, cross_validate, fit_plan
-from mahalearn.app.comparing.encoder import match_columns
-from mahalearn.app.comparing.findings import leaderboard, others_as_far
-from mahalearn.app.comparing.methods import METHODS, select_methods
-from mahalearn.app.comparing.model import TrainedModel, class_distances, refit
-from mahalearn.app.reading.problem import Problem, builtin_problem
+from mahalearn.app.comparing.crossval import (
+    Plan,
+    corrected_interval,
+    cross_validate,
+    fit_plan,
+    leaderboard,
+)
+from mahalearn.app.comparing.findings import others_as_far
+from mahalearn.app.comparing.methods import METHODS, class_distances, select_methods
+from mahalearn.app.comparing.model import TrainedModel
+from mahalearn.app.comparing.winner import refit
+from mahalearn.app.reading.encoder import match_columns
+from mahalearn.app.reading.problem import Problem
+from mahalearn.app.reading.read import builtin_problem
 from mahalearn.app.report.comparison import document
 from mahalearn.measures import EditDistance
 from mahalearn.persistence import load_model, save_model
@@ -181,7 +189,7 @@ def test_large_fold_models_are_kept_as_far_as_they_fit(monkeypatch):
     problem = builtin_problem("iris")
     methods, _ = select_methods(["gaussian"], "vectors", None, len(problem))
     outcome = cross_validate(problem, methods, fit_plan(problem, Plan(folds=5, repeats=1)))
-    monkeypatch.setattr("mahalearn.app.comparing.model.MOST_BYTES", 1)
+    monkeypatch.setattr("mahalearn.app.comparing.winner.MOST_BYTES", 1)
     model = refit(problem, outcome, "gaussian").model
     assert len(model.folds) == 1
     p = model.typicality(problem.X).p_values
@@ -445,11 +453,10 @@ def test_the_measure_of_a_fold_is_chosen_on_its_training_part(rng):
         proximity="dissimilarity",
         alternatives={"one": 1, "two": 2},
     )
-    data = crossval.Data(problem)
     for name in ("ridge", "lda"):
         for m, half in enumerate((np.arange(20), np.arange(20, 40))):
             setting = crossval.setting_for(problem, Plan(folds=3))
-            cell = crossval.run_cell(data, setting, name, 0, (half[:16], half[16:]))
+            cell = crossval.run_cell(problem, setting, name, 0, (half[:16], half[16:]))
             assert cell.params["measure"] == ("one", "two")[m]
 
 
@@ -621,7 +628,7 @@ def test_a_method_that_breaks_is_left_out(monkeypatch):
     assert outcome.failed == {"svm": "TypeError: unforeseen"}
     assert "failed and was left out: TypeError: unforeseen." in " ".join(outcome.notes)
     # The same in a process of its own.
-    worker = {"data": None, "setting": None, "splits": [None], "plan": None}
+    worker = {"problem": None, "setting": None, "splits": [None], "plan": None}
     monkeypatch.setattr(crossval, "_WORKER", worker)
     assert crossval._work("svm", 0) == ("svm", 0, "TypeError: unforeseen")
 
@@ -635,11 +642,11 @@ def test_no_method_sees_labels_of_the_test_part():
     test = honest.splits[0][1]
     train_y = problem.y.copy()
     problem.y[test] = np.roll(problem.y[test], 1)  # the classes' counts stay
-    from mahalearn.app.comparing.crossval import Data, run_cell, setting_for
+    from mahalearn.app.comparing.crossval import run_cell, setting_for
 
     setting = setting_for(problem, plan)
     for name in ("kqd", "svm"):
-        cell = run_cell(Data(problem), setting, name, 0, honest.splits[0])
+        cell = run_cell(problem, setting, name, 0, honest.splits[0])
         assert (cell.predicted == honest.cells[name, 0].predicted).all()
     assert (train_y != problem.y).any()
 
@@ -659,10 +666,10 @@ def test_every_method_runs_on_what_it_says(tmp_path):
     names = [n for n, m in METHODS.items() if n not in ("chooser", "gp") and "vectors" in m.kinds]
     methods, _ = select_methods(names, "vectors", None, len(problem))
     plan = fit_plan(problem, Plan(folds=2, repeats=1))
-    setting, data = crossval.setting_for(problem, plan), crossval.Data(problem)
+    setting = crossval.setting_for(problem, plan)
     split = crossval.outer_splits(problem, plan)[0]
     for method in methods:
-        assert crossval.run_cell(data, setting, method.name, 0, split, plan).error < 0.5
+        assert crossval.run_cell(problem, setting, method.name, 0, split, plan).error < 0.5
 
 
 def test_predictions_of_sequences_have_their_names(tmp_path):

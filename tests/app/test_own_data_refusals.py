@@ -12,7 +12,7 @@ from mahalearn.app.cli import _compare
 from mahalearn.app.comparing import crossval
 from mahalearn.app.comparing.crossval import Plan, cross_validate
 from mahalearn.app.comparing.methods import METHODS, select_methods
-from mahalearn.app.reading.problem import builtin_problem
+from mahalearn.app.reading.read import builtin_problem
 
 FAST = ("--methods", "lda,knn", "--jobs", 1, "--folds", 2, "--repeats", 1)
 
@@ -170,7 +170,7 @@ def test_the_cells_of_a_failed_method_count_as_finished(monkeypatch):
         problem,
         methods,
         Plan(2, 1),
-        tell=lambda s: told.append((s.finished, len(s.tasks), s.method)),
+        tell=lambda s: told.append((s.finished, s.total, s.method)),
     )
     assert told == [(0, 4, ""), (1, 4, "lda"), (2, 4, "lda"), (4, 4, "svm")]
 

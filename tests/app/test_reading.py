@@ -8,9 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from own_data import distances, write_matrix
 
+from mahalearn.app.reading.columns import as_labels
 from mahalearn.app.reading.matrices import proximity_problem, read_matrix
 from mahalearn.app.reading.objects import objects_problem, read_objects
-from mahalearn.app.reading.problem import DataError, Problem, as_labels, builtin_problem, is_builtin
+from mahalearn.app.reading.problem import DataError, Problem
+from mahalearn.app.reading.read import builtin_problem, is_builtin
 from mahalearn.app.reading.source import sniff
 from mahalearn.app.reading.tables import find_target, read_table, table_problem
 

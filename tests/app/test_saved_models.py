@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from mahalearn import load_model, save_model
 from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan
 from mahalearn.app.comparing.methods import select_methods
-from mahalearn.app.comparing.model import refit
+from mahalearn.app.comparing.winner import refit
 from mahalearn.app.reading.problem import Problem
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "models_0.1.0"

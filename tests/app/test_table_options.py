@@ -10,9 +10,10 @@ from own_data import flowers, refused, works, write_csv
 
 from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan, inner_folds
 from mahalearn.app.comparing.methods import METHODS, QUICK, select_methods
-from mahalearn.app.comparing.model import refit
 from mahalearn.app.comparing.scores import score
-from mahalearn.app.reading.problem import DataError, Problem, builtin_problem
+from mahalearn.app.comparing.winner import refit
+from mahalearn.app.reading.problem import DataError, Problem
+from mahalearn.app.reading.read import builtin_problem
 from mahalearn.app.reading.tables import table_problem
 from mahalearn.persistence import load_model, save_model
 from mahalearn.results import error_rates

@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mahalearn.app.report import html, markdown
-from mahalearn.app.report.drawing import svg
-from mahalearn.app.report.figures import drawn
+from mahalearn.app.report.figures import drawn, svg
 from mahalearn.papers.agreement import compare
 from mahalearn.papers.blocks import scatter_blocks, table_block
 from mahalearn.papers.page import document

@@ -66,7 +66,7 @@ def show(experiments):
 
 def run(experiments, out, *, quick, repetitions, jobs):
     """Run with a progress bar, then write the page; an interruption leaves what is finished."""
-    from ..app.cli._common import progress_bar
+    from ..app.cli._terminal import progress_bar
     from .protocol import run as run_cells
     from .record import RunRecord
 

@@ -3,39 +3,23 @@
 import json
 import time
 
-import numpy as np
 import rich.live
 from rich.markup import escape
 from rich.table import Table
 
 from ...persistence import model_bytes, save_model
-from ...proximity.diagnosis import equal_distances
-from ...results import locked, versions, write_files
-from ..comparing.crossval import (
-    Data,
-    Progress,
-    cross_validate,
-    fingerprint,
-    fit_plan,
-    landmarks_for,
-    with_best_measure,
-)
-from ..comparing.explanations import SECONDS
-from ..comparing.findings import findings, leaderboard, table_rows
-from ..comparing.methods import METHODS, QUICK, QUICK_KERNELS, WIDE, select_methods
-from ..comparing.model import refit
-from ..reading.problem import SMALLEST_CLASS, DataError, Note
+from ...results import locked, write_files
+from ..comparing.compare import Silent, conclude, fit_winner, quick_methods, rank, sampled
+from ..comparing.methods import METHODS, QUICK
+from ..comparing.winner import SECONDS
+from ..reading.problem import DataError
 from ..report import html
-from ..report.comparison import document
+from ..report.comparison import document, results_table
 from ..report.export import save_figures
 from ..words import counted, number
-from ._common import OUTPUTS, Console, check_out, csv_text, say_notes
+from ._terminal import OUTPUTS, Console, check_out, csv_text, say_notes
 
 console = Console()
-
-
-# Larger tables are ranked on a stratified sample of SAMPLE rows.
-LARGE, SAMPLE = 5000, 4000
 # What of a time budget is for the cross-validation; the rest is for fitting the winner.
 SHARE = 0.75
 # Importance and learning curve have so many seconds each, however little time is left.
@@ -49,46 +33,38 @@ def compare(
     """Compare, save the best, write the page."""
     check_out(out, force or resume, OUTPUTS, inputs)
     with locked(out):
-        problem.check_classes()
-        ranked = sampled(problem, sample, plan.seed)
+        part = sampled(problem, sample, plan.seed)
         if quick and methods is None:
-            chosen, _ = select_methods(None, ranked.kind, ranked.proximity, len(ranked))
-            most = QUICK if ranked.kind == "vectors" else QUICK_KERNELS
-            methods = [m.name for m in chosen if m.cost <= most] or None
+            methods = quick_methods(part)
         started = time.monotonic() if started is None else started
         budget = None
         if time_budget is not None:  # reading counts, but leaves something
             spent = time.monotonic() - started
             budget = max(SHARE * time_budget - spent, 0.2 * time_budget)
-        progress = Progress(out, fingerprint(ranked, plan))
-        known = progress.start(resume)
-        if resume:
-            console.print(f"{counted(len(known), 'finished fold')} taken over", highlight=False)
+        progress = out / "progress.jsonl"
         try:
-            outcome, board = run(ranked, methods, plan, jobs, budget, known, progress.add)
+            ranked = run(part, methods, plan, jobs, budget, progress, resume)
         except KeyboardInterrupt:
-            if progress.path.exists():
+            if progress.exists():
                 console.print("Finished folds are kept: --resume goes on from them.")
             raise
-        winner = board[0]["name"]
-        whole = problem if ranked is not problem and METHODS[winner].cost <= QUICK else None
+        quickly = METHODS[ranked.winner].cost <= QUICK
+        whole = problem if part is not problem and quickly else None
         fitted = "the best, fitted on all objects"
-        if ranked is not problem and whole is None:
-            fitted = f"the best, fitted on the sample of {len(ranked)} rows"
+        if part is not problem and whole is None:
+            fitted = f"the best, fitted on the sample of {len(part)} rows"
         with console.status("Fitting the best one on all objects"):
-            ranked = with_best_measure(ranked, outcome.plan, winner)
-            refitted = refit(ranked, outcome, winner, whole)
-            about = describe(ranked, outcome, board, refitted, command)
+            winner = fit_winner(ranked, whole=whole, command=command)
             seconds = SECONDS
             if time_budget is not None:
                 left = time_budget - (time.monotonic() - started)
                 seconds = min(SECONDS, max(LEAST_SECONDS, left / 3))
-            found = findings(ranked, outcome, refitted, board, about, seconds)
-            made = _write(out, board, outcome, found, refitted.model, about)
-        progress.remove()
-        show(board, outcome.plan.by)
+            found = conclude(ranked, winner, seconds)
+            made = _write(out, found, winner.refitted.model, winner.about)
+        progress.unlink(missing_ok=True)
+        show(ranked.board, plan.by)
         if everything is not None:
-            finals = _finals(everything, out, board, outcome, found, refitted, about)
+            finals = _finals(everything, out, ranked, winner, found)
             made, fitted = finals or (made, "the best, fitted on the sample")
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
@@ -99,11 +75,11 @@ def compare(
         console.print(f"{figures}  [dim]figures and numbers[/]", soft_wrap=True, highlight=False)
 
 
-def _write(out, board, outcome, found, model, about):
+def _write(out, found, model, about):
     """Write all results at once; returns the document of the page."""
     made = document(found)
     texts = {
-        "results.csv": csv_text(table_rows(board, outcome)),
+        "results.csv": csv_text(results_table(found)),
         "comparison.json": json.dumps(found, ensure_ascii=False, default=str),
         "report.html": html.render(made),
     }
@@ -112,12 +88,12 @@ def _write(out, board, outcome, found, model, about):
     return made
 
 
-def _finals(everything, out, board, outcome, found, refitted, about):
+def _finals(everything, out, ranked, winner, found):
     """Fit finalists on all rows of a large table; the best becomes the saved model."""
     from ._large import show_finalists
 
     try:
-        finalists = everything.finish(outcome, board, refitted)
+        finalists = everything.finish(ranked, winner.refitted)
     except KeyboardInterrupt:
         console.print(
             "Stopped: the model and the report rest on the sample, whose results are complete."
@@ -129,49 +105,24 @@ def _finals(everything, out, board, outcome, found, refitted, about):
         "sample": len(everything.problem),
         "finalists": [one.row() for one in finalists],
     }
-    about = _about_finalist(about, everything, best, refitted)
-    made = _write(out, board, outcome, found, best.model, about)
+    made = _write(out, found, best.model, _about_finalist(winner, everything, best))
     show_finalists(finalists)
     return made, best.title
 
 
-def _about_finalist(about, everything, best, refitted):
+def _about_finalist(winner, everything, best):
     """What is said of a model that the test rows have tested."""
     training = {
-        **about["training"],
+        **winner.about["training"],
         "objects": best.fitted_rows,
         "error": best.row()["error"],
         "tested": best.tested,
     }
-    about = {**about, "method": best.name, "title": best.title, "training": training}
-    if best.model is not refitted.model:  # otherwise the sample's classes are its own
+    about = {**winner.about, "method": best.name, "title": best.title, "training": training}
+    if best.model is not winner.refitted.model:  # otherwise the sample's classes are its own
         training["counts"] = dict(everything.look.counts)
         about["distances"] = best.name
     return about
-
-
-def sampled(problem, size, seed):
-    """A stratified sample of a large table, with a note that says so; else the problem itself."""
-    if problem.kind != "vectors" or size == 0:
-        return problem
-    size = size or (SAMPLE if len(problem) > LARGE else len(problem))
-    if size >= len(problem):
-        return problem
-    rng, rows = np.random.default_rng(seed), []
-    for label, n in problem.counts.items():
-        mine = np.flatnonzero(problem.y == label)
-        wanted = min(n, max(SMALLEST_CLASS, round(size * n / len(problem))))
-        rows.append(rng.choice(mine, wanted, replace=False))
-    part = problem.take(np.sort(np.concatenate(rows)))
-    part.notes.append(
-        Note(
-            f"The methods were compared on a stratified sample of {len(part)} of "
-            f"{len(problem)} rows; the winner is fitted on all rows if it can be fitted on so many "
-            "in a short time.",
-            "sample",
-        )
-    )
-    return part
 
 
 def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everything=None):
@@ -179,21 +130,19 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
     if out.suffix != ".skops":  # inspect and predict know model files by it
         raise DataError(f"--out must end with .skops, such as {out.stem}.skops; got {str(out)!r}.")
     check_out(out, force, inputs=inputs)
-    outcome, board = run(problem, [method], plan, jobs, None)
+    ranked = run(problem, [method], plan, jobs)
     with console.status("Fitting on all objects"):
-        problem = with_best_measure(problem, outcome.plan, method)
-        refitted = refit(problem, outcome, method)
-        about = describe(problem, outcome, board, refitted, command)
-    save_model(refitted.model, out, about=about, overwrite=force)
-    row = board[0]
+        winner = fit_winner(ranked, command=command)
+    save_model(winner.refitted.model, out, about=winner.about, overwrite=force)
+    row = ranked.board[0]
     title = row["title"]
     found = f"cross-validated error {row['error'][0]:.1%}, balanced {row['balanced'][0]:.1%}"
     if everything is not None:
         from ._large import show_finalists
 
-        finalists = everything.finish(outcome, board, refitted)
+        finalists = everything.finish(ranked, winner.refitted)
         best = finalists[0]
-        about = _about_finalist(about, everything, best, refitted)
+        about = _about_finalist(winner, everything, best)
         save_model(best.model, out, about=about, overwrite=True)
         show_finalists(finalists)
         title, found = best.title, f"error on {best.tested} test rows {best.row()['error'][0]:.1%}"
@@ -202,60 +151,22 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
     )
 
 
-def run(problem, wanted, plan, jobs, time_budget, known=None, keep=None):
-    """The outcome and the leaderboard of a problem, with what was decided printed."""
-    problem.check_classes()
-    columns = problem.X.shape[1] if problem.kind == "vectors" else 0
-    chosen, left_out = select_methods(
-        wanted, problem.kind, problem.proximity, len(problem), columns
-    )
-    problem.notes += left_out
-    if columns > max(WIDE, len(problem)):
-        problem.notes.append(
-            f"There are more columns ({columns}) than rows: methods that do not depend on the "
-            "directions of single columns work in the space that the training rows span."
-        )
-    fitting = fit_plan(problem, plan)
-    if m := landmarks_for(problem, fitting):
-        problem.notes.append(
-            Note(
-                f"Kernel discriminants (kqd, fd, qd, kfd, kpca-qda) use {m} landmarks instead of "
-                "all objects.",
-                "landmarks",
-            )
-        )
-    if fitting.folds < plan.folds:
-        smallest = counted(min(problem.counts.values()), "object")
-        problem.notes.append(
-            f"The smallest class has {smallest}, so there are {fitting.folds} folds, not "
-            f"{plan.folds}."
-        )
-    if problem.kind == "objects" and problem.proximity == "dissimilarity":
-        with console.status("Comparing all objects"):
-            matrix = Data(problem).matrix  # kept for the folds
-        if problem.alternatives is not None:
-            for place, name in enumerate(problem.alternatives):
-                if equal := equal_distances(matrix[..., place]):
-                    problem.notes.append(f"{name}: {equal}")
-        elif matrix is not None and (equal := equal_distances(matrix)):
-            problem.notes.append(equal)
-    say_notes(console, problem.notes)
+def run(problem, wanted, plan, jobs, time_budget=None, progress=None, resume=False):
+    """The methods ranked, with what was decided and how far it is printed."""
     with Live(console) as live:
-        outcome = cross_validate(
+        return rank(
             problem,
-            chosen,
-            fitting,
+            wanted,
+            plan,
             jobs=jobs,
             time_budget=time_budget,
-            tell=live.tell,
-            known=known,
-            keep=keep,
+            progress=progress,
+            resume=resume,
+            told=live,
         )
-    say_notes(console, outcome.notes)
-    return outcome, leaderboard(outcome)
 
 
-class Live:
+class Live(Silent):
     """The ranking so far: a table that is drawn anew on a terminal, a line a method elsewhere."""
 
     def __init__(self, console):
@@ -265,10 +176,27 @@ class Live:
         return self
 
     def __exit__(self, *_):
+        self._stop()
+
+    def _stop(self):
         if self.view is not None:
             self.view.stop()
+            self.view = None
 
-    def tell(self, state):
+    def notes(self, notes):
+        """Print sentences, below a finished table."""
+        self._stop()
+        say_notes(self.console, notes)
+
+    def resumed(self, folds):
+        """Print how much is there already."""
+        self.console.print(f"{counted(folds, 'finished fold')} taken over", highlight=False)
+
+    def working(self, what):
+        """Show what takes its time."""
+        return self.console.status(what)
+
+    def state(self, state):
         """Show how far a comparison is."""
         if self.console.is_terminal:
             if self.view is None:  # not before: what is refused at once needs no table
@@ -276,7 +204,7 @@ class Live:
                 self.view.start()
             self.view.update(self._table(state))
             return
-        for name, error in state.ranking():
+        for name, error in state.ranking:
             if name not in self.told:
                 self.told.add(name)
                 self.console.print(
@@ -288,49 +216,17 @@ class Live:
 
     def _table(self, state):
         table = Table("", "classifier", "error", title=self._progress(state), box=None)
-        for i, (name, error) in enumerate(state.ranking(), 1):
+        for i, (name, error) in enumerate(state.ranking, 1):
             table.add_row(str(i), METHODS[name].title, f"{error:.1%}")
         return table
 
     def _progress(self, state):
-        text = f"cross-validation: {state.finished} of {len(state.tasks)} fits"
-        if not state.found or state.finished == len(state.tasks):
+        text = f"cross-validation: {state.finished} of {state.total} fits"
+        seconds = state.seconds_left
+        if seconds is None or state.finished == state.total:
             return text
-        seconds, sure = state.seconds_left()
         left = f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
-        return f"{text}, {'about' if sure else 'probably more than'} {left} left"
-
-
-def describe(problem, outcome, board, refitted, command):
-    """What a model file says about itself."""
-    from ..comparing.encoder import feature_list
-
-    row = board[0]
-    return {
-        "kind": problem.kind,
-        "data": problem.name,
-        "method": row["name"],
-        "title": row["title"],
-        "target": problem.target,
-        "features": feature_list(problem),
-        "classes": [str(label) for label in refitted.model.classes_],
-        "label_type": problem.label_type,
-        "proximity": problem.proximity,
-        "measure": problem.measure_name,
-        "objects": problem.names if problem.kind == "proximity" else None,
-        "training": {
-            "objects": len(problem),
-            "counts": {str(k): n for k, n in problem.counts.items()},
-            "error": row["error"],
-            "balanced_error": row["balanced"],
-            "folds": len(outcome.splits),
-            "parameters": refitted.params,
-            "seed": outcome.plan.seed,
-        },
-        "distances": refitted.distance_method,
-        "command": command,
-        "versions": versions(),
-    }
+        return f"{text}, {'about' if state.sure else 'probably more than'} {left} left"
 
 
 def show(board, by):

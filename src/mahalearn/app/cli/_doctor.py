@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ..._validation import available_memory
 from ...results import versions
-from ._common import Console, cpu_count
+from ._terminal import Console, cpu_count
 
 console = Console()
 # Optional packages: what each is for, and the extra that brings it.

@@ -5,7 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..words import counted
-from ._common import Console, say_notes
+from ._terminal import Console, say_notes
 
 console = Console()
 
@@ -20,10 +20,8 @@ def inspect_problem(problem):
 
     matrix = problem.X
     if problem.kind == "objects":
-        from ..comparing.crossval import Data
-
         everyone = np.arange(len(problem))
-        matrix = Data(problem).fold(everyone, everyone)[0]
+        matrix = problem.fold(everyone, everyone)[0]
         if problem.alternatives is not None:
             matrix = _measures(problem, matrix)
     if problem.y is None:
@@ -57,7 +55,7 @@ def _measures(problem, matrices):
 
 
 def _vectors(problem):
-    from ..comparing.encoder import TableEncoder
+    from ..reading.encoder import TableEncoder
 
     problem.check_classes(least=1)
     Z = TableEncoder().fit_transform(problem.X)
@@ -160,7 +158,7 @@ def _interval(values):
 def show_datasets():
     """The sets that can be named instead of a file."""
     from ...datasets.registry import ENTRIES
-    from ..reading.problem import BUNDLED
+    from ..reading.read import BUNDLED
 
     table = Table("name", "objects", "features", "classes", "what", box=None)
     facts = {"iris": (150, 4, 3), "wine": (178, 13, 3), "breast-cancer": (569, 30, 2)}

@@ -1,18 +1,12 @@
 """The commands on tables larger than memory."""
 
-import hashlib
-import json
-import os
 import time
 from contextlib import contextmanager
 
 import numpy as np
-import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ...results import write_bytes, write_text
-from ..comparing.encoder import NAME, describe_table, match_columns
 from ..comparing.everything import (
     FINALISTS,
     STREAMED,
@@ -23,18 +17,16 @@ from ..comparing.everything import (
     tested,
 )
 from ..comparing.methods import LANDMARKS, METHODS
-from ..comparing.model import chosen_on
-from ..comparing.scores import merged, score
-from ..reading.columns import row_names
-from ..reading.large import ParquetTable, look_at, uniform
+from ..comparing.winner import chosen_on
+from ..reading.encoder import describe_table
+from ..reading.large import ParquetTable, look_at
 from ..reading.problem import DataError
-from ..reading.tables import find_target, table_problem
+from ..reading.read import stem
+from ..reading.tables import table_problem
 from ..words import counted
-from ._common import Console, say_notes, stem, table_bytes
+from ._terminal import Console, say_notes
 
 console = Console()
-# Rows of new objects whose distances the test for drift takes.
-MOST_DRIFT = 100_000
 
 
 @contextmanager
@@ -100,15 +92,15 @@ class Everything:
             *describe_table(self.problem.X),
         ]
 
-    def finish(self, outcome, board, refitted):
+    def finish(self, ranked, refitted):
         """Finalists on all rows and the winner of the sample, by their errors on the test rows."""
         rows = Rows(self.table, self.look, self.problem, self.seed)
-        models = []
+        board, models = ranked.board, []
         for name in [row["name"] for row in board if row["name"] in STREAMED][:FINALISTS]:
             start = time.monotonic()
             pipeline = refitted.model.classifier
             if name != board[0]["name"]:
-                pipeline = chosen_on(self.problem, outcome.plan, name)
+                pipeline = chosen_on(self.problem, ranked.outcome.plan, name)
             title = f"{METHODS[name].title} on all rows"
             with counting(title, None) as rows.tell, connected(self.scheduler) as client:
                 model = fit_everything(rows, name, pipeline, self.landmarks, client)
@@ -195,143 +187,3 @@ def inspect_table(table, target):
         what = "many texts, left out" if levels is None else f"{len(levels)} categories"
         columns.add_row(escape(column), "", what, "")
     console.print(columns)
-
-
-# --- predictions part by part ---------------------------------------------------------------------
-
-
-class PartWriter:
-    """Rows of predictions, appended part by part; a killed run goes on where it was.
-
-    A text file grows under another name and gets its own at the end. A Parquet table is a folder
-    with a file for each part. ``state`` says how many rows are there, and of which command.
-    """
-
-    def __init__(self, out, key):
-        self.out, self.key, self.suffix = out, key, out.suffix.lower()
-        if self.suffix not in (".csv", ".tsv", ".parquet"):
-            raise DataError(
-                "Predictions of a table that is read part by part are written as .csv, .tsv or "
-                f".parquet (a folder); got {str(out)!r}."
-            )
-        self.parquet = self.suffix == ".parquet"
-        self.work = out if self.parquet else out.with_name(out.name + ".partial")
-        self.state = (
-            (out / "_state.json") if self.parquet else self.work.with_name(self.work.name + ".json")
-        )
-
-    def begin(self):
-        """Rows that are there already."""
-        try:
-            state = json.loads(self.state.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            state = {}
-        done = state.get("rows", 0) if state.get("key") == self.key else 0
-        if self.parquet:
-            self.out.mkdir(parents=True, exist_ok=True)
-            for file in self.out.glob("part-*.parquet"):
-                if int(file.stem[5:]) >= done:
-                    file.unlink()
-        else:
-            with open(self.work, "ab") as file:
-                file.truncate(state["bytes"] if done else 0)
-        return done
-
-    def add(self, rows, position):
-        """Write the rows of a part, which begins at a position, and say so."""
-        data = table_bytes(rows, self.suffix)
-        size = 0
-        if self.parquet:
-            write_bytes(self.out / f"part-{position:012d}.parquet", data)
-        else:
-            with open(self.work, "ab") as file:
-                if file.tell():
-                    data = data.split(b"\n", 1)[1]  # its header is there
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                size = file.tell()
-        state = {"key": self.key, "rows": position + len(rows), "bytes": size}
-        write_text(self.state, json.dumps(state))
-
-    def end(self):
-        """All parts are there."""
-        if not self.parquet:
-            os.replace(self.work, self.out)
-        self.state.unlink(missing_ok=True)
-
-
-def predict_parts(model, about, path, table, out, *, level, confidence, keep, id=None):
-    """Predictions of a table that is read part by part, in its order."""
-    from ._predict import New, _with_columns, drift_line, predictions, show_scores
-
-    # A file of a folder may change while the folder stays as it is.
-    stats = [file.stat() for file in getattr(table, "files", [table.path])]
-    files = [(stat.st_size, stat.st_mtime) for stat in stats]
-    facts = [str(table.path.resolve()), files, level, confidence, keep, id]
-    key = hashlib.sha256(path.read_bytes() + json.dumps(facts).encode()).hexdigest()
-    writer = PartWriter(out, key)
-    start = writer.begin()
-    if start:
-        console.print(f"{start} rows are there from an earlier run", highlight=False)
-    known = {f["name"] for f in about["features"]}
-    target, scores, nearest, flagged, rows_done = about["target"], [], None, 0, start
-    share = min(1.0, MOST_DRIFT / (table.n_rows or MOST_DRIFT))
-    left = None if table.n_rows is None else table.n_rows - start
-    with _resumable(), counting("predict", left) as tell:
-        for position, frame in table.parts(start):
-            ids = find_target(list(frame.columns), id) if id else None
-            names = [str(v) for v in frame[ids]] if ids else None
-            if names is None:
-                ids, _ = row_names(frame.drop(columns=[*known, target], errors="ignore"))
-                names = [str(v) for v in frame[ids]] if ids else None
-            X, notes = match_columns(frame, about, ids)
-            if rows_done == start:
-                say_notes(console, [*table.notes, *notes])
-            for feature in about["features"]:
-                if feature["type"] == NAME:
-                    X[feature["name"]] = X[feature["name"]].astype(object)
-            names = names or list(range(position + 1, position + len(frame) + 1))
-            new = New(X, names, [])
-            rows, proba, found = predictions(model, new, about, level, confidence)
-            flagged += sum(row["outlier"] for row in rows)
-            if target in frame.columns and target not in known:
-                truth = [None if v is None or v != v else _label(v) for v in frame[target]]
-                predicted = [str(row["prediction"]) for row in rows]
-                scores.append(score(truth, predicted, proba, about["classes"]))
-            mine = uniform(np.arange(position, position + len(frame)), 1) < share
-            kept = [(own, values[mine]) for own, values in found.nearest]
-            nearest = (
-                kept
-                if nearest is None
-                else [(own, np.concatenate([a, b])) for (own, a), (_, b) in zip(nearest, kept)]
-            )
-            if keep:
-                rows = list(_with_columns(rows, frame))
-            writer.add(rows, position)
-            rows_done = position + len(frame)
-            tell(len(frame))
-    writer.end()
-    console.print(
-        f"{rows_done} objects predicted, {flagged} of the {rows_done - start} of this run flagged "
-        f"as outliers: {escape(str(out))}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    if nearest and all(len(values) for _, values in nearest):
-        console.print(drift_line(nearest), highlight=False, soft_wrap=True)
-    if scores:
-        show_scores(console, merged(scores))
-
-
-@contextmanager
-def _resumable():
-    try:
-        yield
-    except KeyboardInterrupt:
-        console.print("Stopped: the same command goes on from the rows that are written.")
-        raise typer.Exit(130) from None
-
-
-def _label(value):
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,10 +1,15 @@
 """What `predict` does: labels, probabilities, distances, p-values and outliers."""
 
+import hashlib
+import json
+import os
 import sys
 import warnings
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
+import typer
 from rich.markup import escape
 from rich.table import Table
 
@@ -15,18 +20,24 @@ from ...formulas.conformal import (
 )
 from ...novelty._models import warn_small_classes
 from ...persistence import load_model, model_about
-from ...results import write_bytes
-from ..comparing.encoder import NAME, check_about, match_columns
+from ...results import write_bytes, write_text
 from ..comparing.methods import METHODS
-from ..comparing.scores import score
-from ..reading.large import large_table, parse_memory
-from ..reading.problem import DataError, listed
+from ..comparing.scores import merged, score
+from ..reading.columns import row_names, written
+from ..reading.encoder import check_about, match_columns
+from ..reading.large import large_table, parse_memory, uniform
+from ..reading.problem import NAME, DataError, listed
+from ..reading.read import rows_of
 from ..reading.source import is_stream
+from ..reading.tables import find_target, read_table
 from ..words import counted
-from ._common import Console, check_out, rows_of, say_notes, table_bytes
+from ._large import counting
+from ._terminal import Console, check_out, say_notes, table_bytes
 
 # p-value up to which a file is said to differ from the training objects.
 DRIFT = 0.05
+# Rows of new objects whose distances the test for drift takes, of a table read part by part.
+MOST_DRIFT = 100_000
 FORMATS = (".csv", ".tsv", ".parquet", ".xlsx")
 
 
@@ -75,8 +86,6 @@ def predict(
         options = {name: reading.get(name) for name in ("header", "skip")}
         table = large_table(data, parse_memory(memory), **options)
     if table is not None:
-        from ._large import predict_parts
-
         if printed or fdr is not None or labels is not None:
             raise DataError(
                 "A table that is read part by part is written to a file, without --fdr (which "
@@ -84,7 +93,7 @@ def predict(
             )
         say_notes(console, [*notes, *small_classes(model, about, confidence)])
         how = {"level": level, "confidence": confidence, "keep": keep, "id": reading.get("id")}
-        predict_parts(model, about, path, table, out, **how)
+        predict_parts(console, model, about, path, table, out, **how)
         return
     new = read_new(data, about, labels, **reading)
     if keep and new.columns is None:
@@ -163,9 +172,6 @@ def read_new(data, about, labels=None, *, header=None, sheet=None, skip=None, id
         return _new_objects(data, about, labels)
     if labels is not None:
         raise DataError("--labels does nothing for a table; its column of classes is used.")
-    from ..reading.columns import row_names
-    from ..reading.tables import find_target, read_table
-
     known = {f["name"]: f["type"] for f in about["features"]}
     texts = [name for name, kind in known.items() if kind == NAME]
 
@@ -175,13 +181,13 @@ def read_new(data, about, labels=None, *, header=None, sheet=None, skip=None, id
     frame, notes = read_table(data, header=header, texts=texts, sheet=sheet, skip=skip, find=find)
     if id is not None:
         ids = find_target(list(frame.columns), id)
-        names = [_written(value) for value in frame[ids]]
+        names = [written(value) for value in frame[ids]]
     else:
         ids, names = row_names(frame.drop(columns=[*known, about["target"]], errors="ignore"))
     X, more = match_columns(frame, about, ids)
     truth = None
     if about["target"] in frame.columns and about["target"] not in known:
-        truth = [_written(value) for value in frame[about["target"]]]
+        truth = [written(value) for value in frame[about["target"]]]
     if about["kind"] == "objects":
         X = rows_of(X)
     return New(X, names, [*notes, *more], frame, truth)
@@ -201,16 +207,7 @@ def _new_objects(data, about, labels):
     if labels is not None:
         found, more = read_labels(labels, len(X), names)
         truth, notes = list(map(str, found)), [*notes, *more]
-    return New(X, names, notes, None, None if truth is None else [_written(v) for v in truth])
-
-
-def _written(value):
-    """A cell as text, None where it is missing; 2.0 is the class 2."""
-    if value is None or value != value:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return New(X, names, notes, None, None if truth is None else [written(v) for v in truth])
 
 
 def _new_rows(data, about):
@@ -300,3 +297,137 @@ def _rounded(value, digits=6):
     """A number with so many digits; without a fraction it is whole."""
     value = float(f"{value:.{digits}g}")
     return int(value) if value.is_integer() and abs(value) < 10**digits else value
+
+
+# --- predictions part by part ---------------------------------------------------------------------
+
+
+class PartWriter:
+    """Rows of predictions, appended part by part; a killed run goes on where it was.
+
+    A text file grows under another name and gets its own at the end. A Parquet table is a folder
+    with a file for each part. ``state`` says how many rows are there, and of which command.
+    """
+
+    def __init__(self, out, key):
+        self.out, self.key, self.suffix = out, key, out.suffix.lower()
+        if self.suffix not in (".csv", ".tsv", ".parquet"):
+            raise DataError(
+                "Predictions of a table that is read part by part are written as .csv, .tsv or "
+                f".parquet (a folder); got {str(out)!r}."
+            )
+        self.parquet = self.suffix == ".parquet"
+        self.work = out if self.parquet else out.with_name(out.name + ".partial")
+        self.state = (
+            (out / "_state.json") if self.parquet else self.work.with_name(self.work.name + ".json")
+        )
+
+    def begin(self):
+        """Rows that are there already."""
+        try:
+            state = json.loads(self.state.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            state = {}
+        done = state.get("rows", 0) if state.get("key") == self.key else 0
+        if self.parquet:
+            self.out.mkdir(parents=True, exist_ok=True)
+            for file in self.out.glob("part-*.parquet"):
+                if int(file.stem[5:]) >= done:
+                    file.unlink()
+        else:
+            with open(self.work, "ab") as file:
+                file.truncate(state["bytes"] if done else 0)
+        return done
+
+    def add(self, rows, position):
+        """Write the rows of a part, which begins at a position, and say so."""
+        data = table_bytes(rows, self.suffix)
+        size = 0
+        if self.parquet:
+            write_bytes(self.out / f"part-{position:012d}.parquet", data)
+        else:
+            with open(self.work, "ab") as file:
+                if file.tell():
+                    data = data.split(b"\n", 1)[1]  # its header is there
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                size = file.tell()
+        state = {"key": self.key, "rows": position + len(rows), "bytes": size}
+        write_text(self.state, json.dumps(state))
+
+    def end(self):
+        """All parts are there."""
+        if not self.parquet:
+            os.replace(self.work, self.out)
+        self.state.unlink(missing_ok=True)
+
+
+def predict_parts(console, model, about, path, table, out, *, level, confidence, keep, id=None):
+    """Predictions of a table that is read part by part, in its order."""
+    # A file of a folder may change while the folder stays as it is.
+    stats = [file.stat() for file in getattr(table, "files", [table.path])]
+    files = [(stat.st_size, stat.st_mtime) for stat in stats]
+    facts = [str(table.path.resolve()), files, level, confidence, keep, id]
+    key = hashlib.sha256(path.read_bytes() + json.dumps(facts).encode()).hexdigest()
+    writer = PartWriter(out, key)
+    start = writer.begin()
+    if start:
+        console.print(f"{start} rows are there from an earlier run", highlight=False)
+    known = {f["name"] for f in about["features"]}
+    target, scores, nearest, flagged, rows_done = about["target"], [], None, 0, start
+    share = min(1.0, MOST_DRIFT / (table.n_rows or MOST_DRIFT))
+    left = None if table.n_rows is None else table.n_rows - start
+    with _resumable(console), counting("predict", left, console) as tell:
+        for position, frame in table.parts(start):
+            ids = find_target(list(frame.columns), id) if id else None
+            names = [str(v) for v in frame[ids]] if ids else None
+            if names is None:
+                ids, _ = row_names(frame.drop(columns=[*known, target], errors="ignore"))
+                names = [str(v) for v in frame[ids]] if ids else None
+            X, notes = match_columns(frame, about, ids)
+            if rows_done == start:
+                say_notes(console, [*table.notes, *notes])
+            for feature in about["features"]:
+                if feature["type"] == NAME:
+                    X[feature["name"]] = X[feature["name"]].astype(object)
+            names = names or list(range(position + 1, position + len(frame) + 1))
+            new = New(X, names, [])
+            rows, proba, found = predictions(model, new, about, level, confidence)
+            flagged += sum(row["outlier"] for row in rows)
+            if target in frame.columns and target not in known:
+                truth = list(map(written, frame[target]))
+                predicted = [str(row["prediction"]) for row in rows]
+                scores.append(score(truth, predicted, proba, about["classes"]))
+            mine = uniform(np.arange(position, position + len(frame)), 1) < share
+            kept = [(own, values[mine]) for own, values in found.nearest]
+            nearest = (
+                kept
+                if nearest is None
+                else [(own, np.concatenate([a, b])) for (own, a), (_, b) in zip(nearest, kept)]
+            )
+            if keep:
+                rows = list(_with_columns(rows, frame))
+            writer.add(rows, position)
+            rows_done = position + len(frame)
+            tell(len(frame))
+    writer.end()
+    console.print(
+        f"{rows_done} objects predicted, {flagged} of the {rows_done - start} of this run flagged "
+        f"as outliers: {escape(str(out))}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if nearest and all(len(values) for _, values in nearest):
+        console.print(drift_line(nearest), highlight=False, soft_wrap=True)
+    if scores:
+        show_scores(console, merged(scores))
+
+
+@contextmanager
+def _resumable(console):
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print("Stopped: the same command goes on from the rows that are written.")
+        raise typer.Exit(130) from None

@@ -8,7 +8,7 @@ processes.
 import json
 import re
 import time
-import warnings
+from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -18,22 +18,35 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
-from sklearn.base import clone
 from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     StratifiedGroupKFold,
     StratifiedKFold,
 )
-from sklearn.utils.validation import has_fit_parameter
 
-from ..._validation import take
-from ...measures.base import Measure
-from ...measures.table import as_measure
 from ...results import error_rates, versions
-from ..reading.problem import DataError, listed
+from ..reading.problem import DataError, Note, listed
 from ..words import counted
 from ..workers import worker_pool
-from .methods import CLASSWISE, EXACT, LANDMARKS, METHODS, WHOLE, Setting
+from .methods import (
+    CLASSWISE,
+    EXACT,
+    LANDMARKS,
+    METHODS,
+    WHOLE,
+    WIDE,
+    Setting,
+    chosen_params,
+    class_scores,
+    encoded_width,
+    fit_best_measure,
+    fitted,
+    labels,
+    quiet,
+    scout,
+    select_methods,
+    takes_weights,
+)
 
 # Parameters are chosen by three folds of each training part: a comparison makes that choice for
 # every method on every outer fold. For the model that is saved it is made once, by five.
@@ -42,10 +55,6 @@ FOLDS, REPEATS, INNER_FOLDS, FINAL_FOLDS = 5, 2, 3, 5
 FEWEST = 2
 # So much longer than the time budget, relative to it, the work goes on while nothing can be ranked.
 GRACE = 1.0
-# Scores that differ by less are equal.
-TIE = 1e-10
-# Probabilities below are as good as this one: a forest's zeros have no logarithm.
-SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,10 @@ class Plan:
     def scoring(self):
         """scikit-learn's name of what a search maximises."""
         return "accuracy" if self.by == "plain" else "balanced_accuracy"
+
+    def error(self, truth, predicted):
+        """The error that decides."""
+        return error_rates(truth, predicted)[self.by == "balanced"]
 
 
 @dataclass
@@ -108,6 +121,31 @@ class Outcome:
     def of(self, method):
         """The cells of a method, in the order of the folds."""
         return [self.cells[method, f] for f in range(len(self.splits))]
+
+    def held_out(self, method, y):
+        """What a method said of all outer test parts, classes as codes of the sorted labels."""
+        cells, labels = self.of(method), np.unique(y)
+        who = np.concatenate([test for _, test in self.splits])
+        return HeldOut(
+            who,
+            np.searchsorted(labels, y[who]),
+            np.searchsorted(labels, np.concatenate([cell.predicted for cell in cells])),
+            np.vstack([cell.scores for cell in cells]),
+            np.repeat(np.arange(len(cells)), [len(test) for _, test in self.splits]),
+        )
+
+
+class HeldOut(NamedTuple):
+    """Predictions of objects that their models had not seen, of all outer test parts.
+
+    With repeated folds each object is there once for each repetition.
+    """
+
+    who: np.ndarray  # numbers of the objects
+    truth: np.ndarray
+    predicted: np.ndarray
+    scores: np.ndarray  # (m, c): scores, or logarithms of probabilities
+    folds: np.ndarray  # numbers of the outer folds
 
 
 def fit_plan(problem, plan):
@@ -195,24 +233,60 @@ def landmarks_for(problem, plan):
     return plan.landmarks or (LANDMARKS if len(problem) > EXACT else None)
 
 
+def decide(problem, wanted, plan):
+    """Which methods are compared, and by how many folds.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify.
+    wanted : list of str or None
+        Names of methods; all that fit if None.
+    plan : Plan
+        As it was asked for.
+
+    Returns
+    -------
+    methods : list of Method
+    plan : Plan
+        With no more folds than the classes allow.
+    notes : list of str
+        Sentences on what the size of the problem decides.
+    """
+    columns = problem.X.shape[1] if problem.kind == "vectors" else 0
+    methods, notes = select_methods(wanted, problem.kind, problem.proximity, len(problem), columns)
+    if columns > max(WIDE, len(problem)):
+        notes.append(
+            f"There are more columns ({columns}) than rows: methods that do not depend on the "
+            "directions of single columns work in the space that the training rows span."
+        )
+    fitting = fit_plan(problem, plan)
+    if m := landmarks_for(problem, fitting):
+        notes.append(
+            Note(
+                f"Kernel discriminants (kqd, fd, qd, kfd, kpca-qda) use {m} landmarks instead of "
+                "all objects.",
+                "landmarks",
+            )
+        )
+    if fitting.folds < plan.folds:
+        smallest = counted(min(problem.counts.values()), "object")
+        notes.append(
+            f"The smallest class has {smallest}, so there are {fitting.folds} folds, not "
+            f"{plan.folds}."
+        )
+    return methods, fitting, notes
+
+
 def setting_for(problem, plan, time_budget=None):
     """What the methods are told."""
-    if problem.kind == "vectors":
-        from .encoder import TableEncoder
-
-        try:
-            n_features = TableEncoder().fit(problem.X).get_feature_names_out().size
-        except ValueError as error:
-            raise DataError(str(error)) from None
-    else:
-        n_features = len(problem)
     folds = inner_folds(problem, plan)
     kind = "vectors" if problem.kind == "vectors" else "proximity"
     return Setting(
         kind,
         problem.proximity,
         len(problem),
-        n_features,
+        encoded_width(problem),
         folds,
         plan.scoring,
         plan.seed,
@@ -229,141 +303,34 @@ def _self_similarities_differ(problem):
     return bool(np.ptp(own) > 1e-10 * np.abs(own).max())
 
 
-def square_matrix(measure, objects):
-    """Proximities of all pairs of objects; a dissimilarity of an object with itself is 0.
-
-    A compressor leaves a rest there, which new objects, known by their rows alone, do not bring.
-    """
-    matrix = measure.between(objects, symmetrize="mean")
-    if measure.dissimilarity:
-        np.fill_diagonal(matrix, 0.0)
-    return matrix
-
-
-class Data:
-    """The problem as methods see it, fold by fold; proximities of objects are computed here.
-
-    Where there are several measures, matrices have a third axis for them.
-    """
-
-    def __init__(self, problem):
-        self.problem = problem
-        self.matrix = problem.X if problem.kind == "proximity" else None
-        if problem.alternatives is not None:
-            if problem.distances is None:
-                measures = problem.alternatives.values()
-                matrices = [square_matrix(measure, problem.X) for measure in measures]
-                problem.distances = np.stack(matrices, axis=-1)
-            self.matrix = problem.distances
-        elif problem.kind == "objects":
-            measure = as_measure(problem.measure)
-            if type(measure).fit is Measure.fit:  # it learns nothing: one matrix for all folds
-                if problem.distances is None:
-                    problem.distances = square_matrix(measure, problem.X)
-                self.matrix = problem.distances
-
-    def fold(self, train, test):
-        """(X_train, X_test)."""
-        X = self.problem.X
-        if self.problem.kind == "vectors":
-            return X.iloc[train], X.iloc[test]
-        if self.matrix is not None:
-            return self.matrix[np.ix_(train, train)], self.matrix[np.ix_(test, train)]
-        seen = take(X, train)
-        measure = as_measure(self.problem.measure).fit(seen)
-        return (
-            square_matrix(measure, seen),
-            measure.between(take(X, test), seen, symmetrize="mean"),
-        )
-
-
-def class_scores(model, X):
-    """Scores of the classes (m, c), and whether they are logarithms of probabilities."""
-    if hasattr(model, "predict_proba"):
-        return np.log(np.maximum(model.predict_proba(X), SMALLEST)), True
-    scores = np.asarray(model.decision_function(X))
-    if scores.ndim == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores])
-    return scores, False
-
-
-def run_cell(data, setting, name, fold, split, plan=None):
+def run_cell(problem, setting, name, fold, split, plan=None):
     """Fit one method on one fold and predict the rest."""
     train, test = split
-    y = data.problem.y
-    X_train, X_test = data.fold(train, test)
-    if data.problem.groups is not None:
-        setting = setting._replace(folds=inner_folds(data.problem, plan, train))
+    y, weights = problem.y, problem.weights
+    X_train, X_test = problem.fold(train, test)
+    if problem.groups is not None:
+        setting = setting._replace(folds=inner_folds(problem, plan, train))
     model = METHODS[name].pipeline(setting)
-    weights = data.problem.weights
-    with warnings.catch_warnings():
-        # Searches try hopeless candidates too; their warnings are of no use to anyone here.
-        warnings.simplefilter("ignore")
+    with quiet():
         start = time.perf_counter()
-        if data.problem.alternatives is not None:
+        if problem.alternatives is not None:
             best, model = fit_best_measure(model, X_train, y[train], scout(name, setting))
             X_test = X_test[..., best]
         else:
-            fit_weighted(model, X_train, y[train], None if weights is None else weights[train])
-        fitted = time.perf_counter()
-        predicted = model.predict(X_test)
+            mine = None if weights is None else weights[train]
+            model = fitted(model, X_train, y[train], mine)
+        ready = time.perf_counter()
+        predicted = labels(model, X_test)
         done = time.perf_counter()
         scores, logs = class_scores(model, X_test)
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
     errors = error_rates(y[test], predicted, None if weights is None else weights[test])
     params = chosen_params(model[-1])
-    if data.problem.alternatives is not None:
-        params = {"measure": list(data.problem.alternatives)[best], **params}
-    seconds = (fitted - start, done - fitted)
+    if problem.alternatives is not None:
+        params = {"measure": list(problem.alternatives)[best], **params}
+    seconds = (ready - start, done - ready)
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
-
-
-def scout(name, setting):
-    """What chooses the measure for a method that is too slow to do so itself, None for others."""
-    return METHODS["ridge"].pipeline(setting) if name == "chooser" else None
-
-
-def fit_best_measure(pipeline, D, y, scout=None):
-    """The pipeline fitted on the matrix of the measure that suits it best, and its place.
-
-    That is the measure with the best score of the pipeline's own cross-validation (or of the
-    scout's, where there is one), among equals the first; for classifiers without one, that with the
-    least error of a nearest neighbour.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        What to fit.
-    D : ndarray of shape (n, n, number of measures)
-        Dissimilarities.
-    y : ndarray of shape (n,)
-        Classes.
-    scout : Pipeline or None
-        What chooses in the place of the pipeline.
-
-    Returns
-    -------
-    place : int
-        Of the measure.
-    pipeline : Pipeline
-        Fitted.
-    """
-    if scout is not None:
-        place, _ = fit_best_measure(scout, D, y)
-        return place, pipeline.fit(D[..., place], y)
-    places = range(D.shape[-1])
-    if not hasattr(pipeline[-1], "cv"):
-        alone = np.diag(np.full(len(D), np.inf))
-        errors = [np.mean(y[np.argmin(D[..., m] + alone, axis=1)] != y) for m in places]
-        place = int(np.argmin(errors))
-        return place, pipeline.fit(D[..., place], y)
-    best, place, fitted = -np.inf, 0, pipeline
-    for m in places:
-        found = clone(pipeline).fit(D[..., m], y)
-        if found[-1].best_score_ > best + TIE:
-            best, place, fitted = found[-1].best_score_, m, found
-    return place, fitted
 
 
 def with_best_measure(problem, plan, name):
@@ -380,44 +347,11 @@ def with_best_measure(problem, plan, name):
     """
     if problem.alternatives is None:
         return problem
-    D = Data(problem).matrix
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        setting = setting_for(problem, plan)
-        pipeline = METHODS[name].pipeline(setting)
-        place, _ = fit_best_measure(pipeline, D, problem.y, scout(name, setting))
+    D, setting = problem.matrix(), setting_for(problem, plan)
+    pipeline = METHODS[name].pipeline(setting)
+    place, _ = fit_best_measure(pipeline, D, problem.y, scout(name, setting))
     measure = list(problem.alternatives.values())[place]
     return replace(problem, measure=measure, alternatives=None, distances=D[..., place].copy())
-
-
-def fit_weighted(pipeline, X, y, weights=None):
-    """Fit a pipeline, with the weights of the objects where its last step takes them."""
-    if weights is None or not takes_weights(pipeline[-1]):
-        return pipeline.fit(X, y)
-    # With mean 1, regularisation keeps its meaning.
-    name = f"{pipeline.steps[-1][0]}__sample_weight"
-    return pipeline.fit(X, y, **{name: weights / weights.mean()})
-
-
-def takes_weights(estimator):
-    """Whether an estimator, or what it searches over, is fitted with weights of the objects."""
-    fitted = getattr(estimator, "estimator", estimator)
-    # A Gaussian classifier needs unweighted rows to choose its shrinkage.
-    return has_fit_parameter(fitted, "sample_weight") and (
-        getattr(fitted, "shrinkage", None) != "auto"
-    )
-
-
-def chosen_params(search):
-    """What a search has chosen: the family, if it had several, and the numbers and names."""
-    params = dict(getattr(search, "best_params_", {}))
-    if hasattr(search, "best_family_"):
-        params = {"family": search.best_family_.replace("_", " "), **params}
-    return {
-        k: round(v, 10) if isinstance(v, float) else v
-        for k, v in params.items()
-        if isinstance(v, bool | int | float | str)
-    }
 
 
 _WORKER: dict = {}
@@ -427,14 +361,13 @@ def _start_worker(problem, setting, splits, plan):
     from threadpoolctl import threadpool_limits
 
     _WORKER["limits"] = threadpool_limits(1)
-    _WORKER["data"], _WORKER["setting"], _WORKER["splits"] = Data(problem), setting, splits
-    _WORKER["plan"] = plan
+    _WORKER.update(problem=problem, setting=setting, splits=splits, plan=plan)
 
 
 def _work(name, fold):
     try:
         split, plan = _WORKER["splits"][fold], _WORKER["plan"]
-        return run_cell(_WORKER["data"], _WORKER["setting"], name, fold, split, plan)
+        return run_cell(_WORKER["problem"], _WORKER["setting"], name, fold, split, plan)
     except Exception as error:
         return name, fold, _reason(error)
 
@@ -503,7 +436,7 @@ def cross_validate(
         if cell is not None and keep:
             keep(cell)
         if tell:
-            tell(State(tasks, found, failed, jobs, name, first))
+            tell(state_of(tasks, found, failed, jobs, name, first))
 
     def rankable():
         return bool(_rankable(methods, found, failed, len(splits), first)[1])
@@ -583,6 +516,32 @@ class State(NamedTuple):
 
     Attributes
     ----------
+    method : str
+        What was done last; "" at the beginning.
+    finished, total : int
+        Cells that are finished, those of a method that failed included, and all cells.
+    ranking : list of tuple
+        (method, mean error) of the methods that finished the first repetition, the best first.
+    seconds_left : float or None
+        What the rest takes by what was measured; None while nothing was.
+    sure : bool
+        Whether every method was measured. One that was not is taken for as slow as the slowest that
+        was: the cheap ones come first.
+    """
+
+    method: str
+    finished: int
+    total: int
+    ranking: list
+    seconds_left: float | None
+    sure: bool
+
+
+def state_of(tasks, found, failed, jobs, method="", first=None):
+    """How far a comparison is.
+
+    Parameters
+    ----------
     tasks : list of tuple
         (method, fold), in the order in which they are done.
     found : dict
@@ -592,47 +551,32 @@ class State(NamedTuple):
     jobs : int
         Processes.
     method : str
-        What was done last; "" at the beginning.
+        What was done last.
     first : int or None
         Folds of the first repetition, by which methods are ranked; all folds if None.
+
+    Returns
+    -------
+    state : State
     """
-
-    tasks: list
-    found: dict
-    failed: dict
-    jobs: int
-    method: str = ""
-    first: int | None = None
-
-    @property
-    def finished(self):
-        """Cells that are finished; those of a method that failed count."""
-        return sum(task in self.found or task[0] in self.failed for task in self.tasks)
-
-    def seconds_left(self):
-        """What the rest takes by what was measured, and whether every method was measured.
-
-        A method that was not measured yet is taken for as slow as the slowest that was: the cheap
-        ones come first.
-        """
-        spent, left, sure = {}, 0.0, True
-        for (name, _), cell in self.found.items():
-            spent.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
-        means = {name: float(np.mean(values)) for name, values in spent.items()}
-        for name, fold in self.tasks:
-            if (name, fold) not in self.found and name not in self.failed:
-                sure = sure and name in means
-                left += means.get(name, max(means.values(), default=0.0))
-        return left / self.jobs, sure
-
-    def ranking(self):
-        """Methods that finished the first repetition, the smallest mean error first."""
-        errors, first = {}, self.first or len({fold for _, fold in self.tasks})
-        for (name, fold), cell in self.found.items():
-            if fold < first:
-                errors.setdefault(name, []).append(cell.error)
-        full = [(n, float(np.mean(e))) for n, e in errors.items() if len(e) == first]
-        return sorted(full, key=lambda item: item[1])
+    first = first or len({fold for _, fold in tasks})
+    errors, spent = {}, {}
+    for (name, fold), cell in found.items():
+        spent.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
+        if fold < first:
+            errors.setdefault(name, []).append(cell.error)
+    ranking = [(n, float(np.mean(e))) for n, e in errors.items() if len(e) == first]
+    means = {name: float(np.mean(values)) for name, values in spent.items()}
+    left = [name for name, fold in tasks if (name, fold) not in found and name not in failed]
+    seconds = sum(means.get(name, max(means.values(), default=0.0)) for name in left) / jobs
+    return State(
+        method,
+        len(tasks) - len(left),
+        len(tasks),
+        sorted(ranking, key=lambda item: item[1]),
+        seconds if found else None,
+        all(name in means for name in left),
+    )
 
 
 def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
@@ -662,13 +606,12 @@ def _too_slow(problem, time_budget, found, methods, n_folds, jobs):
 
 def _here(work, tasks, found, failed, jobs, told, *ignored):
     problem, setting, splits, plan = work
-    data = Data(problem)
     for name, fold in tasks:
         if name in failed:
             continue
         cell = None
         try:
-            cell = found[name, fold] = run_cell(data, setting, name, fold, splits[fold], plan)
+            cell = found[name, fold] = run_cell(problem, setting, name, fold, splits[fold], plan)
         except Exception as error:  # whatever it is, the other methods go on
             failed[name] = _reason(error)
         told(name, cell)
@@ -702,7 +645,7 @@ def _in_processes(work, tasks, found, failed, jobs, told, deadline, latest, rank
                     told(cell.method, cell)
 
 
-# --- intervals of errors and of paired differences ------------------------------------------------
+# --- who is best: intervals of errors and of paired differences -----------------------------------
 
 LEVEL = 0.95
 
@@ -755,9 +698,60 @@ def error_interval(values, test_share):
     return mean, max(0.0, low), min(1.0, high)
 
 
-# --- finished cells on disk, so that a killed comparison can be continued -------------------------
+def leaderboard(outcome):
+    """Methods from the smallest error to the largest.
 
-FILE_NAME = "progress.jsonl"
+    Returns
+    -------
+    rows : list of dict
+        With error, balanced (mean, low, high), difference to the first (mean, low, high) by the
+        error that decides, tied (whether that interval holds 0), seconds and chosen parameters.
+    """
+    by = "error" if outcome.plan.by == "plain" else "balanced_error"
+    other = "balanced_error" if by == "error" else "error"
+    share = float(np.mean([len(test) / len(train) for train, test in outcome.splits]))
+    values = {
+        m.name: {
+            kind: np.array([getattr(c, kind) for c in outcome.of(m.name)]) for kind in (by, other)
+        }
+        for m in outcome.methods
+    }
+    order = sorted(values, key=lambda n: (round(values[n][by].mean(), 10), values[n][other].mean()))
+    best = values[order[0]][by]
+    rows = []
+    for name in order:
+        cells = outcome.of(name)
+        tested = sum(len(c.predicted) for c in cells)
+        difference = corrected_interval(values[name][by] - best, share)
+        rows.append(
+            {
+                "name": name,
+                "title": METHODS[name].title,
+                "ours": METHODS[name].ours,
+                "error": error_interval(values[name]["error"], share),
+                "balanced": error_interval(values[name]["balanced_error"], share),
+                "difference": difference,
+                "tied": bool(name == order[0] or difference[1] <= 0),
+                "fit_seconds": float(np.mean([c.fit_seconds for c in cells])),
+                "predict_ms": 1e6 * sum(c.predict_seconds for c in cells) / tested,
+                "params": _usual_params(cells),
+            }
+        )
+    return rows
+
+
+def _usual_params(cells):
+    """The parameters that were chosen most often, as text."""
+    texts = Counter(
+        ", ".join(
+            f"{k} = {v:.3g}" if isinstance(v, float) else f"{k} = {v}" for k, v in c.params.items()
+        )
+        for c in cells
+    )
+    return texts.most_common(1)[0][0]
+
+
+# --- finished cells on disk, so that a killed comparison can be continued -------------------------
 
 
 def fingerprint(problem, plan):
@@ -782,19 +776,19 @@ class Progress:
 
     Parameters
     ----------
-    folder : path
-        Where results are written.
+    path : path
+        The file.
     key : str
         Fingerprint of the problem and the plan; lines of another are left out.
     """
 
-    def __init__(self, folder, key):
-        self.path, self.key = Path(folder) / FILE_NAME, key
+    def __init__(self, path, key):
+        self.path, self.key = Path(path), key
 
     def start(self, resume):
         """The cells of an earlier run that `resume` takes over; else the file begins anew."""
         cells = self._read() if resume else {}
-        self.remove()
+        self.path.unlink(missing_ok=True)
         for cell in cells.values():
             self.add(cell)
         return cells
@@ -803,10 +797,6 @@ class Progress:
         """Save a cell as soon as it is finished; a full disk ends no comparison."""
         with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(self._line(cell))
-
-    def remove(self):
-        """Forget the cells: the results are there."""
-        self.path.unlink(missing_ok=True)
 
     def _line(self, cell):
         entry = {"key": self.key, **asdict(cell)}

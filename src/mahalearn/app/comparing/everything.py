@@ -11,12 +11,11 @@ from sklearn.pipeline import Pipeline
 
 from ...formulas.calibration import fit_temperature
 from ...novelty._models import CrossFold
+from ..reading.encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
-from .crossval import class_scores
-from .encoder import TableEncoder
-from .methods import METHODS
-from .model import TrainedModel, class_distances, fixed
+from .methods import METHODS, class_distances, class_scores, fixed
+from .model import TrainedModel
 
 # Methods that are fitted in passes over the rows, and how many of them become finalists.
 STREAMED = ("gaussian", "kqd", "fd", "qd", "kfd", "kpca-qda")

@@ -1,25 +1,22 @@
-"""A comparison as plain values, for the report and for results.csv.
+"""A comparison as plain values, for the report.
 
-:func:`findings` returns one dict of texts, numbers, lists and dicts. The report needs nothing else,
-so that a saved copy (comparison.json) can be rendered again without data and models. Parts that a
-problem does not have are None.
+:func:`findings` takes what was computed and returns one dict of texts, numbers, lists and dicts.
+The report needs nothing else, so that a saved copy (comparison.json) can be rendered again without
+data and models. Parts that a problem does not have are None.
 """
 
 from collections import Counter
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 
-from ..._validation import take
 from ...display import conformal_limit, pair_rule
 from ...formulas.calibration import fit_temperature
 from ...formulas.conformal import class_coverage, prediction_sets, rank_p_values, rank_sum_p_value
-from ...formulas.linalg import center_gram, centering, eigh, negative_fraction, signature
-from .crossval import Data, corrected_interval, error_interval
-from .explanations import SECONDS, explain, object_name
+from ...formulas.linalg import negative_fraction, signature
 from .methods import METHODS
-from .model import flattened
 
 # Version of the plain values; files of mahalearn 0.1 have none.
 FORMAT = 2
@@ -29,140 +26,76 @@ LONGEST_TEXT = 120
 MOST_PAIRS = 10
 MOST_POINTS = 2400
 MOST_POINTS_OF_PAIR = 600
-SPECTRUM_OBJECTS = 2000
 MOST_EIGENVALUES = 400
 GRID = 80
-# Objects by which it is found out how a model decides between two classes.
-RULE_OBJECTS = 1000
 HISTOGRAM_BINS = 36
 # Distances that spread over more than this factor are shown on a logarithmic axis.
 WIDE = 30.0
 
 
-def leaderboard(outcome):
-    """Methods from the smallest error to the largest.
+class Errors(NamedTuple):
+    """How often each object was misclassified."""
 
-    Returns
-    -------
-    rows : list of dict
-        With error, balanced (mean, low, high), difference to the first (mean, low, high) by the
-        error that decides, tied (whether that interval holds 0), seconds and chosen parameters.
-    """
-    by = "error" if outcome.plan.by == "plain" else "balanced_error"
-    other = "balanced_error" if by == "error" else "error"
-    share = float(np.mean([len(test) / len(train) for train, test in outcome.splits]))
-    values = {
-        m.name: {
-            kind: np.array([getattr(c, kind) for c in outcome.of(m.name)]) for kind in (by, other)
-        }
-        for m in outcome.methods
-    }
-    order = sorted(values, key=lambda n: (round(values[n][by].mean(), 10), values[n][other].mean()))
-    best = values[order[0]][by]
-    rows = []
-    for name in order:
-        cells = outcome.of(name)
-        tested = sum(len(c.predicted) for c in cells)
-        difference = corrected_interval(values[name][by] - best, share)
-        rows.append(
-            {
-                "name": name,
-                "title": METHODS[name].title,
-                "ours": METHODS[name].ours,
-                "error": error_interval(values[name]["error"], share),
-                "balanced": error_interval(values[name]["balanced_error"], share),
-                "difference": difference,
-                "tied": bool(name == order[0] or difference[1] <= 0),
-                "fit_seconds": float(np.mean([c.fit_seconds for c in cells])),
-                "predict_ms": 1e6 * sum(c.predict_seconds for c in cells) / tested,
-                "params": _usual_params(cells),
-            }
-        )
-    return rows
+    wrong: np.ndarray
+    times: np.ndarray  # predictions of it
+    own: np.ndarray  # mean probability of its class
+    order: list  # objects that were misclassified most often, the surest errors first
 
 
-def _usual_params(cells):
-    """The parameters that were chosen most often, as text."""
-    texts = Counter(
-        ", ".join(
-            f"{k} = {v:.3g}" if isinstance(v, float) else f"{k} = {v}" for k, v in c.params.items()
-        )
-        for c in cells
-    )
-    return texts.most_common(1)[0][0]
+def count_errors(held, proba):
+    """The errors of held-out predictions (HeldOut) with their probabilities (m, c)."""
+    wrong, times, own = (np.zeros(held.who.max() + 1) for _ in range(3))
+    np.add.at(wrong, held.who, held.truth != held.predicted)
+    np.add.at(times, held.who, 1)
+    np.add.at(own, held.who, proba[np.arange(len(held.truth)), held.truth])
+    own = own / np.maximum(times, 1)
+    order = np.lexsort([own, -wrong / np.maximum(times, 1)])
+    return Errors(wrong, times, own, [int(i) for i in order[:MOST_HARD] if wrong[i]])
 
 
-def table_rows(board, outcome):
-    """Rows of results.csv: a line for each method."""
-    names, rows = ("error", "balanced", "difference"), []
-    for rank, row in enumerate(board, 1):
-        out = {"rank": rank, "method": row["name"], "title": row["title"]}
-        for name in names:
-            label = {"balanced": "balanced_error", "difference": "difference_to_best"}.get(
-                name, name
-            )
-            out |= {
-                label: round(row[name][0], 6),
-                f"{label}_low": round(row[name][1], 6),
-                f"{label}_high": round(row[name][2], 6),
-            }
-        out |= {
-            "tied_with_best": row["tied"],
-            "fit_seconds": round(row["fit_seconds"], 4),
-            "predict_ms_per_1000": round(row["predict_ms"], 4),
-            "folds": len(outcome.splits),
-            "parameters": row["params"],
-        }
-        rows.append(out)
-    return rows
-
-
-def findings(problem, outcome, refitted, board, about, seconds=SECONDS):
+def findings(ranked, winner, held, proba, errors, look, explained):
     """Everything the report shows, as plain values.
 
     Parameters
     ----------
-    problem : Problem
-        What was classified.
-    outcome : Outcome
-        All cells of the comparison.
-    refitted : Refitted
-        The winner on all objects.
-    board : list of dict
-        Of :func:`leaderboard`.
-    about : dict
-        What the model file says about itself.
-    seconds : float
-        How long the importance of the columns may take, and the learning curve: each of the two.
+    ranked : Ranked
+        The outcome of the comparison and its leaderboard.
+    winner : Winner
+        The problem, the winner on all objects, and what its file says about itself.
+    held : HeldOut
+        Held-out predictions of the winner.
+    proba : ndarray of shape (m, c)
+        Their calibrated probabilities.
+    errors : Errors
+        Which objects they misclassify.
+    look : Look
+        How the winner decides by distances, and its kernel.
+    explained : dict
+        Importance, contributions and learning curve of the winner.
 
     Returns
     -------
     found : dict
         Plain values that JSON can hold.
     """
-    labels = np.unique(problem.y)
+    problem, refitted, about = winner
+    outcome, board, training = ranked.outcome, ranked.board, about["training"]
+    labels, codes = np.unique(problem.y, return_inverse=True)
     classes = [str(label) for label in labels]
-    winner = board[0]["name"]
-    codes = np.searchsorted(labels, problem.y)
-    held = _held_out(outcome, winner, labels, problem)
-    proba = softmax(held["scores"] / refitted.model.temperature, axis=1)
-    truth, predicted = held["truth"], held["predicted"]
-    counts = np.bincount(codes, minlength=len(classes))
-    rows = per_class(classes, counts, truth, predicted, proba)
-    confusion = _confusion(truth, predicted, len(classes))
-    hardest, numbers = _hardest(problem, labels, held, proba, refitted)
+    rows = per_class(classes, np.bincount(codes), held.truth, held.predicted, proba)
+    confusion = _confusion(held.truth, held.predicted, len(classes))
     return {
         "format": FORMAT,
         "about": about,
         "problem": {
-            "name": problem.name,
-            "kind": problem.kind,
-            "n": len(problem),
+            "name": about["data"],
+            "kind": about["kind"],
+            "n": training["objects"],
             "d": problem.X.shape[1] if problem.kind == "vectors" else None,
-            "target": problem.target,
-            "proximity": problem.proximity,
-            "measure": problem.measure_name,
-            "counts": [(str(k), n) for k, n in problem.counts.items()],
+            "target": about["target"],
+            "proximity": about["proximity"],
+            "measure": about["measure"],
+            "counts": list(training["counts"].items()),
         },
         "notes": [str(note) for note in (*problem.notes, *outcome.notes)],
         "plan": vars(outcome.plan),
@@ -174,32 +107,16 @@ def findings(problem, outcome, refitted, board, about, seconds=SECONDS):
         "classes": classes,
         "per_class": rows,
         "confusion": confusion.tolist(),
-        "curves": curves(rows, truth, proba),
-        "calibration": calibration(
-            truth, held["scores"], held["folds"], refitted.model.temperature
-        ),
-        "hardest": hardest,
+        "curves": curves(rows, held.truth, proba),
+        "calibration": calibration(held.truth, held.scores, held.folds, refitted.model.temperature),
+        "hardest": _hardest(problem, labels, codes, held, errors, refitted.d2),
         "distances": _own_other(refitted.d2, codes, classes),
-        "pairs": _pairs(problem, refitted, codes, labels, confusion),
+        "pairs": _pairs(problem, refitted.d2, look, codes, labels, confusion),
         "distance_title": METHODS[refitted.distance_method].title,
         "novelty": novelty(problem, refitted, codes, classes),
         "drift": drift(problem, refitted.d2, codes, classes),
-        "spectrum": _spectrum(problem, refitted),
-        **explain(problem, outcome, refitted, winner, numbers, seconds),
-    }
-
-
-def _held_out(outcome, winner, labels, problem):
-    """All outer test parts of a method: truth and predictions as codes, scores, objects, folds."""
-    cells = outcome.of(winner)
-    who = np.concatenate([test for _, test in outcome.splits])
-    predicted = np.concatenate([cell.predicted for cell in cells])
-    return {
-        "who": who,
-        "truth": np.searchsorted(labels, problem.y[who]),
-        "predicted": np.searchsorted(labels, predicted),
-        "scores": np.vstack([cell.scores for cell in cells]),
-        "folds": np.repeat(np.arange(len(cells)), [len(test) for _, test in outcome.splits]),
+        "spectrum": _spectrum(look),
+        **explained,
     }
 
 
@@ -209,33 +126,24 @@ def _confusion(truth, predicted, n):
     return table
 
 
-def _hardest(problem, labels, held, proba, refitted):
-    """Objects that were misclassified most often, the surest errors first; and their numbers."""
-    truth, predicted, who = held["truth"], held["predicted"], held["who"]
-    wrong, total, own = (np.zeros(len(problem)) for _ in range(3))
-    np.add.at(wrong, who, truth != predicted)
-    np.add.at(total, who, 1)
-    np.add.at(own, who, proba[np.arange(len(truth)), truth])
-    own = own / np.maximum(total, 1)
-    order = np.lexsort([own, -wrong / np.maximum(total, 1)])
-    order = [int(i) for i in order[:MOST_HARD] if wrong[i]]
-    as_far = others_as_far(refitted.d2, np.searchsorted(labels, problem.y))
-    rows = []
-    for i in order:
-        votes = Counter(predicted[(who == i) & (predicted != truth)].tolist())
+def _hardest(problem, labels, codes, held, errors, d2):
+    """The objects that were misclassified most often."""
+    as_far, rows = others_as_far(d2, codes), []
+    for i in errors.order:
+        taken = held.predicted[(held.who == i) & (held.predicted != held.truth)]
         rows.append(
             {
-                "name": object_name(problem, i),
+                "name": problem.called(i),
                 "text": _object_text(problem, i),
                 "class": str(problem.y[i]),
-                "taken_for": str(labels[votes.most_common(1)[0][0]]),
-                "wrong": int(wrong[i]),
-                "times": int(total[i]),
-                "own_probability": float(own[i]),
+                "taken_for": str(labels[Counter(taken.tolist()).most_common(1)[0][0]]),
+                "wrong": int(errors.wrong[i]),
+                "times": int(errors.times[i]),
+                "own_probability": float(errors.own[i]),
                 "others_as_far": float(as_far[i]),
             }
         )
-    return {"rows": rows, "wrong_objects": int((wrong > 0).sum())}, order
+    return {"rows": rows, "wrong_objects": int((errors.wrong > 0).sum())}
 
 
 def _object_text(problem, i):
@@ -305,19 +213,16 @@ def _roots(d2):
     return np.sign(d2) * np.sqrt(np.abs(d2))
 
 
-def _pairs(problem, refitted, codes, labels, confusion):
+def _pairs(problem, d2, look, codes, labels, confusion):
     """Distances to two classes at a time, the most often confused pair first."""
     errors = confusion + confusion.T
     pairs = sorted(combinations(range(len(labels)), 2), key=lambda ab: -errors[ab])[:MOST_PAIRS]
     most = min(MOST_POINTS_OF_PAIR, MOST_POINTS // len(pairs))
-    last = flattened(refitted.model.distances)[-1]
-    log_odds = None
-    if pair_rule(last, [0, 1]) is None:
-        log_odds = _log_odds(problem, refitted)
     found = []
     for a, b in pairs:
-        rule = pair_rule(last, [a, b]) or _log_odds_rule(log_odds, last.classes_, [a, b])
-        found.append(_pair(problem, refitted.d2, codes, labels, (a, b), most, rule))
+        rule = pair_rule(look.last, [a, b])
+        rule = rule or _log_odds_rule(look.log_odds, look.last.classes_, [a, b])
+        found.append(_pair(problem, d2, codes, labels, (a, b), most, rule))
     return found
 
 
@@ -354,7 +259,7 @@ def _pair(problem, d2, codes, labels, pair, most, rule):
         "classes": [str(labels[a]), str(labels[b])],
         "objects": n_objects,
         "points": [
-            [float(f"{p:.5g}"), float(f"{q:.5g}"), int(codes[i] == b), object_name(problem, i)]
+            [float(f"{p:.5g}"), float(f"{q:.5g}"), int(codes[i] == b), problem.called(i)]
             for (p, q), i, ok in zip(points, mine, inside)
             if ok
         ],
@@ -373,19 +278,6 @@ def _limit(own):
     return limit if np.isfinite(limit) else None
 
 
-def _log_odds(problem, refitted):
-    """Squared distances and log-probabilities of some objects, None if the model has not both."""
-    *steps, last = flattened(refitted.model.distances)
-    if not hasattr(last, "predict_log_proba"):
-        return None
-    X = problem.X
-    if len(problem) > RULE_OBJECTS:
-        X = take(X, np.linspace(0, len(problem) - 1, RULE_OBJECTS).astype(int))
-    for step in steps:
-        X = step.transform(X)
-    return last.mahalanobis(X), last.predict_log_proba(X)
-
-
 def _log_odds_rule(log_odds, labels, columns):
     """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
     if log_odds is None:
@@ -398,25 +290,12 @@ def _log_odds_rule(log_odds, labels, columns):
     return lambda d2: labels[((d2[:, 0] - d2[:, 1]) / 2 + constant > 0).astype(int)]
 
 
-def _spectrum(problem, refitted):
+def _spectrum(look):
     """Eigenvalues of the centred kernel, in descending order; None without a kernel."""
-    if problem.kind == "vectors":
-        last = flattened(refitted.model.distances)[-1]
-        if not hasattr(last, "kernel_spectrum") or len(problem) > SPECTRUM_OBJECTS:
-            return None
-        values = last.kernel_spectrum()
-        what = "the kernel matrix of the model's distances"
-    else:
-        if len(problem) > SPECTRUM_OBJECTS:
-            return None
-        data = Data(problem)
-        everyone = np.arange(len(problem))
-        M = data.fold(everyone, everyone)[0]
-        K = M.copy() if problem.proximity == "similarity" else -(M**2) / 2
-        values = eigh(center_gram(K, centering(K), overwrite=True), vectors=False).values
-        what = "the centred similarities" if problem.proximity == "similarity" else "−d²/2, centred"
-    p, q = signature(values)
-    values = np.sort(values)[::-1]
+    if look.spectrum is None:
+        return None
+    p, q = signature(look.spectrum)
+    values = np.sort(look.spectrum)[::-1]
     kept = np.arange(len(values))
     if len(values) > MOST_EIGENVALUES:  # the ends, and every k-th between them
         ends = MOST_EIGENVALUES // 4
@@ -425,7 +304,7 @@ def _spectrum(problem, refitted):
     return {
         "values": [float(f"{v:.6g}") for v in values[kept]],
         "positions": (kept + 1).tolist(),
-        "what": what,
+        "what": look.kernel,
         "signature": [int(p), int(q)],
         "negative_fraction": float(negative_fraction(values)),
     }
@@ -685,7 +564,7 @@ def novelty(problem, refitted, codes, classes):
         "curves": curves,
         "rows": [
             {
-                "name": object_name(problem, i),
+                "name": problem.called(i),
                 "class": classes[codes[i]],
                 "nearest": classes[nearest[i]],
                 "p_value": float(none[i]),

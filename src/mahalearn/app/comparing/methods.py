@@ -1,13 +1,24 @@
 """The classifiers of a comparison: the library's, the chooser, and the usual references.
 
 Each is a pipeline that takes the problem as it is (a table, or a matrix of proximities) and chooses
-its parameters by its own cross-validation, on the training part alone.
+its parameters by its own cross-validation, on the training part alone. How pipelines are fitted,
+and asked for labels, scores and distances, stands here too.
 """
 
+import pickle
+import warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from ...classifiers.distances import KernelMahalanobisEstimator, reg_for_part
+from ..reading.encoder import TableEncoder
 from ..reading.problem import DataError, listed
 
 # Widths of RBF kernels on standardised features, for one feature: γ = value/number of features.
@@ -121,12 +132,8 @@ class Method:
 
     def pipeline(self, setting):
         """The whole way from the problem's data to labels."""
-        from sklearn.pipeline import Pipeline
-
         steps = [("classify", self.build(setting))]
         if setting.kind == "vectors":
-            from .encoder import TableEncoder
-
             if self.rotates and setting.wide:
                 from sklearn.decomposition import PCA
 
@@ -350,3 +357,198 @@ def select_methods(wanted, kind, proximity, n_objects, n_features=0):
         elif kind in method.kinds and (method.most or method.most_features):
             notes.append(f"{method.title} was left out: {reason}.")
     return chosen, notes
+
+
+# --- pipelines fitted and asked: nobody else in a comparison calls a classifier -------------------
+
+# Scores that differ by less are equal.
+TIE = 1e-10
+# Probabilities below are as good as this one: a forest's zeros have no logarithm.
+SMALLEST = 1e-12
+
+
+@contextmanager
+def quiet():
+    """Without warnings: searches try hopeless candidates too, which is of no use to anyone here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def encoded_width(problem):
+    """Features that the methods see: of a table its encoded columns, else the objects."""
+    if problem.kind != "vectors":
+        return len(problem.X)
+    try:
+        return len(TableEncoder().fit(problem.X).feature_names_out_)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def fitted(pipeline, X, y, weights=None):
+    """A copy of the pipeline, fitted; with the weights of the objects if its last step takes them.
+
+    Weights have the mean 1, so that regularisation keeps its meaning.
+    """
+    given = {}
+    if weights is not None and takes_weights(pipeline[-1]):
+        given = {f"{pipeline.steps[-1][0]}__sample_weight": weights / weights.mean()}
+    with quiet():
+        return clone(pipeline).fit(X, y, **given)
+
+
+def takes_weights(estimator):
+    """Whether an estimator, or what it searches over, is fitted with weights of the objects."""
+    inner = getattr(estimator, "estimator", estimator)
+    # A Gaussian classifier needs unweighted rows to choose its shrinkage.
+    return has_fit_parameter(inner, "sample_weight") and (
+        getattr(inner, "shrinkage", None) != "auto"
+    )
+
+
+def chosen_params(search):
+    """What a search has chosen: the family, if it had several, and the numbers and names."""
+    params = dict(getattr(search, "best_params_", {}))
+    if hasattr(search, "best_family_"):
+        params = {"family": search.best_family_.replace("_", " "), **params}
+    return {
+        k: round(v, 10) if isinstance(v, float) else v
+        for k, v in params.items()
+        if isinstance(v, bool | int | float | str)
+    }
+
+
+def labels(model, X):
+    """What a fitted pipeline predicts."""
+    with quiet():
+        return model.predict(X)
+
+
+def class_scores(model, X):
+    """Scores of the classes (m, c), and whether they are logarithms of probabilities."""
+    if hasattr(model, "predict_proba"):
+        return np.log(np.maximum(model.predict_proba(X), SMALLEST)), True
+    scores = np.asarray(model.decision_function(X))
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    return scores, False
+
+
+def has_distances(model):
+    """Whether a fitted model measures distances to the classes."""
+    return hasattr(_steps(model)[-1], "mahalanobis")
+
+
+def ensemble(model):
+    """Number of members of an ensemble, and the family of the heaviest one; None of others."""
+    members = getattr(model[-1], "members_", ())
+    return (len(members), model[-1].best_family_.replace("_", " ")) if len(members) > 1 else None
+
+
+def class_distances(model, X):
+    """Squared distances to the classes (m, c), None if the model has none."""
+    if not has_distances(model):
+        return None
+    *steps, last = _steps(model)
+    for step in steps:
+        X = step.transform(X)
+    return np.asarray(last.mahalanobis(X))
+
+
+def _steps(model):
+    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+
+
+def fixed(pipeline):
+    """The pipeline with what its search has chosen in the place of the search, unfitted."""
+    last = getattr(pipeline[-1], "best_estimator_", pipeline[-1])
+    chosen = last.steps if isinstance(last, Pipeline) else [("classify", last)]
+    steps = [*pipeline.steps[:-1], *((f"chosen {name}", step) for name, step in chosen)]
+    return Pipeline([(name, clone(step)) for name, step in steps])
+
+
+def flattened(estimator):
+    """The fitted steps of pipelines and searches within each other, one after the other."""
+    if isinstance(estimator, Pipeline):
+        return [inner for _, step in estimator.steps for inner in flattened(step)]
+    if "best_estimator_" in vars(estimator):
+        return flattened(estimator.best_estimator_)
+    return [estimator]
+
+
+def kernel_spectrum(model):
+    """Eigenvalues of the centred kernel of a fitted pipeline's training objects; None without."""
+    last = flattened(model)[-1]
+    return last.kernel_spectrum() if hasattr(last, "kernel_spectrum") else None
+
+
+def log_odds(model, X):
+    """Squared distances to the classes and log-probabilities, None if the model has not both."""
+    *steps, last = flattened(model)
+    if not hasattr(last, "predict_log_proba"):
+        return None
+    for step in steps:
+        X = step.transform(X)
+    return last.mahalanobis(X), last.predict_log_proba(X)
+
+
+def for_part(pipeline, y, part):
+    """The pipeline for a part of the objects: so much less regularised as classes are smaller."""
+    pipeline = clone(pipeline)
+    if isinstance(pipeline[-1], KernelMahalanobisEstimator):
+        sizes = (np.unique(some, return_counts=True)[1] for some in (y, y[part]))
+        given = [getattr(pipeline[-1], name) for name in ("reg", "reg_on", "variant")]
+        pipeline[-1].set_params(reg=reg_for_part(*given, *sizes))
+    return pipeline
+
+
+def file_bytes(model):
+    """About what a fitted pipeline takes in a file."""
+    return len(pickle.dumps(model))
+
+
+def scout(name, setting):
+    """What chooses the measure for a method that is too slow to do so itself, None for others."""
+    return METHODS["ridge"].pipeline(setting) if name == "chooser" else None
+
+
+def fit_best_measure(pipeline, D, y, scout=None):
+    """The pipeline fitted on the matrix of the measure that suits it best, and its place.
+
+    That is the measure with the best score of the pipeline's own cross-validation (or of the
+    scout's, where there is one), among equals the first; for classifiers without one, that with the
+    least error of a nearest neighbour.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        What to fit.
+    D : ndarray of shape (n, n, number of measures)
+        Dissimilarities.
+    y : ndarray of shape (n,)
+        Classes.
+    scout : Pipeline or None
+        What chooses in the place of the pipeline.
+
+    Returns
+    -------
+    place : int
+        Of the measure.
+    pipeline : Pipeline
+        Fitted.
+    """
+    if scout is not None:
+        place, _ = fit_best_measure(scout, D, y)
+        return place, fitted(pipeline, D[..., place], y)
+    places = range(D.shape[-1])
+    if not hasattr(pipeline[-1], "cv"):
+        alone = np.diag(np.full(len(D), np.inf))
+        errors = [np.mean(y[np.argmin(D[..., m] + alone, axis=1)] != y) for m in places]
+        place = int(np.argmin(errors))
+        return place, fitted(pipeline, D[..., place], y)
+    best, place, model = -np.inf, 0, pipeline
+    for m in places:
+        found = fitted(pipeline, D[..., m], y)
+        if found[-1].best_score_ > best + TIE:
+            best, place, model = found[-1].best_score_, m, found
+    return place, model

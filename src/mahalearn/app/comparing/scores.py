@@ -7,7 +7,7 @@ import numpy as np
 
 from ..reading.problem import listed
 from ..words import counted
-from .crossval import SMALLEST
+from .methods import SMALLEST
 
 
 class Scores(NamedTuple):
@@ -82,17 +82,21 @@ def score(truth, predicted, proba, classes):
     found = np.array([code[predicted[i]] for i in rows])
     confusion = np.zeros((len(classes), len(classes)), dtype=int)
     np.add.at(confusion, (true, found), 1)
-    counts = confusion.sum(axis=1)
-    there = counts > 0
     own = np.maximum(np.asarray(proba)[rows, true], SMALLEST)
-    shares = counts[there] / counts.sum()
+    return _of_confusion(confusion, float(-np.log(own).mean()), list(classes), notes)
+
+
+def _of_confusion(confusion, log_loss, classes, notes):
+    counts = confusion.sum(axis=1)
+    there, n = counts > 0, int(counts.sum())
+    shares = counts[there] / n
     return Scores(
-        len(rows),
-        float((true == found).mean()),
+        n,
+        float(confusion.trace() / n),
         float((confusion.diagonal()[there] / counts[there]).mean()),
-        float(-np.log(own).mean()),
+        log_loss,
         float(-(shares * np.log(shares)).sum()),
-        list(classes),
+        classes,
         confusion.tolist(),
         notes,
     )
@@ -123,16 +127,5 @@ def merged(parts):
     if not known:
         return parts[0]._replace(notes=notes)
     confusion = np.sum([part.confusion for part in known], axis=0)
-    counts, n = confusion.sum(axis=1), int(confusion.sum())
-    there = counts > 0
-    shares = counts[there] / n
-    return Scores(
-        n,
-        float(confusion.trace() / n),
-        float((confusion.diagonal()[there] / counts[there]).mean()),
-        float(sum(part.log_loss * part.n for part in known) / n),
-        float(-(shares * np.log(shares)).sum()),
-        known[0].classes,
-        confusion.tolist(),
-        notes,
-    )
+    log_loss = float(sum(part.log_loss * part.n for part in known) / confusion.sum())
+    return _of_confusion(confusion, log_loss, known[0].classes, notes)

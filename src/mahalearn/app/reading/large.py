@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from ..._validation import available_memory
-from .cells import MISSING, NO_CLASS, number
+from .columns import MISSING, NO_CLASS, number, written
 from .problem import DataError, listed
-from .source import Source, cells_of, decoded, is_stream
+from .source import Source, cells_of, decoded
 from .tables import COMMAS, _delimited, _plain, find_target
 
 # Bytes in memory for each byte of a text file, and for each cell of a Parquet file: what reading
@@ -44,7 +44,7 @@ def parse_memory(text):
 
 def large_table(path, memory=None, *, header=None, skip=None):
     """The table of a path if it does not fit into memory (or `memory` bytes), else None."""
-    if path is None or is_stream(path):
+    if path is None:
         return None
     path = Path(path)
     folder = path.is_dir() and any(path.glob("*.parquet"))
@@ -243,7 +243,7 @@ def look_at(table, target, size, seed=0, tell=None):
         known = frame[target].notna().to_numpy()
         part = frame[known].assign(**{_KEY: uniform(position + np.flatnonzero(known), seed)})
         part = part.assign(**{_PLACE: position + np.flatnonzero(known)})
-        look.counts.update(map(_text, part[target]))
+        look.counts.update(map(written, part[target]))
         for column in table.columns:
             if column != target:
                 _add(look, column, part[column])
@@ -253,8 +253,8 @@ def look_at(table, target, size, seed=0, tell=None):
     if pool is None or not len(pool):
         raise DataError("There are no objects with a class; check the target column.", "target")
     total = sum(look.counts.values())
-    rank = pool.groupby(pool[target].map(_text))[_KEY].rank(method="first")
-    shares = pool[target].map(_text).map(look.counts) / total
+    rank = pool.groupby(pool[target].map(written))[_KEY].rank(method="first")
+    shares = pool[target].map(written).map(look.counts) / total
     wanted = np.maximum(LEAST, np.round(size * shares))
     kept = pool[rank.to_numpy() <= wanted.to_numpy()].sort_values(_PLACE)
     look.sample = kept.drop(columns=[_KEY, _PLACE]).reset_index(drop=True)
@@ -264,10 +264,6 @@ def look_at(table, target, size, seed=0, tell=None):
 
 
 _KEY, _PLACE = "mahalearn key", "mahalearn place"
-
-
-def _text(value):
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _joined(pool, part):
@@ -282,7 +278,7 @@ def _cut(pool, target, most):
     if len(pool) <= most:
         return pool
     first = pool[_KEY].rank(method="first") <= most
-    own = pool.groupby(pool[target].map(_text))[_KEY].rank(method="first") <= LEAST
+    own = pool.groupby(pool[target].map(written))[_KEY].rank(method="first") <= LEAST
     return pool[(first | own).to_numpy()].reset_index(drop=True)
 
 

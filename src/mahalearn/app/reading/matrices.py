@@ -8,9 +8,8 @@ import numpy as np
 
 from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from ..words import counted
-from .cells import NO_CLASS, number, tidy_classes
-from .columns import LARGEST, is_text
-from .problem import DataError, Note, Problem, as_labels, listed
+from .columns import LARGEST, NO_CLASS, as_labels, is_text, number, tidy_classes
+from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, cells_of, decoded, lines_of, load
 from .tables import load_npy, load_npz
 from .workbooks import sheet_rows

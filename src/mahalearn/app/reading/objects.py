@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from .cells import number
+from .columns import as_labels, number
 from .matrices import read_labels
 from .problem import (
     MOST_MET_ONCE,
     DataError,
     Note,
     Problem,
-    as_labels,
     listed,
     symbols_met_once,
 )

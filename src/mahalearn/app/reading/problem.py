@@ -5,15 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..._validation import take
 from ..words import counted
-from .cells import number
 
 # From a nested cross-validation's point of view: one object of a class to test on, and two in the
 # training part, for its own folds.
 SMALLEST_CLASS = 3
-# More different numbers than these, and than this share of the rows, are no classes. Fractions are
-# suspected sooner than whole numbers (False, True).
-MANY_NUMBERS, QUANTITY = 20, (1 / 10, 1 / 3)
 # Share of an object's numbers that occur nowhere else, above which they are no symbols.
 MOST_MET_ONCE = 0.5
 
@@ -26,7 +23,7 @@ class DataError(ValueError):
     sentence : str
         What is wrong.
     option : str or None
-        The choice of :func:`~mahalearn.app.cli._common.read_problem` or of a command that helps;
+        The choice of :func:`~mahalearn.app.reading.read.read_problem` or of a command that helps;
         the command line says how it is made there.
     """
 
@@ -166,6 +163,55 @@ class Problem:
             notes=list(self.notes),
         )
 
+    def matrix(self):
+        """Proximities of all pairs of objects, computed once; with several measures a third axis.
+
+        None for a table, and for a measure that learns from the objects of each fold anew.
+        """
+        if self.kind != "objects":
+            return self.X if self.kind == "proximity" else None
+        from ...measures.base import Measure
+        from ...measures.table import as_measure
+
+        measures = list((self.alternatives or {"": as_measure(self.measure)}).values())
+        if self.alternatives is None and type(measures[0]).fit is not Measure.fit:
+            return None
+        if self.distances is None:
+            matrices = [square_matrix(measure, self.X) for measure in measures]
+            one = self.alternatives is None
+            self.distances = matrices[0] if one else np.stack(matrices, axis=-1)
+        return self.distances
+
+    def fold(self, train, test):
+        """Training and test objects as methods take them: rows of a table, or of proximities."""
+        if self.kind == "vectors":
+            return self.X.iloc[train], self.X.iloc[test]
+        if (matrix := self.matrix()) is not None:
+            return matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
+        from ...measures.table import as_measure
+
+        seen = take(self.X, train)
+        measure = as_measure(self.measure).fit(seen)
+        new = measure.between(take(self.X, test), seen, symmetrize="mean")
+        return square_matrix(measure, seen), new
+
+    def features(self):
+        """Columns of a table: name, type and, for names, the known ones; none of other objects."""
+        if self.columns is not None:  # rows as objects
+            import pandas as pd
+
+            X = pd.DataFrame(self.X, columns=self.columns)
+            X = X.apply(lambda c: c if any(isinstance(v, str) for v in c) else c.astype(float))
+        elif self.kind == "vectors":
+            X = self.X
+        else:
+            return []
+        return [_feature(column, X[column]) for column in X.columns]
+
+    def called(self, i):
+        """What an object is called."""
+        return str(self.names[i]) if self.names else f"row {i + 1}"
+
     def treat_rare(self, how, least=SMALLEST_CLASS):
         """The problem with its tiny classes merged into one or dropped, and a note on it.
 
@@ -206,27 +252,32 @@ class Problem:
         return replace(self, y=y, notes=[*self.notes, note])
 
 
-def as_labels(values, column):
-    """Classes from a column of texts or numbers: integers where all are whole numbers, else texts.
+# Types of columns, as model files name them.
+NUMBER, NAME = "number", "name"
 
-    Many different numbers are a quantity: more than `MANY_NUMBERS`, and more than a share of the
-    rows that is smaller for fractions.
+
+def is_text(column):
+    """Whether a column holds names rather than numbers."""
+    from pandas.api.types import is_numeric_dtype
+
+    return not is_numeric_dtype(column)
+
+
+def _feature(name, values):
+    if not is_text(values):
+        return {"name": name, "type": NUMBER}
+    return {"name": name, "type": NAME, "levels": sorted({str(v) for v in values.dropna()})}
+
+
+def square_matrix(measure, objects):
+    """Proximities of all pairs of objects; a dissimilarity of an object with itself is 0.
+
+    A compressor leaves a rest there, which new objects, known by their rows alone, do not bring.
     """
-    values = [v.item() if hasattr(v, "item") else v for v in values]
-    texts = [str(v).strip() for v in values]
-    numbers = [number(text) for text in texts]
-    if any(isinstance(v, bool) for v in values) or any(v is None or v != v for v in numbers):
-        return np.array(texts)
-    whole, distinct = all(v.is_integer() for v in numbers), len(set(numbers))
-    if distinct > MANY_NUMBERS and distinct > QUANTITY[whole] * len(numbers):
-        raise DataError(
-            f"Column {column!r} holds {distinct} different numbers in {len(numbers)} rows: a "
-            "quantity, not a class; name another column, or turn it into classes first.",
-            "target",
-        )
-    if whole and not any(isinstance(v, str) for v in values):
-        return np.array([int(v) for v in numbers])
-    return np.array(texts)
+    matrix = measure.between(objects, symmetrize="mean")
+    if measure.dissimilarity:
+        np.fill_diagonal(matrix, 0.0)
+    return matrix
 
 
 def symbols_met_once(objects):
@@ -244,49 +295,3 @@ def listed(items, most=8):
     if len(items) > most:
         return ", ".join(items[:most]) + f" and {len(items) - most} more"
     return ", ".join(items)
-
-
-# --- data sets by name: those that come with scikit-learn, and the papers' ------------------------
-
-BUNDLED = ("iris", "wine", "breast-cancer", "digits")
-
-
-def is_builtin(name):
-    """Whether a word is the name of a set rather than of a file."""
-    from ...datasets.registry import names
-
-    plain = name.lower().replace("_", "-")
-    return plain in BUNDLED or plain in names()
-
-
-def builtin_problem(name):
-    """The problem of a set by name."""
-    import pandas as pd
-
-    from ...datasets import load
-
-    plain = name.lower().replace("_", "-")
-    if plain in BUNDLED:
-        return _bundled(plain)
-    try:
-        data = load(plain)
-    except (OSError, ValueError) as error:
-        raise DataError(" ".join(str(error).split())) from None
-    y = np.array(data.target_names)[data.target]
-    notes = [] if data.status == "original" else [f"{data.status}: {data.description}"]
-    if data.matrix is not None:
-        return Problem("proximity", data.matrix, y, plain, proximity=data.kind, notes=notes)
-    X = pd.DataFrame(np.asarray(data.data, dtype=float))
-    X.columns = list(data.feature_names) or [f"column {i + 1}" for i in range(X.shape[1])]
-    return Problem("vectors", X, y, plain, notes=notes)
-
-
-def _bundled(name):
-    import pandas as pd
-    from sklearn import datasets
-
-    found = getattr(datasets, f"load_{name.replace('-', '_')}")()
-    X = pd.DataFrame(found.data)
-    X.columns = [str(column) for column in found.feature_names]
-    y = np.array([str(label) for label in found.target_names])[found.target]
-    return Problem("vectors", X, y, name)

@@ -10,9 +10,22 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .cells import MISSING, as_written, is_comma_column, misleading_mark, number, tidy, tidy_classes
-from .columns import PANDAS_INDEX, counts_rows, is_text, select_features, table_notices
-from .problem import DataError, Problem, as_labels, listed
+from .columns import (
+    MISSING,
+    PANDAS_INDEX,
+    as_labels,
+    as_written,
+    counts_rows,
+    is_comma_column,
+    misleading_mark,
+    number,
+    select_features,
+    table_notices,
+    tidy,
+    tidy_classes,
+    written,
+)
+from .problem import DataError, Problem, is_text, listed
 from .source import MOST_TITLES, Source, cells_of, decoded, load
 from .workbooks import sheet_rows
 
@@ -563,7 +576,7 @@ def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=Non
             " ".join([f"Beside {target!r} there is no column left to classify by.", *notes])
         )
     if "id" in roles:
-        names = [_written(value) for value in frame[roles["id"]]]
+        names = [written(value) or "" for value in frame[roles["id"]]]
     notes += table_notices(X, y, target)
     return Problem(
         "vectors",
@@ -578,15 +591,8 @@ def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=Non
     )
 
 
-def _written(value):
-    if value is None or value != value:
-        return ""
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else str(value)
-
-
 def _groups(column):
-    values = np.array([_written(value) for value in column])
+    values = np.array([written(value) or "" for value in column])
     if (values == "").any():
         first = int(column.index[np.flatnonzero(values == "")[0]]) + 1
         raise DataError(f"Column {column.name!r} of groups is empty in row {first}.", "groups")

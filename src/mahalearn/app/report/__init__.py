@@ -1,7 +1,7 @@
 """Pages from rows: rows → a plain dict → one self-contained HTML page, or Markdown.
 
 Nothing here knows a model or computes a result. :mod:`~mahalearn.app.report.figures` draws with
-matplotlib, :mod:`~mahalearn.app.report.drawing` turns a figure into SVG text for the page,
+matplotlib and turns a figure into SVG text for the page,
 :mod:`~mahalearn.app.report.html` fills the Jinja2 templates of ``templates/``,
 :mod:`~mahalearn.app.report.markdown` writes Markdown, :mod:`~mahalearn.app.report.export` saves
 figures and numbers, and :mod:`~mahalearn.app.report.notebook` shows the same in a notebook.

@@ -5,7 +5,6 @@ of it can be rendered again without data and models, also one of mahalearn 0.1.
 """
 
 from ..words import counted, number, percent
-from .lead import error_key, error_name, facts, lead
 
 # Classes that a table of the confusion matrix shows; more become a picture and a list.
 MOST_CLASSES = 20
@@ -15,6 +14,10 @@ MOST_IMPORTANCES = 15
 MOST_EXPLAINED = 4
 MOST_FEATURES = 200
 MOST_COUNTS = 60
+# Names of columns that are listed; more are counted alone.
+MOST_NAMED = 12
+# Errors that differ by less are called the same.
+SAME = 5e-4
 # Share of the spectrum below which negative eigenvalues may come from rounding.
 NEGLIGIBLE = 5e-4
 
@@ -50,13 +53,132 @@ def document(found):
     ]
     return {
         "title": f"Which classifier for {found['problem']['name']}?",
-        "lead": lead(found),
-        "facts": facts(found),
+        "lead": _lead(found),
+        "facts": _facts(found),
         "notices": [*found["notes"], *found.get("skipped", ())],
         "sections": [section for section in sections if section],
         "footer": f"mahalearn {found['about'].get('versions', {}).get('mahalearn', '')}. "
         "This page is one file and needs no network.",
     }
+
+
+def results_table(found):
+    """Rows of results.csv: a line for each method."""
+    names, rows = ("error", "balanced", "difference"), []
+    for rank, row in enumerate(found["leaderboard"], 1):
+        out = {"rank": rank, "method": row["name"], "title": row["title"]}
+        for name in names:
+            label = {"balanced": "balanced_error", "difference": "difference_to_best"}.get(
+                name, name
+            )
+            out |= {
+                label: round(row[name][0], 6),
+                f"{label}_low": round(row[name][1], 6),
+                f"{label}_high": round(row[name][2], 6),
+            }
+        out |= {
+            "tied_with_best": row["tied"],
+            "fit_seconds": round(row["fit_seconds"], 4),
+            "predict_ms_per_1000": round(row["predict_ms"], 4),
+            "folds": found["n_folds"],
+            "parameters": row["params"],
+        }
+        rows.append(out)
+    return rows
+
+
+def _lead(found):
+    """The answer: who has the smallest error, and who is as good."""
+    winner, board = found["winner"], found["leaderboard"]
+    mean, low, high = winner[_error_key(found)]
+    family = found["chosen"].get("family")
+    which = _article(found) if len(board) == 1 else "the smallest"
+    best = (
+        f"{winner['title']}{f' ({family})' * bool(family)} has {which} {_error_name(found)} of "
+        f"{percent(mean)} on {found['problem']['name']} (95 % interval {percent(low)} to "
+        f"{percent(high)})."
+    )
+    return [" ".join([best, *_rivals(found)])]
+
+
+def _error_key(found):
+    """The error of a row of the leaderboard that decides."""
+    return "error" if found["plan"]["by"] == "plain" else "balanced"
+
+
+def _error_name(found):
+    """What the error that decides is called."""
+    return "error" if found["plan"]["by"] == "plain" else "balanced error"
+
+
+def _article(found):
+    return "an" if _error_name(found).startswith("e") else "a"
+
+
+def _rivals(found):
+    """One sentence on the methods that are as good, none if the winner is alone."""
+    key = _error_key(found)
+    winner, *others = found["leaderboard"]
+    tied = [row for row in others if row["tied"]]
+    same = [row for row in others if abs(row[key][0] - winner[key][0]) < SAME]
+    fast = min(same, key=lambda row: row["fit_seconds"], default=winner)
+    parts = []
+    if tied:
+        are = "is" if len(tied) == 1 else "are"
+        who = (
+            f"The other method {are}"
+            if len(others) == 1
+            else (
+                f"All {len(others)} other methods {are}"
+                if len(tied) == len(others)
+                else f"{len(tied)} of the {len(others)} other methods {are}"
+            )
+        )
+        parts.append(f"{who} statistically tied with the best")
+    elif others:
+        parts.append(
+            "The other method is significantly worse"
+            if len(others) == 1
+            else f"All {len(others)} other methods are significantly worse"
+        )
+    if fast["fit_seconds"] < winner["fit_seconds"] / 2:
+        times = winner["fit_seconds"] / max(fast["fit_seconds"], 1e-4)
+        parts.append(f"{fast['title']} has the same error and is fitted {times:.0f} times as fast")
+    if parts:
+        yield "; ".join(parts) + "."
+
+
+def _facts(found):
+    """What was compared on what: pairs of a name and a value."""
+    p, plan, board = found["problem"], found["plan"], found["leaderboard"]
+    what = {
+        "vectors": f"{p['n']} rows with {_features(found)}",
+        "proximity": f"a matrix of {p['n']} × {p['n']} {str(p['proximity'])[:-1]}ies",
+        "objects": f"{p['n']} objects, compared by {p['measure']}",
+    }[p["kind"]]
+    classes = counted(len(p["counts"]), "class", "classes")
+    if found["about"].get("features") and p["target"]:
+        classes += f" (column “{p['target']}”)"
+    seconds = found.get("seconds") or 0.0
+    return [
+        ("Data", what),
+        ("Classes", classes),
+        ("Methods", f"{len(board)}, each with its own search for parameters"),
+        (
+            "Validation",
+            f"{counted(found['n_folds'], 'train/test split')} ({plan['folds']} stratified folds, "
+            f"drawn {counted(plan['repeats'], 'time')}); parameters are chosen on the training "
+            "part alone",
+        ),
+        ("Time", f"{seconds:.0f} s" if seconds >= 1 else "less than a second"),
+    ]
+
+
+def _features(found):
+    """How many columns there are, and their names if they are few."""
+    names = [str(feature["name"]) for feature in found["about"].get("features") or []]
+    count = counted(found["problem"]["d"], "column")
+    return f"{count} ({', '.join(names)})" if 0 < len(names) <= MOST_NAMED else count
 
 
 def _section(name, title, *blocks, short=None):
@@ -103,7 +225,7 @@ def _leaderboard(found):
                 ],
             }
         )
-    by = error_name(found)
+    by = _error_name(found)
     return _section(
         "leaderboard",
         "Leaderboard",
@@ -142,7 +264,7 @@ def _leaderboard(found):
                     "title": f"{by.capitalize()} with 95 % interval",
                     "xlabel": by,
                     "rows": [
-                        {"name": r["title"], "value": list(r[error_key(found)]), "ours": r["ours"]}
+                        {"name": r["title"], "value": list(r[_error_key(found)]), "ours": r["ours"]}
                         for r in board
                     ],
                     "words": "Mean over the splits. The smaller, the better.",
@@ -473,7 +595,7 @@ def _importance(found):
         return None
     rows = importance["rows"]
     shown = rows[:MOST_IMPORTANCES]
-    by = error_name(found)
+    by = _error_name(found)
     certain = [row["name"] for row in rows if row["increase"][1] > 0]
     text = (
         f"How much the {by} of {found['winner']['title']} rises when the values of one column are "
@@ -751,7 +873,7 @@ def _learning(found):
     d, low, high = learning["difference"]
     first, last = learning["from"], learning["sizes"][-1]
     change = (
-        f"From {first} to {last} training objects the {error_name(found)} changed by "
+        f"From {first} to {last} training objects the {_error_name(found)} changed by "
         f"{number(100 * d)} percentage points (95 % interval {number(100 * low)} to "
         f"{number(100 * high)})."
     )
@@ -773,7 +895,7 @@ def _learning(found):
                     "id": "learning-curve",
                     "title": "Learning curve",
                     "xlabel": "training objects",
-                    "ylabel": error_name(found),
+                    "ylabel": _error_name(found),
                     "sizes": learning["sizes"],
                     "errors": learning["errors"],
                     "words": f"{found['winner']['title']} with the parameters that were selected "

@@ -4,8 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from .drawing import png, svg
-from .figures import FIGURES, drawn
+from .figures import FIGURES, drawn, png, svg
 from .html import alternative, figure_name
 
 KINDS = ("svg", "png", "csv")

@@ -10,8 +10,7 @@ import functools
 import hashlib
 from importlib.resources import files
 
-from .drawing import svg
-from .figures import FIGURES, drawn
+from .figures import FIGURES, drawn, svg
 
 VERDICTS = {True: ("yes", "confirmed"), False: ("no", "not confirmed"), None: ("", "not measured")}
 # Digits that the numbers of a figure keep on the page.

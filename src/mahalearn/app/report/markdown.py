@@ -1,7 +1,6 @@
 """A document as Markdown, for the documentation; figures become files beside it."""
 
-from .drawing import svg
-from .figures import FIGURES, drawn
+from .figures import FIGURES, drawn, svg
 from .html import VERDICTS, alternative
 
 _SIGNS = {"agree": "", "differ": " ✗", "apart": "", "": ""}

@@ -242,12 +242,8 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
     import numpy as np
     import pandas as pd
 
-    from ...results import versions
-    from ..comparing.crossval import Plan, cross_validate, fit_plan
-    from ..comparing.encoder import feature_list
-    from ..comparing.findings import findings, leaderboard
-    from ..comparing.methods import select_methods
-    from ..comparing.model import refit
+    from ..comparing.compare import conclude, fit_winner, rank
+    from ..comparing.crossval import Plan
     from ..reading.problem import Problem
 
     if by not in ("plain", "balanced"):
@@ -261,16 +257,6 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
     if y.dtype.kind not in "iu":
         y = y.astype(str)
     problem = Problem("vectors", X, y, name, target=target)
-    problem.check_classes()
-    chosen, left_out = select_methods(methods, problem.kind, problem.proximity, len(problem))
-    problem.notes += left_out
-    plan = fit_plan(problem, Plan(folds, repeats, seed=seed, by=by))
-    outcome = cross_validate(problem, chosen, plan, jobs=jobs)
-    board = leaderboard(outcome)
-    refitted = refit(problem, outcome, board[0]["name"])
-    about = {
-        "features": feature_list(problem),
-        "distances": refitted.distance_method,
-        "versions": versions(),
-    }
-    return Comparison(findings(problem, outcome, refitted, board, about), refitted.model)
+    ranked = rank(problem, methods, Plan(folds, repeats, seed=seed, by=by), jobs=jobs)
+    winner = fit_winner(ranked)
+    return Comparison(conclude(ranked, winner), winner.refitted.model)

@@ -1,21 +1,218 @@
-"""Why the winner decides as it does, and whether more data would help: all on held-out objects.
+"""The winner of a comparison: fitted on all objects, measured by folds, and explained.
 
-The winner is fitted again on outer training parts with the parameters that were chosen on all
-objects. These fits may take long, so each part has a limit in seconds; what was not finished by
-then is left out and said to be.
+Its distances to objects are of models that had not seen them. Why it decides as it does, and
+whether more data would help, is found on held-out objects: it is fitted again on outer training
+parts with the parameters that were chosen on all objects. These fits may take long, so each part
+has a limit in seconds; what was not finished by then is left out and said to be.
 """
 
 import time
-import warnings
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from ...results import error_rates
-from .crossval import Data, class_scores, corrected_interval, error_interval
-from .model import fixed
+from ..._validation import take
+from ...display import pair_rule
+from ...formulas.calibration import fit_temperature
+from ...formulas.linalg import center_gram, centering, eigh
+from ...novelty._models import CrossFold
+from ..reading.encoder import TableEncoder
+from .crossval import (
+    FINAL_FOLDS,
+    corrected_interval,
+    error_interval,
+    fit_plan,
+    outer_splits,
+    setting_for,
+)
+from .methods import (
+    DISTANCE_METHOD,
+    METHODS,
+    chosen_params,
+    class_distances,
+    class_scores,
+    ensemble,
+    file_bytes,
+    fitted,
+    fixed,
+    flattened,
+    for_part,
+    has_distances,
+    kernel_spectrum,
+    labels,
+    log_odds,
+    quiet,
+)
+from .model import MeasureRows, TrainedModel
+
+# With more objects, distances of a method without any of its own are those of Gaussians.
+MOST_FOR_KERNEL, QUICK_DISTANCES = 2000, "gaussian"
+# Models of folds that a file holds, together; of larger ones there are fewer, which is as valid.
+MOST_BYTES = 32 * 2**20
+# Objects by which it is found out how a model decides between two classes.
+RULE_OBJECTS = 1000
+SPECTRUM_OBJECTS = 2000
+
+
+class Refitted(NamedTuple):
+    """A trained model and what the report shows of it."""
+
+    model: TrainedModel
+    distance_method: str
+    d2: np.ndarray  # (n, c) squared distances of each object, by a model that had not seen it
+    params: dict
+    parts: list  # the objects of each fold of these models
+
+
+def refit(problem, outcome, name, whole=None):
+    """Fit the method of a name on all objects, and its distances.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to classify.
+    outcome : Outcome
+        The comparison that the method was part of.
+    name : str
+        The method.
+    whole : Problem or None
+        The problem of which `problem` is a sample, if the classifier is to be fitted on all of it.
+
+    Returns
+    -------
+    refitted : Refitted
+        The model to save. Held-out distances are of one more cross-validation with the parameters
+        that were chosen on all objects, and on the scale of its distances.
+    """
+    setting = _final_setting(problem, outcome.plan)
+    classifier, params = _fit(problem, METHODS[name].pipeline(setting))
+    measured, distance_method, d2 = classifier, name, None
+    if has_distances(classifier):
+        # A chosen model may need what rows of a matrix do not hold: self-similarities.
+        with suppress(ValueError):
+            d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
+    if d2 is None:
+        large = problem.kind == "vectors" and len(problem) > MOST_FOR_KERNEL
+        distance_method = QUICK_DISTANCES if large else DISTANCE_METHOD
+        measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
+        d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
+    if whole is not None:
+        classifier, _ = _fit(whole, fixed(classifier))
+    held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(np.unique(problem.y))]
+    held = outcome.held_out(name, problem.y)
+    temperature = float(fit_temperature(held.scores, held.truth))
+    model = TrainedModel(classifier, measured, held_out, temperature, folds)
+    return Refitted(model, distance_method, d2, params, parts)
+
+
+def chosen_on(problem, plan, name):
+    """The pipeline of a method, fitted on all objects with parameters chosen on them."""
+    return _fit(problem, METHODS[name].pipeline(_final_setting(problem, plan)))[0]
+
+
+def _final_setting(problem, plan):
+    return setting_for(problem, fit_plan(problem, replace(plan, inner_folds=FINAL_FOLDS)))
+
+
+def held_out_folds(problem, pipeline, plan):
+    """Squared distances of each object to the classes, by models that had not seen it.
+
+    They stand beside distances of new objects to the pipeline, which was fitted on all objects: the
+    models of the folds regularise so much less as their classes have fewer objects.
+
+    Returns
+    -------
+    d2 : ndarray of shape (n, c)
+        Squared distances.
+    folds : list of CrossFold
+        The models, as many as `MOST_BYTES` allow; one at least.
+    parts : list of ndarray
+        Objects of each fold, of all folds.
+    """
+    pipeline = fixed(pipeline)
+    measure = pipeline.steps[0][1] if pipeline.steps[0][0] == "measure" else None
+    if measure is not None:
+        pipeline = Pipeline(pipeline.steps[1:])
+    # A measure that learns from the objects learns in each fold anew.
+    own_measure = measure is not None and problem.matrix() is None
+    codes = np.unique(problem.y, return_inverse=True)[1]
+    d2 = np.full((len(problem), codes.max() + 1), np.nan)
+    folds, parts, size = [], [], 0
+    for train, test in _held_out_splits(problem, plan):
+        X_train, X_test = problem.fold(train, test)
+        with quiet():  # what there was to say was said of the whole
+            model = fitted(for_part(pipeline, problem.y, train), X_train, problem.y[train])
+            d2[test] = class_distances(model, X_test)
+        parts.append(test)
+        size = size or file_bytes(model)
+        if folds and (len(folds) + 1) * size > MOST_BYTES:
+            continue
+        members = None if problem.kind == "vectors" or own_measure else train
+        if own_measure:
+            rows = MeasureRows(measure.measure).fit(take(problem.X, train))
+            model = Pipeline([("measure", rows), *model.steps])
+        folds.append(CrossFold(model, members, d2[test], codes[test]))
+    return d2, folds, parts
+
+
+def _held_out_splits(problem, plan):
+    """Folds in which each object is tested once; those of one group together."""
+    if problem.groups is not None:
+        splits = outer_splits(problem, replace(plan, repeats=1))
+        if sum(len(test) for _, test in splits) == len(problem):
+            return splits
+        # Some fold would leave a class without training objects.
+    folds = StratifiedKFold(plan.folds, shuffle=True, random_state=plan.seed)
+    return list(folds.split(np.zeros(len(problem)), problem.y))
+
+
+def _fit(problem, pipeline):
+    """The pipeline fitted on all objects, and the parameters it chose."""
+    if problem.kind == "objects":
+        pipeline = Pipeline([("measure", MeasureRows(problem.measure)), *pipeline.steps])
+    pipeline = fitted(pipeline, problem.X, problem.y, problem.weights)
+    params = chosen_params(pipeline[-1])
+    if isinstance(pipeline[-1], GridSearchCV):
+        # scikit-learn's searches hold scorers, which are functions; the choice is all we need.
+        pipeline = Pipeline([*pipeline.steps[:-1], ("classify", pipeline[-1].best_estimator_)])
+    return pipeline, params
+
+
+class Look(NamedTuple):
+    """What the fitted winner tells of itself: how it decides between classes, and its kernel."""
+
+    last: object  # the estimator that measures distances
+    log_odds: tuple | None  # squared distances and log-probabilities of some objects
+    spectrum: np.ndarray | None  # eigenvalues of the centred kernel
+    kernel: str  # what that kernel is
+
+
+def look_at(problem, refitted):
+    """How the winner decides by distances, and the spectrum of its kernel (None if large)."""
+    model = refitted.model.distances
+    last, logs, spectrum = flattened(model)[-1], None, None
+    kernel = "the kernel matrix of the model's distances"
+    if pair_rule(last, [0, 1]) is None:
+        few = np.linspace(0, len(problem) - 1, RULE_OBJECTS).astype(int)
+        logs = log_odds(model, take(problem.X, few) if len(problem) > RULE_OBJECTS else problem.X)
+    if problem.kind == "vectors" and len(problem) <= SPECTRUM_OBJECTS:
+        spectrum = kernel_spectrum(model)
+    elif len(problem) <= SPECTRUM_OBJECTS:
+        everyone = np.arange(len(problem))
+        M = problem.fold(everyone, everyone)[0]
+        similar = problem.proximity == "similarity"
+        K = M.copy() if similar else -(M**2) / 2
+        spectrum = eigh(center_gram(K, centering(K), overwrite=True), vectors=False).values
+        kernel = "the centred similarities" if similar else "−d²/2, centred"
+    return Look(last, logs, spectrum, kernel)
+
+
+# --- why it decides so, and whether more data would help ------------------------------------------
 
 # Seconds that each of the two parts may take.
 SECONDS = 15.0
@@ -71,10 +268,8 @@ def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
         pipeline = Pipeline(pipeline.steps[1:])
     work = _Work(problem, outcome, pipeline, refitted.model.temperature)
     found = {"importance": None, "contributions": None, "skipped": []}
-    members = getattr(refitted.model.classifier[-1], "members_", {})
-    if len(members) > 1:
-        family = refitted.model.classifier[-1].best_family_.replace("_", " ")
-        found["skipped"].append(OF_A_MEMBER.format(len(members), family))
+    if several := ensemble(refitted.model.classifier):
+        found["skipped"].append(OF_A_MEMBER.format(*several))
     # A fit with fixed parameters takes less than one with its search, but it cannot be stopped.
     too_slow = np.mean([cell.fit_seconds for cell in outcome.of(name)]) > 2 * seconds
     if problem.kind == "vectors" and too_slow:
@@ -93,20 +288,13 @@ class _Work:
     def __init__(self, problem, outcome, pipeline, temperature):
         self.problem, self.plan, self.pipeline = problem, outcome.plan, pipeline
         self.temperature = temperature
-        self.data = Data(problem)
         self.classes = np.unique(problem.y)
         self.splits = outcome.splits[: outcome.plan.folds]
 
     def fit(self, train, test):
         """The fitted pipeline and the held-out objects as it takes them."""
-        X_train, X_test = self.data.fold(train, test)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there was to say was said of the whole
-            return clone(self.pipeline).fit(X_train, self.problem.y[train]), X_test
-
-    def error(self, truth, predicted):
-        """The error that decides."""
-        return error_rates(truth, predicted)[self.plan.by == "balanced"]
+        X_train, X_test = self.problem.fold(train, test)
+        return fitted(self.pipeline, X_train, self.problem.y[train]), X_test
 
     def importance(self, hardest, deadline, skipped):
         """How much the error rises when a column is shuffled among the held-out objects."""
@@ -127,7 +315,7 @@ class _Work:
             if len(test) > MOST_TESTED:
                 kept = np.sort(rng.choice(len(test), MOST_TESTED, replace=False))
                 X_test, truth = X_test.iloc[kept], truth[kept]
-            base = self.error(truth, model.predict(X_test))
+            base = self.plan.error(truth, labels(model, X_test))
             shuffles = [rng.permutation(len(truth)) for _ in range(SHUFFLES)]
             row = []
             for column in columns:
@@ -135,7 +323,7 @@ class _Work:
                 for shuffle in shuffles:
                     changed = X_test.copy()
                     changed[column] = X_test[column].iloc[shuffle].array
-                    errors.append(self.error(truth, model.predict(changed)))
+                    errors.append(self.plan.error(truth, labels(model, changed)))
                 row.append(np.mean(errors) - base)
                 if time.monotonic() > deadline:
                     break
@@ -219,7 +407,7 @@ class _Work:
                 part = train[rank <= share + 1e-12]
                 try:
                     model, X_test = self.fit(part, test)
-                    mine.append(self.error(y[test], model.predict(X_test)))
+                    mine.append(self.plan.error(y[test], labels(model, X_test)))
                 except ValueError:  # parameters that so few objects do not allow
                     break
                 size.append(len(part))
@@ -262,11 +450,8 @@ def _candidates(X, y):
         return list(X.columns)
     from sklearn.feature_selection import f_classif
 
-    from .encoder import TableEncoder
-
     encoder = TableEncoder().fit(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # constant columns
+    with quiet():  # constant columns
         F = np.nan_to_num(f_classif(encoder.transform(X), y)[0], posinf=np.inf)
     best = dict.fromkeys(X.columns, 0.0)
     owners = encoder.numeric_ + [c for c, levels in encoder.levels_.items() for _ in levels]
@@ -278,7 +463,7 @@ def _candidates(X, y):
 def _contributions(problem, hardest, found):
     rows = [
         {
-            "name": object_name(problem, i),
+            "name": problem.called(i),
             "class": str(problem.y[i]),
             **found[i],
         }
@@ -286,11 +471,6 @@ def _contributions(problem, hardest, found):
         if i in found
     ]
     return rows or None
-
-
-def object_name(problem, i):
-    """What an object is called."""
-    return str(problem.names[i]) if problem.names else f"row {i + 1}"
 
 
 def _cell(value):

@@ -4,10 +4,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..reading.cells import is_number, number
-from ..reading.columns import check_magnitude
-from ..reading.problem import DataError, Note, listed
 from ..words import counted
+from .columns import check_magnitude, is_number, number, written
+from .problem import NAME, NUMBER, DataError, Note, is_text, listed
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -36,7 +35,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.columns_ = [str(column) for column in X.columns]
         numeric, self.levels_ = [], {}
         for column in self.columns_:
-            if _is_number(X[column]):
+            if not is_text(X[column]):
                 numeric.append(column)
             else:
                 present = X[column].dropna()
@@ -87,17 +86,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array(self.feature_names_out_, dtype=object)
 
 
-def _is_number(column):
-    from pandas.api.types import is_numeric_dtype
-
-    return is_numeric_dtype(column)
-
-
 def describe_table(X):
     """Sentences on how a table is turned into vectors; a ValueError if it cannot be."""
     TableEncoder().fit(X)
     notes = []
-    nominal = [c for c in X.columns if not _is_number(X[c])]
+    nominal = [c for c in X.columns if is_text(X[c])]
     if nominal:
         notes.append(
             Note(
@@ -118,7 +111,7 @@ def describe_table(X):
     constant = [c for c in X.columns if X[c].nunique() <= 1]
     if constant:
         notes.append(f"Constant columns were left out: {', '.join(constant[:6])}.")
-    numbers = [c for c in X.columns if _is_number(X[c]) and c not in constant]
+    numbers = [c for c in X.columns if not is_text(X[c]) and c not in constant]
     seen, twins = {}, []
     for column in numbers:
         key = X[column].to_numpy().tobytes()
@@ -132,7 +125,6 @@ def describe_table(X):
 
 # --- the columns that a model file lists, and a new table brought into that form ------------------
 
-NUMBER, NAME = "number", "name"
 # What a model file says about itself: the type of each entry, and which of them predicting needs.
 _TEXT, _WORDS = (str, type(None)), (list, type(None))
 _ENTRIES = {
@@ -233,27 +225,6 @@ def _are(values, kind):
     return isinstance(values, list) and all(_is(value, kind) for value in values)
 
 
-def feature_list(problem):
-    """Columns of the training table: name, type and, for names, the known ones."""
-    if problem.columns is not None:  # rows as objects
-        import pandas as pd
-
-        X = pd.DataFrame(problem.X, columns=problem.columns)
-        X = X.apply(lambda c: c if any(isinstance(v, str) for v in c) else c.astype(float))
-    elif problem.kind == "vectors":
-        X = problem.X
-    else:
-        return []
-    features = []
-    for column in X.columns:
-        if _is_number(X[column]):
-            features.append({"name": column, "type": NUMBER})
-        else:
-            levels = sorted({str(v) for v in X[column].dropna()})
-            features.append({"name": column, "type": NAME, "levels": levels})
-    return features
-
-
 def match_columns(frame, about, ids=None):
     """The training columns of a new table, in their order, with sentences on what differs.
 
@@ -301,10 +272,10 @@ def _check(X, feature):
     """Bring a column into its type; what is odd about it."""
     name, column = feature["name"], X[feature["name"]]
     if feature["type"] == NUMBER:
-        if not _is_number(column) and all(number(str(v)) is not None for v in column.dropna()):
+        if is_text(column) and all(number(str(v)) is not None for v in column.dropna()):
             # In so few rows numbers may look like codes (007).
             column = X[name] = column.map(float, na_action="ignore").astype(float)
-        if _is_number(column):
+        if not is_text(column):
             check_magnitude(column)
             return []
         odd = next((i for i, v in column.dropna().items() if not is_number(str(v))), 0)
@@ -312,9 +283,8 @@ def _check(X, feature):
             f"Column {name!r} held numbers in training and now holds text: {column[odd]!r} in row "
             f"{odd + 1}; correct such a cell, or leave it empty."
         )
-    if _is_number(column):  # names that look like numbers: as they would be written
-        text = [None if np.isnan(v) else _written(v) for v in column.to_numpy(dtype=float)]
-        X[name] = np.array(text, dtype=object)
+    if not is_text(column):  # names that look like numbers: as they would be written
+        X[name] = np.array([written(v) for v in column.to_numpy(dtype=float)], dtype=object)
     present = X[name].dropna()
     if (
         len(present)
@@ -329,10 +299,6 @@ def _check(X, feature):
     if unknown:
         return [f"Column {name!r} has names that were not in training: {listed(unknown)}."]
     return []
-
-
-def _written(value):
-    return str(int(value)) if float(value).is_integer() else str(value)
 
 
 def _gaps(X, about):

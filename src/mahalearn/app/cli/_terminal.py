@@ -1,0 +1,292 @@
+"""What the commands share: errors in sentences, notes, places and formats of what is written."""
+
+import math
+import os
+import shlex
+import tempfile
+from contextlib import contextmanager
+
+import rich.console
+import typer
+
+from ..reading.problem import DataError
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Control characters, and those that turn the direction of writing.
+CONTROLS = dict.fromkeys([*range(32), *range(127, 160), *range(0x202A, 0x202F)], "\ufffd") | {
+    ord(blank): blank for blank in "\t\n"
+}
+# Options that do not change results, or that others stand for.
+SILENT = ("jobs", "force", "figures", "config", "resume")
+OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
+
+
+@contextmanager
+def speaking():
+    """Turn what people can mend into one sentence and exit code 2."""
+    from ...persistence import UntrustedModelError
+
+    try:
+        yield
+        return
+    except KeyboardInterrupt:
+        typer.echo("Stopped; no result was written.", err=True)
+        raise typer.Exit(130) from None
+    except (DataError, UntrustedModelError) as error:
+        sentence = hinted(error)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):  # whoever read the output has gone
+            raise
+        sentence = _os_sentence(error)
+    except MemoryError as error:
+        sentence = str(error) or "There is not enough memory; use fewer rows."
+    except ImportError as error:
+        if "mahalearn[" not in str(error) and error.name not in ("pandas", "skops", "pyarrow"):
+            raise
+        sentence = str(error)
+        if "mahalearn[" not in sentence:
+            sentence = f'This command needs {error.name}: pip install "mahalearn[cli]".'
+    typer.echo(f"Error: {visible(' '.join(sentence.split()))}", err=True)
+    raise typer.Exit(2)
+
+
+def visible(text):
+    """A text without characters that steer a terminal: names in a file may hold them."""
+    return text.translate(CONTROLS)
+
+
+# How a choice that an error or a note speaks of is made on the command line.
+HINTS = {
+    "target": "--target names the column of the classes.",
+    "labels": "--labels names a file of classes.",
+    "symmetrize": "--symmetrize mean takes the mean of both directions.",
+    "kind": "--kind overrules this.",
+    "mixed": "--mixed gower compares rows by Gower's distance instead.",
+    "drop": "--drop leaves columns out.",
+    "rare": "--rare merge or --rare drop does so.",
+    "groups": "--groups names that column.",
+    "weights": "--weights names that column.",
+    "time_budget": "--time-budget and --methods set them.",
+    "landmarks": "--landmarks sets their number, 0 takes all objects.",
+    "sample": "--sample sets its size, 0 takes all rows.",
+    "sheet": "--sheet names another.",
+    "measure": "--measure names another.",
+    "skip": "--skip says how many lines stand above the header.",
+}
+
+
+def hinted(said):
+    """The sentence of an error or a note, and how to choose otherwise on the command line."""
+    hint = HINTS.get(getattr(said, "option", None))
+    return f"{said} {hint}" if hint else str(said)
+
+
+def say_notes(console, notes):
+    """Print notes."""
+    from rich.markup import escape
+
+    for note in notes:
+        console.print(f"[yellow]•[/] {escape(hinted(note))}", highlight=False)
+
+
+def _os_sentence(error):
+    """What the system refused, without its number."""
+    if error.errno is None:  # raised by ourselves, in a sentence
+        return str(error)
+    place = repr(str(error.filename)) if error.filename is not None else "A file"
+    if isinstance(error, IsADirectoryError):
+        return f"{place} is a folder; a file is needed."
+    return f"{place} cannot be read or written: {str(error.strerror).lower()}."
+
+
+def check_out(out, force, names=(), inputs=()):
+    """Refuse a place that cannot be written, or holds something, before any work is done.
+
+    Parameters
+    ----------
+    out : Path
+        A file; a folder, if there are `names`.
+    force : bool
+        Whether earlier files may be overwritten.
+    names : sequence of str
+        Files in the folder.
+    inputs : sequence of path or None
+        Files that are read: they are never overwritten, with or without `force`.
+    """
+    folder, files = (out, [out / name for name in names]) if names else (out.parent, [out])
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        more = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
+        raise DataError(f"{str(there)!r} is a file{more}; --out must name another place.")
+    for file in files:
+        for used in inputs:
+            if used is not None and same_file(file, used):
+                raise DataError(
+                    f"{str(file)!r} would be overwritten, but it is an input of this command "
+                    f"({str(used)!r}); --out must name another place."
+                )
+        if file.is_dir():
+            raise DataError(f"{str(file)!r} is a folder; --out must name a file.")
+        if file.exists() and not file.is_file():
+            raise DataError(f"{str(file)!r} is not a plain file; --out must name another place.")
+        if file.exists() and not force:
+            raise FileExistsError(f"{file} exists already; --force overwrites it.")
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise DataError(
+            f"Nothing can be written in {str(there)!r} ({str(error.strerror).lower()}); --out must "
+            "name another place."
+        ) from None
+
+
+def same_file(one, other):
+    """Whether two paths name one file, by links or not."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_finite(name, value):
+    """Refuse inf and nan, which pass as numbers on a command line."""
+    if value is not None and not math.isfinite(value):
+        raise DataError(f"{name} must be a finite number; got {value}.")
+
+
+def progress_bar(console):
+    """A bar for tasks with a description and a field `at`, which says what was done last."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich.progress import TimeRemainingColumn as Left
+
+    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
+    columns += (TextColumn("elapsed"), Elapsed(), TextColumn("left"), Left())
+    return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
+
+
+def read_config(path, command, known):
+    """Options of a command from a TOML file, at its top or in a table of the command's name.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    command : str
+        Name of the command.
+    known : dict
+        Name of a parameter -> the parameter.
+
+    Returns
+    -------
+    options : dict
+        Name of a parameter -> value.
+    """
+    import tomllib
+
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{str(path)!r} is not a TOML file: {error}.") from None
+    tables = {name: value for name, value in found.items() if isinstance(value, dict)}
+    options = {name: value for name, value in found.items() if name not in tables}
+    options |= tables.get(command, {})
+    options = {name.replace("-", "_"): value for name, value in options.items()}
+    for name, value in options.items():
+        if name not in known:
+            raise DataError(
+                f"{str(path)!r} sets {name!r}, which mahalearn {command} does not know; it knows "
+                f"{', '.join(known)}."
+            )
+        plain = isinstance(value, list) and all(isinstance(v, str) for v in value)
+        if not isinstance(value, str | int | float) and not plain:
+            raise DataError(f"{str(path)!r} sets {name!r} to what is no option's value: {value!r}.")
+    return options
+
+
+def table_bytes(rows, suffix):
+    """Rows (dicts with the same keys) as a file of the format that a suffix names.
+
+    No spreadsheet finds a formula in it.
+    """
+    if suffix in (".csv", ".tsv"):
+        return csv_text(rows, "\t" if suffix == ".tsv" else ",").encode()
+    import io
+
+    import pandas as pd
+
+    frame, out = pd.DataFrame(list(rows)), io.BytesIO()
+    if suffix == ".parquet":
+        frame.to_parquet(out, index=False)
+        return out.getvalue()
+    try:
+        from openpyxl import Workbook
+    except ImportError:
+        raise DataError(
+            'Workbooks need openpyxl: pip install "mahalearn[cli]", or write a .csv file.'
+        ) from None
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    sheet.append([_harmless(name) for name in frame.columns])
+    for row in frame.itertuples(index=False):
+        sheet.append([None if v is None or v != v else _harmless(v) for v in row])
+    book.save(out)
+    return out.getvalue()
+
+
+def csv_text(rows, delimiter=","):
+    """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
+    import csv
+    import io
+
+    rows = list(rows)
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(map(_harmless, rows[0]))
+    writer.writerows([_harmless(cell) for cell in row.values()] for row in rows)
+    return out.getvalue()
+
+
+def _harmless(cell):
+    """The cell, behind a ' if it is a text that a spreadsheet would compute; -1 is a number."""
+    from ..reading.columns import number
+
+    if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and number(cell) is None:
+        return f"'{cell}"
+    return cell
+
+
+def command_line(context, **values):
+    """The command that does the same again: what differs from the defaults, and `values`."""
+    parts = ["mahalearn", context.info_name]
+    for parameter in context.command.params:
+        value = values.get(parameter.name, context.params.get(parameter.name))
+        if value is None or parameter.name in SILENT:
+            continue
+        if isinstance(value, list | tuple):
+            parts += [word for v in value for word in (parameter.opts[0], shlex.quote(str(v)))]
+            continue
+        if parameter.param_type_name == "argument":
+            parts.append(shlex.quote(str(value)))
+        elif isinstance(value, bool):
+            if value == parameter.default:
+                continue
+            parts.append(parameter.opts[0] if value else parameter.secondary_opts[0])
+        elif value != parameter.default or parameter.name in ("out", "seed"):
+            parts += [parameter.opts[0], shlex.quote(str(value))]
+    return " ".join(parts)
+
+
+def cpu_count():
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Console(rich.console.Console):
+    """A console that shows control characters of names in files, instead of obeying them."""
+
+    def render_str(self, text, **options):
+        """A text as rich renders it."""
+        return super().render_str(visible(text), **options)

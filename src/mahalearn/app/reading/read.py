@@ -1,0 +1,153 @@
+"""The one entry: from a file, or the name of a set, to a problem."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+
+from ...datasets.registry import names as set_names
+from .encoder import describe_table
+from .problem import DataError, Problem
+from .tables import find_target, holds_parquet, read_table, table_problem
+
+BUNDLED = ("iris", "wine", "breast-cancer", "digits")
+_PACKED = (".gz", ".bz2", ".xz", ".zip")
+
+
+def read_problem(
+    data=None, *, target=None, proximity=None, labels=None, objects=None, mixed="onehot",
+    kind=None, symmetrize=None, only_look=False, measure=None, window=None, normalize=None,
+    header=None, sheet=None, skip=None, drop=None, id=None, groups=None, weights=None,
+):  # fmt: skip
+    """The problem of a table or a set (`data`), a matrix (`proximity`) or a file of `objects`.
+
+    Parameters
+    ----------
+    data, proximity, objects : str or path, or None
+        What to read: one of the three.
+    labels : path or None
+        Classes of the objects of a matrix or of objects.
+    target, header, sheet, skip, drop, id, groups, weights
+        Of a table, see :func:`~mahalearn.app.reading.tables.read_table` and
+        :func:`~mahalearn.app.reading.tables.table_problem`.
+    mixed : {"onehot", "gower"}
+        Whether rows of a table become vectors, or are compared by Gower's distance.
+    kind, symmetrize, only_look
+        Of a matrix, see :func:`~mahalearn.app.reading.matrices.proximity_problem`.
+    measure, window, normalize
+        Of objects, see :func:`~mahalearn.app.reading.objects.objects_problem`.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    if proximity:
+        from .matrices import proximity_problem
+
+        return proximity_problem(
+            proximity, labels, kind=kind, symmetrize=symmetrize, only_look=only_look
+        )
+    if objects:
+        from .objects import objects_problem
+
+        how = {"measure": measure, "window": window, "normalize": normalize}
+        return objects_problem(objects, labels=labels, **how)
+    if names_set(data):
+        problem = builtin_problem(data)
+        problem.target = None  # its classes come from no column
+    else:
+        reading = {"header": header, "sheet": sheet, "skip": skip}
+        roles = {"drop": drop or (), "id": id, "groups": groups, "weights": weights}
+        frame, notes = read_table(
+            data, find=functools.partial(find_target, target=target), **reading
+        )
+        problem = table_problem(frame, target, stem(data), notes, **roles)
+    if problem.kind != "vectors":
+        return problem
+    if mixed == "gower":
+        return as_gower(problem)
+    try:
+        problem.notes += describe_table(problem.X)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    return problem
+
+
+def stem(path):
+    """What to call a problem by the name of its file."""
+    path = Path(path)
+    path = path.with_suffix("") if path.suffix in _PACKED else path
+    return "stdin" if str(path) == "-" else path.stem
+
+
+def unpacked_suffix(path):
+    """The suffix of a file's name, of a compressed one the suffix before; in lower case."""
+    path = Path(path)
+    packed = path.suffix.lower() in _PACKED
+    return (path.with_suffix("") if packed else path).suffix.lower()
+
+
+def as_gower(problem):
+    """A table whose rows are compared by Gower's distance."""
+    problem.notes.append(
+        "Rows are compared by Gower's distance: numbers by their difference over the range, "
+        "categories by equality, missing cells left out."
+    )
+    problem.columns = list(problem.X.columns)
+    problem.X = rows_of(problem.X)
+    problem.kind, problem.measure, problem.proximity = "objects", "gower", "dissimilarity"
+    return problem
+
+
+def rows_of(X):
+    """Rows of a table as lists, None where a cell is missing."""
+    return X.astype(object).where(X.notna(), None).to_numpy().tolist()
+
+
+# --- data sets by name: those that come with scikit-learn, and the papers' ------------------------
+
+
+def is_builtin(name):
+    """Whether a word is the name of a set rather than of a file."""
+    plain = name.lower().replace("_", "-")
+    return plain in BUNDLED or plain in set_names()
+
+
+def names_set(data):
+    """Whether DATA names a set; a folder of results of the same name does not hide it."""
+    path = Path(data)
+    a_file = path.exists() and (not path.is_dir() or holds_parquet(path))
+    return not a_file and is_builtin(data)
+
+
+def builtin_problem(name):
+    """The problem of a set by name."""
+    import pandas as pd
+
+    from ...datasets import load
+
+    plain = name.lower().replace("_", "-")
+    if plain in BUNDLED:
+        return _bundled(plain)
+    try:
+        data = load(plain)
+    except (OSError, ValueError) as error:
+        raise DataError(" ".join(str(error).split())) from None
+    y = np.array(data.target_names)[data.target]
+    notes = [] if data.status == "original" else [f"{data.status}: {data.description}"]
+    if data.matrix is not None:
+        return Problem("proximity", data.matrix, y, plain, proximity=data.kind, notes=notes)
+    X = pd.DataFrame(np.asarray(data.data, dtype=float))
+    X.columns = list(data.feature_names) or [f"column {i + 1}" for i in range(X.shape[1])]
+    return Problem("vectors", X, y, plain, notes=notes)
+
+
+def _bundled(name):
+    import pandas as pd
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    X = pd.DataFrame(found.data)
+    X.columns = [str(column) for column in found.feature_names]
+    y = np.array([str(label) for label in found.target_names])[found.target]
+    return Problem("vectors", X, y, name)
