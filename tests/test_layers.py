@@ -1,6 +1,7 @@
 """The import arrow of the package, read from the source: lower layers never import higher ones."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,20 @@ def test_formulas_need_only_numpy_and_scipy():
                 assert node.module.split(".")[0] in {"numpy", "scipy", "typing"}, path.name
             if isinstance(node, ast.Import):
                 assert {a.name.split(".")[0] for a in node.names} <= {"numpy", "scipy"}, path.name
+
+
+def test_no_message_below_the_command_line_names_a_flag():
+    """A user of Python has no flags; the command line says what its options are called."""
+    for path in ROOT.rglob("*.py"):
+        place = path.relative_to(ROOT).parts
+        if place[:2] == ("app", "cli") or place[0] == "papers":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        flags = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.search(r"(^|[\s(])--[a-z]", node.value)
+        ]
+        assert not flags, f"{path.name}: {flags}"

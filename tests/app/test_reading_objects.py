@@ -55,7 +55,7 @@ def test_fasta_with_a_file_of_labels_by_name(tmp_path):
     labels = write(tmp_path / "l.csv", "s3,x\ns1,y\ns2,x\n")
     problem = objects_problem(path, "edit", labels)
     assert problem.y.tolist() == ["y", "x", "x"] and problem.names == ["s1", "s2", "s3"]
-    with pytest.raises(DataError, match="no classes: name a file with --labels"):
+    with pytest.raises(DataError, match="no classes: name a file of labels"):
         objects_problem(path, "edit")
 
 
@@ -209,7 +209,7 @@ def test_measures_from_options():
         ("jaccard", {"normalize": True}, "does not take normalize=True; it has no options"),
         ("msm", {"method": "dtw"}, "does not take method='dtw'; its options are window, cost"),
         ("compression", {"window": 0.1}, "its options are compressor"),
-        ("elastic", {"window": 0.1}, "--window belongs to one measure such as --measure dtw"),
+        ("elastic", {"window": 0.1}, "'window' belongs to one measure such as dtw"),
     ):
         with pytest.raises(DataError, match=message):
             measure_from_options(name, **options)
@@ -255,5 +255,5 @@ def test_elastic_stands_for_several_measures(tmp_path):
 
 def test_sequences_of_symbols_need_a_measure(tmp_path):
     path = write(tmp_path / "s.jsonl", '{"x": [1, 2, 1], "y": 1}\n{"x": [2, 2], "y": 2}\n')
-    with pytest.raises(DataError, match="Name a --measure: elastic, hausdorff"):
+    with pytest.raises(DataError, match="Name a measure: elastic, hausdorff"):
         objects_problem(path)

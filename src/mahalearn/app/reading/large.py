@@ -38,7 +38,7 @@ def parse_memory(text):
         return None
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
     if not found or float(found[1]) == 0:
-        raise DataError(f"--memory must be a size such as 2GB or 500MB; got {text!r}.")
+        raise DataError(f"The memory limit must be a size such as 2GB or 500MB; got {text!r}.")
     return int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
 
 

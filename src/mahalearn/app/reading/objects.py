@@ -363,8 +363,8 @@ def measure_from_options(name, objects=(), **options):
         if name in GROUPS:
             if other := set(options) - {"normalize"}:
                 raise DataError(
-                    f"--{other.pop()} belongs to one measure such as --measure dtw; --measure "
-                    f"{name} compares several bands already."
+                    f"{other.pop()!r} belongs to one measure such as dtw; the measure {name} "
+                    "compares several bands already."
                 )
             return elastic_measures(objects, **options)
         if name == "edit" and options.get("normalize") is True:
@@ -387,13 +387,13 @@ def objects_problem(path, measure=None, labels=None, name=None, **options):
         from ...measures.table import GROUPS, MEASURES
 
         names = ", ".join((*GROUPS, *MEASURES))
-        raise DataError(f"How are these objects compared? Name a --measure: {names}.")
+        raise DataError(f"How are these objects compared? Name a measure: {names}.")
     if labels is not None:
         y, notes = read_labels(labels, len(objects), collection.names)
     elif collection.labels is not None:
         y = as_labels(collection.labels, "labels")
     else:
-        raise DataError("The objects have no classes: name a file with --labels.")
+        raise DataError("The objects have no classes: name a file of labels.")
     compared = measure_from_options(measure or suits, objects, **options)
     alternatives = compared if isinstance(compared, dict) else None
     if measure is None:

@@ -213,7 +213,7 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
     y : array-like of shape (n_samples,)
         Classes.
     methods : list of str, default=None
-        Names as in ``mahalearn compare --methods list``; all if None.
+        Names as the command ``mahalearn compare`` has them, such as "kqd"; all if None.
     name : str, default="data"
         What the report calls the data.
     folds, repeats : int, default=5, 2
