@@ -364,15 +364,13 @@ def raw_spectrum(K):
     return RawSpectrum(values, V, V.sum(axis=0))
 
 
-def query_path(spectrum, k, kxx, alphas):
-    """d² of queries k (m, n) for every α, (m, len(alphas)), and the log-volumes."""
+def query_path(spectrum, P, kxx, alphas):
+    """d² of queries with coordinates P = kV for every α, (m, len(alphas)), and the log-volumes."""
     n = len(spectrum.values)
     inverse = 1 / (spectrum.values[:, None] + alphas)
-    P = k @ spectrum.vectors
     weight = P @ (spectrum.t[:, None] * inverse)
-    P *= P
     total = spectrum.t**2 @ inverse
-    d2 = (kxx[:, None] - P @ inverse + (1 - weight) ** 2 / total) * (n / alphas) - 1
+    d2 = (kxx[:, None] - np.square(P) @ inverse + (1 - weight) ** 2 / total) * (n / alphas) - 1
     log_det = np.log(spectrum.values[:, None] + alphas).sum(axis=0)
     return d2, _log_volume(log_det, total, n, alphas)
 
@@ -387,6 +385,33 @@ def leave_one_out_path(spectrum, alphas):
     w = (spectrum.vectors * spectrum.t) @ inverse
     log_det = np.log(spectrum.values[:, None] + alphas).sum(axis=0)
     return _left_out(diagonal, w, log_det, alphas)
+
+
+def without_each(spectrum, P, kxx, own, alpha, chunks):
+    """d² (len(rows), N) of all objects to the class without each of its objects in turn.
+
+    P (N, n) = kV and kxx (N,) are of all objects, the class at `own`; α belongs to the class
+    without the object. `chunks` are slices of the objects left out; a result for each.
+    """
+    V, inverse = spectrum.vectors, 1 / (spectrum.values + alpha)
+    diagonal, w = np.square(V) @ inverse, V @ (spectrum.t * inverse)
+    scaled = P * inverse
+    residual, weight = kxx - np.einsum("ij,ij->i", scaled, P), scaled @ spectrum.t
+    residual[own], weight[own] = alpha - alpha**2 * diagonal, 1 - alpha * w
+    sigma2 = alpha / (len(w) - 1)
+    for rows in chunks:
+        U, ratio = V[rows] @ scaled.T, (w / diagonal)[rows, None]
+        total = w.sum() - w[rows, None] * ratio
+        # (residual + u²/S_ii + (1 − weight + u·w_i/S_ii)²/total)/σ² − 1, in place.
+        d2 = U * ratio
+        d2 += 1 - weight
+        d2 *= d2
+        d2 *= 1 / (sigma2 * total)
+        U *= U
+        U *= 1 / (sigma2 * diagonal[rows, None])
+        d2 += U
+        d2 += residual / sigma2 - 1
+        yield d2
 
 
 def rc_plus_leave_one_out(K, alpha):

@@ -565,16 +565,17 @@ def assembled_scores(fold_scores, splits, n_values, n_classes):
     fold_scores: as `KernelClassifier._fold_scores` gives them. −inf for a class that a fold has not
     seen.
     """
-    scores = [np.full((len(test), n_classes, n_values), -np.inf) for _, test in splits]
-    rounding = [np.zeros((len(test), n_values)) for _, test in splits]
+    starts = np.cumsum([0] + [len(test) for _, test in splits])
+    scores = np.full((starts[-1], n_classes, n_values), -np.inf)
+    rounding = np.zeros((starts[-1], n_values))
     done = np.zeros((len(splits), n_values), dtype=bool)
     for f, steps, present, found, noise in fold_scores:
-        index = np.ix_(np.arange(len(found)), present, np.arange(n_values)[steps])
-        scores[f][index] = found
-        rounding[f][:, steps] = noise
+        rows = slice(starts[f], starts[f + 1])
+        scores[rows, present, steps] = found
+        rounding[rows, steps] = noise
         done[f, steps] = True
     assert done.all()
-    return np.concatenate(scores), np.concatenate(rounding)
+    return scores, rounding
 
 
 def kernel_spread(folds, setting):
@@ -651,12 +652,14 @@ def _positions(part, n):
         return np.flatnonzero(part)
     if not part.size:
         return np.empty(0, np.intp)
-    if part.dtype.kind not in "iu" or part.ndim != 1 or part.min() < -n or part.max() >= n:
-        raise ValueError(
-            f"The parts of a split in cv are positions of the {n} objects, whole numbers from 0 to "
-            f"{n - 1}; got {part!r}."
-        )
-    return np.where(part < 0, part + n, part) if part.min() < 0 else part
+    if part.dtype.kind in "iu" and part.ndim == 1:
+        lowest = part.min()
+        if lowest >= -n and part.max() < n:
+            return np.where(part < 0, part + n, part) if lowest < 0 else part
+    raise ValueError(
+        f"The parts of a split in cv are positions of the {n} objects, whole numbers from 0 to "
+        f"{n - 1}; got {part!r}."
+    )
 
 
 def make_splits(cv, X, y, counts, random_state, groups=None):
