@@ -528,9 +528,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         d2 = models.distances.sq_distances(queries, kxx)
         return self._head_scores(models.heads, models.steps, d2)
 
-    def _path_rounding(self, models):
-        return models.rounding
-
     def _fold_scores(self, folds, values):
         if self.cross_fit:
             yield from super()._fold_scores(folds, values)

@@ -43,6 +43,7 @@ from .linalg import (
     rounding_tolerance,
     row_sq_norms,
     solve_lower,
+    zero_negligible,
 )
 
 CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
@@ -69,23 +70,35 @@ def spectral_weights(variant, values, signs, n, alpha):
     raise ValueError(f"not a class-wise variant: {variant!r}")
 
 
-def own_weights(variant, values, signs, n, alpha):
-    """w' with d²(x_i) = Σ w'U_i² for the class's own objects, where k̃_i = UΛU_i.
+def coordinate_weights(variant, values, signs, n, alpha):
+    """w' with d² = s·κ + Σ w't², t the coordinates along the eigenvectors, P² = λt².
 
-    The subtraction of RC is done in algebra, not in rounding: λ − λ²/(λ + αJ) = αλJ/(λ + αJ).
+    κ is what of k̃_xx lies outside of their span: 0 for the class's own objects, t² = λU_i². The
+    subtraction of RC is done in algebra, not in rounding: λ − λ²/(λ + αJ) = αλJ/(λ + αJ).
     """
     alpha = np.asarray(alpha, float)
     lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
     match variant:
         case "IC-":
-            return _drop_small(lam, alpha, lambda kept: n * np.ones_like(kept))
+            return _drop_small(lam, alpha, lambda kept: n / kept)
         case "IC+":
-            return n * lam**2 / (lam + alpha * J) ** 2
+            return n * lam / (lam + alpha * J) ** 2
         case "RC+":
-            return n * lam * J / (lam + alpha * J)
+            return n * J / (lam + alpha * J)
         case "RC-":
-            return n / alpha * (lam - J * lam**2 / alpha)
+            return n / alpha * (1 - J * lam / alpha)
     raise ValueError(f"not a class-wise variant: {variant!r}")
+
+
+def log_volumes(variant, values, n, alpha):
+    """The log-determinant of the MAP offset (C, IV-D), up to what is common to the classes."""
+    alpha = np.asarray(alpha, float)
+    if variant.startswith("RC"):
+        return np.log1p(values.reshape(-1, *[1] * alpha.ndim) / alpha).sum(axis=0)
+    lam = zero_negligible(values.copy()).reshape(-1, *[1] * alpha.ndim)
+    kept = lam > 0 if variant == "IC+" else (lam > 0) & (lam >= alpha)
+    ridge = alpha if variant == "IC+" else 0.0
+    return np.where(kept, np.log(np.where(kept, lam + ridge, n) / n), 0.0).sum(axis=0)
 
 
 def _drop_small(lam, alpha, weight):
@@ -120,18 +133,12 @@ class SpectralModel(NamedTuple):
     def own_sq_distances(self):
         """d² of the class's own objects."""
         n = len(self.values)
-        w = own_weights(self.variant, self.values, self.signs, n, self.alpha)
-        return np.square(self.vectors) @ w
+        w = coordinate_weights(self.variant, self.values, self.signs, n, self.alpha)
+        return (np.square(self.vectors) * self.values) @ w
 
     def log_volume(self):
-        """The log-determinant of the MAP offset (C, IV-D), up to what is common to the classes."""
-        alpha, n = np.asarray(self.alpha, float), len(self.values)
-        lam = self.values.reshape(-1, *[1] * alpha.ndim)
-        if self.variant.startswith("RC"):
-            return np.log1p(lam / alpha).sum(axis=0)
-        kept = lam > 0 if self.variant == "IC+" else (lam > 0) & (lam >= alpha)
-        ridge = alpha if self.variant == "IC+" else 0.0
-        return np.where(kept, np.log(np.where(kept, lam + ridge, n) / n), 0.0).sum(axis=0)
+        """Its log-determinant, for MAP offsets."""
+        return log_volumes(self.variant, self.values, len(self.values), self.alpha)
 
 
 class CholeskyModel(NamedTuple):

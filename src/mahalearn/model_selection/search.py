@@ -30,11 +30,13 @@ from .._validation import (
     check_objects,
     check_positive,
     is_dask_collection,
+    is_whole,
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
 )
 from ..formulas.calibration import fit_temperature
+from ..formulas.linalg import total_spread
 from ..formulas.offsets import settled, settling_step
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
@@ -229,11 +231,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         """Parameters of the plain estimator beside kernel and path, a dict for each variant."""
         return [{}]
 
-    def _common(self):
-        """Parameters of the plain estimator that are not searched."""
-        own = self._plain().get_params(deep=False)
-        return {name: v for name, v in self.get_params(deep=False).items() if name in own}
-
     def _values(self, variant, spread, n_train):
         """The values of the path, by default those of `regs`, or of the grid named by `_grid`.
 
@@ -265,11 +262,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.pairwise = self.kernels is None and is_precomputed(self.kernel)
         return tags
-
-    def _is_precomputed(self):
-        return self.kernels is None and is_precomputed(self.kernel)
 
     @refuses_weights
     def fit(self, X: Any, y: Objects | None = None, groups: Objects | None = None) -> Self:
@@ -588,12 +582,9 @@ def kernel_spread(folds, setting):
     scaled = getattr(kernel, "scale_", None) is not None and kernel.scale is not None
     if folds.lookup is None or scaled or getattr(kernel, "name", "") in _UNIT:
         return 1.0
-    K = folds.lookup.K
-    diagonal = K.diagonal()
-    if np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10:
-        return 1.0
-    spread = abs(diagonal.mean() - K.mean())
-    return float(spread) if spread > 1e-12 * (np.abs(diagonal).mean() + abs(K.mean())) else 1.0
+    diagonal = folds.lookup.K.diagonal()
+    unit = np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10
+    return 1.0 if unit else total_spread(folds.lookup.K)
 
 
 _UNIT = ("rbf", "laplacian", "cosine", "chi2")
@@ -669,7 +660,7 @@ def make_splits(cv, X, y, counts, random_state, groups=None):
     folds are repeated where there are few objects. A split is left out where fewer than two classes
     are left to learn from.
     """
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+    if is_whole(cv):
         splits = _stratified(cv, y, counts, random_state)
     else:
         splits = check_positions(check_cv(cv, y, classifier=True).split(X, y, groups), len(y))
