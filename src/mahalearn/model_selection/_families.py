@@ -1,6 +1,7 @@
 """The families that the chooser compares, and the searches of each."""
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -133,7 +134,7 @@ def _on_kernels(searches, bounded=False):
 
     def build(given, fine):
         return [
-            lambda given, search=search, grid=grid: _path_search(search, grid, given)
+            partial(_path_search, search, grid)
             for grid in kernel_grids(given, fine, bounded)
             for search in searches(given)
         ]
@@ -217,22 +218,15 @@ def _held_out(model, given, weights, train, test):
 
 def _mahalanobis_svm(given, fine):
     """All C at once, or one at a time, the middle first."""
+
+    def search(given, Cs):
+        options = {"scoring": given.scoring, "cv": given.splits, "n_jobs": given.n_jobs}
+        search = MahalanobisSVCCV(Cs, grids.DELTAS, "grid", covariance_from="all", **options)
+        return _found(search.fit(given.X, given.y, sample_weight=given.weights))
+
     middle_first = sorted(grids.CS, key=lambda C: abs(np.log(C / 10)))
     parts = [[C] for C in middle_first] if fine else [grids.CS]
-    return [lambda given, Cs=Cs: _svm_search(Cs, given) for Cs in parts]
-
-
-def _svm_search(Cs, given):
-    search = MahalanobisSVCCV(
-        Cs,
-        grids.DELTAS,
-        "grid",
-        covariance_from="all",
-        cv=given.splits,
-        scoring=given.scoring,
-        n_jobs=given.n_jobs,
-    ).fit(given.X, given.y, sample_weight=given.weights)
-    return _found(search)
+    return [partial(search, Cs=Cs) for Cs in parts]
 
 
 def fold_scores(results, index):

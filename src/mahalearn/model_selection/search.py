@@ -361,12 +361,13 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return [s for kernel in self.kernels for s in self._settings_of(kernel, objects)]
 
     def _settings_of(self, kernel, objects):
-        if is_named(kernel):
-            return self._named_settings(check_kernel_name(kernel), objects.X)
-        if self.gammas is not None:
-            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {kernel!r}.")
-        if self.degrees is not None:
-            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={kernel!r}.")
+        name = check_kernel_name(kernel) if is_named(kernel) else kernel
+        if self.gammas is not None and not (is_named(name) and name in WITH_GAMMA):
+            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {name!r}.")
+        if self.degrees is not None and not (is_named(name) and name in POLYNOMIAL):
+            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={name!r}.")
+        if is_named(name):
+            return self._named_settings(name, objects.X)
         if is_precomputed(kernel):
             return [Setting({"kernel": "precomputed"})]
         own = as_kernel(kernel, kernel_params=self.kernel_params)
@@ -388,11 +389,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return Setting({"kernel": own}, key, own)
 
     def _named_settings(self, name, X):
-        gammas, degrees = self.gammas, self.degrees
-        if gammas is not None and name not in WITH_GAMMA:
-            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {name!r}.")
-        if degrees is not None and name not in POLYNOMIAL:
-            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={name!r}.")
         standardize = standardizes(self.standardize, name, X)
         first = fit_named_kernel(name, X, coef0=self.coef0, standardize=standardize)
         params = {"kernel": name, "standardize": standardize}
@@ -400,7 +396,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         if name in WITH_GAMMA:
             widths = [{"gamma": gamma} for gamma in self._gammas(name, first, X)]
         if name in POLYNOMIAL:
-            degrees = sorted(grids.DEGREES if degrees is None else degrees)
+            degrees = sorted(grids.DEGREES if self.degrees is None else self.degrees)
             for degree in degrees:
                 check_positive(degree, "Each of degrees")
             widths = [{"degree": degree, **width} for degree in degrees for width in widths]
