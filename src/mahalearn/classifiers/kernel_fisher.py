@@ -128,7 +128,7 @@ class KernelFisherDiscriminant(
 
     def _fit_path(self, training, labels, values):
         K = self._fit_full(training)
-        largest = np.abs(K).max()  # K is overwritten
+        largest = max(K.max(), -K.min())  # K is overwritten
         if len(values) == 1:
             models = [fisher_model(K, training.slices, values[0])]
         else:
