@@ -405,18 +405,18 @@ def without_each(spectrum, P, kxx, own, alpha, chunks):
     scaled = P * inverse
     residual, weight = kxx - np.einsum("ij,ij->i", scaled, P), scaled @ spectrum.t
     residual[own], weight[own] = alpha - alpha**2 * diagonal, 1 - alpha * w
-    sigma2 = alpha / (len(w) - 1)
+    sigma2, U = alpha / (len(w) - 1), V @ scaled.T
     for rows in chunks:
-        U, ratio = V[rows] @ scaled.T, (w / diagonal)[rows, None]
+        u, ratio = U[rows], (w / diagonal)[rows, None]
         total = w.sum() - w[rows, None] * ratio
         # (residual + u²/S_ii + (1 − weight + u·w_i/S_ii)²/total)/σ² − 1, in place.
-        d2 = U * ratio
+        d2 = u * ratio
         d2 += 1 - weight
         d2 *= d2
         d2 *= 1 / (sigma2 * total)
-        U *= U
-        U *= 1 / (sigma2 * diagonal[rows, None])
-        d2 += U
+        u *= u
+        u *= 1 / (sigma2 * diagonal[rows, None])
+        d2 += u
         d2 += residual / sigma2 - 1
         yield d2
 
