@@ -37,13 +37,7 @@ from ._validation import (
 from .formulas.linalg import LinearScores, eigh, negative_fraction, signature
 from .formulas.offsets import winners
 from .formulas.spectrum import SPECTRA
-from .kernels.protocol import (
-    check_kernel_name,
-    is_named,
-    is_precomputed,
-    standardizes,
-    takes_vectors,
-)
+from .kernels.protocol import is_precomputed, kernel_settings, takes_vectors
 from .kernels.training import BLOCKS, fit_training, row_chunks
 
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
@@ -224,19 +218,11 @@ class KernelEstimator(BaseEstimator):
         precomputed = is_precomputed(self.kernel)
         kernel, gram = known or (None if precomputed else self.kernel, None)
         kernel, self._training = fit_training(
-            X, y, codes, kernel, self._policy, gram, **self._kernel_settings(X)
+            X, y, codes, kernel, self._policy, gram, **kernel_settings(self, X)
         )
         self.kernel_ = "precomputed" if precomputed else kernel
         self._eigenvalues = None
         return self._training, codes
-
-    def _kernel_settings(self, X):
-        settings = {"kernel_params": self.kernel_params}
-        if not is_named(self.kernel):
-            return settings
-        named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        standardize = standardizes(self.standardize, check_kernel_name(self.kernel), X)
-        return {**settings, **named, "standardize": standardize}
 
     def _fit_full(self, training):
         """The whole training matrix, for methods that need it."""
@@ -348,6 +334,20 @@ class LinearPath(NamedTuple):
         )
 
 
+class LinearPathMixin:
+    """A KernelClassifier whose models are a LinearPath."""
+
+    def _path_scores(self, models, training, queries, kxx):
+        return models.scores(training, queries)
+
+    def _store(self, models):
+        self._model = models.models[0]
+        self.intercept_ = self._model.offsets
+
+    def _path(self):
+        return LinearPath([self._model])
+
+
 class Labels(NamedTuple):
     """The classes of a training set: a fold need not have all of them.
 
@@ -375,6 +375,11 @@ class Labels(NamedTuple):
             return np.bincount(self.codes) / len(self.codes)
         priors = check_priors(priors, len(self.classes))[self.present]
         return priors / priors.sum()
+
+
+def path_rounding(models):
+    """What rounding may leave in the scores of a path, (r,) or (1,)."""
+    return getattr(models, "rounding", np.zeros(1))
 
 
 def to_choose(landmarks):
@@ -407,9 +412,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     - ``_axis``: the parameter along which a search has a path of values;
     - ``_check_parameters()``: refuses wrong parameters, before any data are looked at;
     - ``_fit_path(training, labels, values)``: the models of one training set for all values of the
-      path;
+      path, with ``rounding`` (r,), where it may leave something in the scores;
     - ``_path_scores(models, training, queries, kxx)``: (m, c, r) scores of queries;
-    - ``_path_rounding(models)``: (r,) what rounding may leave in the scores;
     - ``_store(models)``: keeps the models of a path of one value, and ``_path()`` gives them back.
 
     With landmarks a LandmarkClassifier takes another road, from fit to scores.
@@ -452,7 +456,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         training, codes = self._fit_training(X, y, known)
         labels = Labels(self.classes_, np.arange(len(self.classes_)), codes)
         models = self._fit_path(training, labels, [self._axis_value(training)])
-        self._rounding = float(self._path_rounding(models)[0])
+        self._rounding = float(path_rounding(models)[0])
         self._store(models)
         training.release()
         return self
@@ -472,10 +476,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             labels = Labels(classes, fold.present, fold.codes)
             models = self._fit_path(fold.training, labels, values)
             scores = self._path_scores(models, fold.training, fold.queries, fold.kxx)
-            yield f, slice(0, len(values)), fold.present, scores, self._path_rounding(models)
-
-    def _path_rounding(self, models):
-        return np.zeros(1)
+            yield f, slice(0, len(values)), fold.present, scores, path_rounding(models)
 
     def _query_self_similarities(self, X):
         """k(x, x) of queries for methods that do not need them."""
@@ -598,7 +599,14 @@ class BestEstimatorMixin(ClassifierMixin):
 
 
 class BestAttributesMixin:
-    """Whatever else the refitted estimator has, the search has too."""
+    """A search for a `_plain` estimator: whatever else the refitted one has, the search has too."""
+
+    _plain: Any
+
+    def _common(self):
+        """Parameters of the plain estimator that are not searched."""
+        own = self._plain().get_params(deep=False)
+        return {name: v for name, v in self.get_params(deep=False).items() if name in own}
 
     def __getattr__(self, name):
         # Called for missing attributes only. More objects would be no search any more.

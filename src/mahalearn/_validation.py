@@ -377,10 +377,19 @@ def check_memory(n_doubles, what, remedy=_KERNEL_REMEDY):
         )
 
 
+def is_real(value):
+    """Whether the value is a real number; truth values are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_whole(value):
+    """Whether the value is a whole number; truth values are none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
 def check_real(value, name, kind="finite"):
     """A finite number."""
-    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not ok or not np.isfinite(value) or (kind == "positive" and value <= 0):
+    if not is_real(value) or not np.isfinite(value) or (kind == "positive" and value <= 0):
         raise ValueError(f"{name} must be a {kind} number; got {value!r}.")
     return float(value)
 
@@ -392,8 +401,7 @@ def check_positive(value, name):
 
 def check_count(value, name, at_most=None):
     """A positive whole number."""
-    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
-    if not ok or (at_most is not None and value > at_most):
+    if not is_whole(value) or value < 1 or (at_most is not None and value > at_most):
         limit = "" if at_most is None else f" of at most {at_most}"
         raise ValueError(f"{name} must be a positive whole number{limit}; got {value!r}.")
     return int(value)
@@ -401,8 +409,7 @@ def check_count(value, name, at_most=None):
 
 def check_fraction(value, name):
     """A number from 0 up to 1, 1 excluded."""
-    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not ok or not 0 <= value < 1:
+    if not is_real(value) or not 0 <= value < 1:
         raise ValueError(f"{name} must be a number from 0 to below 1, or None; got {value!r}.")
     return float(value)
 

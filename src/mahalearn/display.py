@@ -36,12 +36,11 @@ def _axes(display, ax):
     return display.ax_
 
 
-def _last_step(estimator):
-    return estimator[-1] if hasattr(estimator, "steps") else estimator
-
-
-def _as_last_step_sees(X, estimator):
-    return estimator[:-1].transform(X) if hasattr(estimator, "steps") else X
+def _last_step(estimator, X=None):
+    """The last step of a pipeline, or the estimator itself, and X as it sees it."""
+    if not hasattr(estimator, "steps"):
+        return estimator, X
+    return estimator[-1], None if X is None else estimator[:-1].transform(X)
 
 
 def _two_classes(estimator, classes):
@@ -110,7 +109,7 @@ class SpectrumDisplay:
         display : SpectrumDisplay
             The display, drawn.
         """
-        estimator = _last_step(estimator)
+        estimator, _ = _last_step(estimator)
         if not hasattr(estimator, "kernel_spectrum"):
             raise TypeError(
                 f"SpectrumDisplay needs a kernel estimator; {type(estimator).__name__} has no "
@@ -222,13 +221,12 @@ class DissimilaritySpaceDisplay:
         display : DissimilaritySpaceDisplay
             The display, drawn.
         """
-        last = _last_step(estimator)
+        last, X = _last_step(estimator, X)
         if not hasattr(last, "mahalanobis"):
             raise TypeError(
                 "DissimilaritySpaceDisplay needs an estimator with distances to the classes; "
                 f"{type(last).__name__} has no mahalanobis."
             )
-        X = _as_last_step_sees(X, estimator)
         pair, columns = _two_classes(last, classes)
         d2 = last.mahalanobis(X)[:, columns]
         decide = pair_rule(last, columns)
@@ -394,13 +392,12 @@ class CoomansDisplay:
         display : CoomansDisplay
             The display, drawn.
         """
-        last = _last_step(estimator)
+        last, X = _last_step(estimator, X)
         if not hasattr(last, "training_distances"):
             raise TypeError(
                 "CoomansDisplay needs a MahalanobisNovelty; for other distances use "
                 f"CoomansDisplay.from_predictions. Got {type(last).__name__}."
             )
-        X = _as_last_step_sees(X, estimator)
         pair, columns = _two_classes(last, classes)
         position = {column: i for i, column in enumerate(columns)}
         return cls.from_predictions(
@@ -589,13 +586,12 @@ class TypicalityDisplay:
         display : TypicalityDisplay
             The display, drawn.
         """
-        last = _last_step(estimator)
+        last, X = _last_step(estimator, X)
         if not hasattr(last, "p_none"):
             raise TypeError(
                 "TypicalityDisplay needs a MahalanobisNovelty; for p-values that are there use "
                 f"TypicalityDisplay.from_predictions. Got {type(last).__name__}."
             )
-        X = _as_last_step_sees(X, estimator)
         level = last.level if level is None else level
         classes = getattr(last, "classes_", None)
         return cls(p_values=last.p_none(X), y=y, level=level, classes=classes).plot(ax=ax)

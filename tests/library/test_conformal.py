@@ -16,7 +16,6 @@ from mahalearn.formulas.conformal import (
     conformal_class,
     cross_p_values,
     cross_rank_p_values,
-    deletion_from_resubstitution,
     distance_p_values,
     landmark_class,
     least_other,
@@ -130,7 +129,8 @@ def test_identity_of_resubstitution_and_deletion(rng):
         rest = np.delete(np.arange(n), i)
         Kr = K[np.ix_(rest, rest)]
         deletion.append(naive.classwise_sq_distance("RC+", Kr, K[i, rest], K[i, i], alpha))
-    assert_allclose(deletion_from_resubstitution(resubstitution, n), deletion, rtol=1e-10)
+    d2 = np.array(resubstitution)
+    assert_allclose((n - 1) * (1 + d2) / (n - 1 - d2) - 1, deletion, rtol=1e-10)
     assert_array_equal(np.argsort(resubstitution), np.argsort(deletion))
     assert_allclose(pooled_leverages(K.copy(), alpha), resubstitution, rtol=1e-10)
 

@@ -26,7 +26,7 @@ from mahalearn import (
 )
 from mahalearn.formulas import kernel_neighbors as neighbors
 from mahalearn.formulas.kernel_fisher import fisher_model, fisher_path
-from mahalearn.formulas.kernel_pca import count_components
+from mahalearn.formulas.kernel_pca import leading_components
 from naive import (
     kernel_fisher,
     kernel_neighbors,
@@ -194,8 +194,8 @@ def test_components_are_counted_as_in_scikit_learn():
     for fraction in (0.1, 0.5, 0.8, 0.95):
         model = KernelPCAQuadraticDiscriminant(fraction, kernel="linear").fit(X, y)
         assert model.n_components_ == PCA(fraction).fit(X).n_components_
-    assert count_components(np.array([3.0, 1.0]), 1.0) == 2
-    assert count_components(np.array([3.0, 1.0]), 7) == 2
+    assert len(leading_components(np.array([3.0, 1.0]), 1.0)) == 2
+    assert len(leading_components(np.array([3.0, 1.0]), 7)) == 2
     for wrong in (0, -1, 1.5, "all", True):
         with pytest.raises(ValueError, match="n_components"):
             KernelPCAQuadraticDiscriminant(wrong).fit(X, y)

@@ -37,7 +37,8 @@ from mahalearn.classifiers._landmark_statistics import (
     random_keys,
 )
 from mahalearn.formulas.landmarks import (
-    add_kernel_rows,
+    add_squares,
+    add_sums,
     landmark_features,
     no_landmark_moments,
 )
@@ -257,11 +258,14 @@ def test_moments_against_the_loop():
     for dtype, tolerance in ((np.float64, 1e-13), (np.float32, 1e-5)):
         moments = no_landmark_moments(2, origin)
         k = (rows - origin).astype(dtype)
-        add_kernel_rows(moments, 1, k[:20], 3.0)
-        add_kernel_rows(moments, 1, k[20:], 4.0)
-        n, total, squares = naive.moments_about(rows, origin)
+        total = np.zeros((7, 7), dtype)
+        for rows_, own in ((k[:20], 3.0), (k[20:], 4.0)):
+            add_sums(moments, 1, rows_, own)
+            add_squares(total, rows_)
+        moments.squares[1] += total
+        n, sums, squares = naive.moments_about(rows, origin)
         assert (moments.count[1], moments.own[1]) == (n, 7.0)
-        assert_allclose(moments.sums[1], total, rtol=tolerance, atol=tolerance)
+        assert_allclose(moments.sums[1], sums, rtol=tolerance, atol=tolerance)
         lower = np.tril(squares)
         assert_allclose(moments.squares[1], lower, rtol=tolerance, atol=10 * tolerance)
         assert moments.squares.dtype == moments.sums.dtype == np.float64

@@ -497,9 +497,10 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
 
     def _fit_path(self, training, labels, values):
         distances, alphas = self._fit_distances(training, values)
-        d2 = distances.training_sq_distances()
         if self.cross_fit:
-            self._replace_by_out_of_fold(d2, training, labels, values)
+            d2 = self._out_of_fold(distances, training, labels, values)
+        else:
+            d2 = distances.training_sq_distances()
         rounding = np.atleast_1d(distances.rounding(self._options()[0]))
         return HeadsPath(distances, alphas, *self._fit_heads(d2, labels, rounding))
 
@@ -526,9 +527,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
     def _path_scores(self, models, training, queries, kxx):
         d2 = models.distances.sq_distances(queries, kxx)
         return self._head_scores(models.heads, models.steps, d2)
-
-    def _path_rounding(self, models):
-        return models.rounding
 
     def _fold_scores(self, folds, values):
         if self.cross_fit:
@@ -576,13 +574,16 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
     def _settled_distances(self, X):
         return settled(self.mahalanobis(X), self._step)
 
-    def _replace_by_out_of_fold(self, d2, training, labels, values):
-        """Distances of each object by models that have not seen it, in place."""
-        codes = labels.codes
+    def _out_of_fold(self, distances, training, labels, values):
+        """Distances of each object by models that have not seen it.
+
+        An object alone in its class stays in: its distances are those of the whole training set.
+        """
+        codes, everyone = labels.codes, np.arange(len(labels.codes))
         counts = np.bincount(codes)
-        shared = np.flatnonzero(counts[codes] > 1)  # an object alone in its class stays in
-        if not len(shared):
-            return
+        shared = counts[codes] > 1
+        if not shared.any():
+            return distances.training_sq_distances()
         n_splits = min(self.cv, counts.max())
         if n_splits < 2:
             raise ValueError(f"cross_fit needs cv of at least 2 folds; got cv={self.cv!r}.")
@@ -590,14 +591,19 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         with warnings.catch_warnings():
             # A class smaller than the number of folds is spread over as many as it has objects.
             warnings.filterwarnings("ignore", message="The least populated class")
-            tests = [shared[test] for _, test in splitter.split(shared, codes[shared])]
-        everyone = np.arange(len(codes))
+            splits = list(splitter.split(codes[shared], codes[shared]))
+        tests = [everyone[shared][test] for _, test in splits]
         splits = [(np.setdiff1d(everyone, test), test) for test in tests]
         folds = KernelFolds.within(training, labels.y, codes, splits, self._options()[2])
-        for f, test in enumerate(tests):
+        parts = []
+        for f in range(len(folds)):
             fold = folds[f]
-            distances, _ = self._fit_distances(fold.training, values)
-            d2[test] = distances.sq_distances(fold.queries, fold.kxx)
+            model, _ = self._fit_distances(fold.training, values)
+            parts.append(model.sq_distances(fold.queries, fold.kxx))
+        if not shared.all():
+            tests.append(everyone[~shared])
+            parts.append(distances.training_sq_distances()[~shared])
+        return np.concatenate(parts)[np.concatenate(tests).argsort()]
 
     @_head_has("decision_function")
     def decision_function(self, X: Objects) -> np.ndarray:

@@ -40,6 +40,7 @@ from ..kernels.training import (
     KernelValues,
     SharedRows,
     class_centering,
+    class_slices,
     mean_spread,
     row_chunks,
 )
@@ -372,7 +373,7 @@ def fold_distances(folds, variant, regs, reg_on, *, volumes=False):
     folds: KernelFolds. Where one matrix serves all folds and RC+ meets a definite kernel, folds are
     block updates of one inverse per class and α; otherwise every fold is fitted for itself.
     """
-    if variant == "RC+" and has_block_updates(folds):
+    if variant == "RC+" and holds_once(folds.splits) and has_definite_classes(folds):
         yield from _kriging_folds(folds, regs, reg_on, volumes)
         return
     for f in range(len(folds)):
@@ -396,12 +397,17 @@ def _fitted_fold(folds, f, variant, regs, reg_on, volumes):
     )
 
 
-def has_block_updates(folds):
-    """Whether folds of RC+ come from one inverse per class.
+def holds_once(splits):
+    """Whether no training part holds an object twice, as a bootstrap sample does.
 
-    An object that a training part holds twice, as a bootstrap sample does, cannot be left out once.
+    Such an object cannot be left out once.
     """
-    if folds.matrix is None or any(np.bincount(train).max() > 1 for train, _ in folds.splits):
+    return all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
+
+
+def has_definite_classes(folds):
+    """Whether one matrix serves all folds, and that of each class is definite."""
+    if folds.matrix is None:
         return False
     if folds.positive_definite or folds.spectrum == "ignore":
         return True
@@ -416,15 +422,19 @@ def has_block_updates(folds):
 class SortedFolds(NamedTuple):
     """All objects in the order of class and fold, so that a class is a slice.
 
-    K (N, N), kxx (N,), slices of the classes; place (N,) says where each object as given stands;
-    left_out[f][j] are the objects of class j that fold f leaves out, counted within the class.
+    K (N, N), kxx (N,), slices of the classes; place (N,) says where each object as given stands.
     """
 
     K: np.ndarray
     kxx: np.ndarray
     slices: list
     place: np.ndarray
-    left_out: list
+
+    def left_out(self, train):
+        """For each class the objects that are not in a training part, counted within the class."""
+        kept = np.zeros(len(self.K), dtype=bool)
+        kept[self.place[train]] = True
+        return [np.flatnonzero(~kept[own]) for own in self.slices]
 
 
 def sort_folds(folds):
@@ -435,27 +445,16 @@ def sort_folds(folds):
         fold_of[folds.splits[f][1]] = f
     order = np.lexsort([fold_of, folds.codes])
     K = folds.matrix[np.ix_(order, order)]
-    ends = np.cumsum(np.bincount(folds.codes)).tolist()
-    slices = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-    place = order.argsort()
-    left_out = []
-    for train, _ in folds.splits:
-        kept = np.zeros(n, dtype=bool)
-        kept[place[train]] = True
-        left_out.append([np.flatnonzero(~kept[s]) for s in slices])
-    return SortedFolds(K, np.diagonal(K), slices, place, left_out)
+    slices = class_slices(np.bincount(folds.codes))
+    return SortedFolds(K, np.diagonal(K), slices, order.argsort())
 
 
 def _kriging_folds(folds, regs, reg_on, volumes):
     """RC+ with a definite kernel: folds are block updates of one inverse per class and α."""
     objects = sort_folds(folds)
     centred = [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
-    kept = np.array(
-        [
-            [s.stop - s.start - len(out) for s, out in zip(objects.slices, left_out, strict=True)]
-            for left_out in objects.left_out
-        ]
-    )
+    left_out = [objects.left_out(train) for train, _ in folds.splits]
+    kept = np.bincount(folds.codes) - [[len(out) for out in classes] for classes in left_out]
     alphas = np.stack([_fold_alphas(folds, f, regs, reg_on, kept[f]) for f in range(len(folds))])
     if volumes:
         for f in range(len(folds)):
@@ -472,7 +471,7 @@ def _kriging_folds(folds, regs, reg_on, volumes):
     for part in row_chunks(len(folds), width):
         which = range(part.start, part.stop)
         for steps in row_chunks(len(regs), len(which) * width):
-            d2, logs, lost = _updated(objects, centred, kept, alphas, which, steps)
+            d2, logs, lost = _updated(objects, centred, left_out, kept, alphas, which, steps)
             for i, f in enumerate(which):
                 train, test = folds.splits[f]
                 present = kept[f] > 0
@@ -503,7 +502,7 @@ def _fold_alphas(folds, f, regs, reg_on, kept):
     return alphas
 
 
-def _updated(objects, centred, kept, alphas, which, steps):
+def _updated(objects, centred, left_out, kept, alphas, which, steps):
     """Distances (f, r, N, c) and log-volumes (f, r, c) of the folds `which`; those that are lost.
 
     A fold is lost where an α vanishes in the rounding of the kernel.
@@ -521,7 +520,7 @@ def _updated(objects, centred, kept, alphas, which, steps):
                         continue
                     f = which[i]
                     d2[i, r, :, j], logs[i, r, j] = model.without(
-                        objects.left_out[f][j], alpha / kept[f, j]
+                        left_out[f][j], alpha / kept[f, j]
                     )
     return d2, logs, lost
 

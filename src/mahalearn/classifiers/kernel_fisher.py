@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import LinearPath
+from .._base import LinearPath, LinearPathMixin
 from .._typing import CV, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_fisher import fisher_model, fisher_path
@@ -18,7 +18,7 @@ from ._landmarks import LandmarkClassifier
 
 @documented
 class KernelFisherDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkClassifier
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearPathMixin, LandmarkClassifier
 ):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
@@ -128,25 +128,12 @@ class KernelFisherDiscriminant(
 
     def _fit_path(self, training, labels, values):
         K = self._fit_full(training)
-        largest = np.abs(K).max()  # K is overwritten
+        largest = max(K.max(), -K.min())  # K is overwritten
         if len(values) == 1:
             models = [fisher_model(K, training.slices, values[0])]
         else:
             models = fisher_path(K, training.slices, values)
         return LinearPath.of(models, largest)
-
-    def _path_scores(self, models, training, queries, kxx):
-        return models.scores(training, queries)
-
-    def _path_rounding(self, models):
-        return models.rounding
-
-    def _store(self, models):
-        self._model = models.models[0]
-        self.intercept_ = self._model.offsets
-
-    def _path(self):
-        return LinearPath([self._model])
 
     def _landmark_path(self, statistics, labels, values):
         return landmark_fisher_model(

@@ -274,9 +274,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         scores = d2 / -2 + models.offsets
         return scores[..., None] if scores.ndim == 2 else scores
 
-    def _path_rounding(self, models):
-        return models.rounding
-
     def _fold_scores(self, folds, values):
         variant, reg_on, _ = self._options()
         offset = check_choice(self.offset, "offset", OFFSETS)

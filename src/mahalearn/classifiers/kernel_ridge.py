@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelClassifier, LinearPath
+from .._base import KernelClassifier, LinearPath, LinearPathMixin
 from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_ridge import (
@@ -19,7 +19,7 @@ from ..formulas.kernel_ridge import (
 from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
 
 
-class KernelRidgeClassifier(KernelClassifier):
+class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
     """Kernel ridge regression on the classes, for positive definite and indefinite kernels.
 
     Each class against the rest: a regression on targets +1 and −1 with an intercept that is not
@@ -137,19 +137,6 @@ class KernelRidgeClassifier(KernelClassifier):
         rounding = LinearPath.of(models, np.abs(K).max()).rounding
         for f, (_, test) in enumerate(folds.splits):
             yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
-
-    def _path_scores(self, models, training, queries, kxx):
-        return models.scores(training, queries)
-
-    def _path_rounding(self, models):
-        return models.rounding
-
-    def _store(self, models):
-        self._model = models.models[0]
-        self.intercept_ = self._model.offsets
-
-    def _path(self):
-        return LinearPath([self._model])
 
     @property
     def dual_coef_(self) -> np.ndarray:

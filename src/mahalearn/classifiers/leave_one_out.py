@@ -11,11 +11,11 @@ from sklearn.utils import compute_class_weight
 
 from ..formulas.kernel_mahalanobis import (
     centre_on_class,
-    kriging_class,
     leave_one_out_path,
     query_path,
     raw_spectrum,
     rc_rounding,
+    without_each,
 )
 from ..formulas.linalg import centering, rounding_tolerance
 from ..formulas.offsets import (
@@ -25,7 +25,7 @@ from ..formulas.offsets import (
     set_difference,
 )
 from ..kernels.training import row_chunks
-from .distances import alphas_of, has_block_updates, refuse_map, resolved_reg_on, sort_folds
+from .distances import alphas_of, has_definite_classes, refuse_map, resolved_reg_on, sort_folds
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19
@@ -42,7 +42,7 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
         resolved_reg_on(reg_on, "RC+") != "relative"
         and offset in ("error", "map", None)
         and counts.min() > 1
-        and has_block_updates(folds)
+        and has_definite_classes(folds)
     )
     if not closed:
         return None
@@ -58,8 +58,12 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
         return None
     d2 = np.full((len(regs), len(K), len(slices)), np.nan)
     volumes = np.full_like(d2, np.nan)
-    for j, ((k, own_kxx), spectrum) in enumerate(zip(centred, spectra, strict=True)):
-        queries, volume = query_path(spectrum, k, own_kxx, whole[:, j])
+    coordinates = [
+        (k @ spectrum.vectors, own_kxx)
+        for (k, own_kxx), spectrum in zip(centred, spectra, strict=True)
+    ]
+    for j, (queries, spectrum) in enumerate(zip(coordinates, spectra, strict=True)):
+        queries, volume = query_path(spectrum, *queries, whole[:, j])
         d2[:, :, j], volumes[:, :, j] = queries.T, volume[:, None]
     means = [centering(K[own, own]) for own in slices]
     rounding = np.max(
@@ -69,7 +73,9 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
     if offset == "error":
         steps = zip(d2, short, rounding, strict=True)
         weights = _fold_weights(class_weight, classes, codes, slices)
-        offsets = np.stack([_error_offsets(*step, centred, slices, weights) for step in steps])
+        offsets = np.stack(
+            [_error_offsets(*step, coordinates, spectra, slices, weights) for step in steps]
+        )
     for j, (own, spectrum) in enumerate(zip(slices, spectra, strict=True)):
         left, volume = leave_one_out_path(spectrum, short[:, j])
         d2[:, own, j], volumes[:, own, j] = left.T, volume.T
@@ -105,7 +111,7 @@ def _fold_weights(class_weight, classes, codes, slices):
     )
 
 
-def _error_offsets(d2, short, rounding, centred, slices, weights):
+def _error_offsets(d2, short, rounding, coordinates, spectra, slices, weights):
     """Offsets (N, c) of every fold for one step of the path.
 
     d2 (N, c) are the training distances with nothing left out, short (c,) the α with one object
@@ -125,10 +131,10 @@ def _error_offsets(d2, short, rounding, centred, slices, weights):
             set_difference(between, i, j, pair)
     offsets = np.full((N, n_classes), np.nan)
     for i, own in enumerate(slices):
-        model = kriging_class(*centred[i], own, short[i])
         n = own.stop - own.start
-        for rows in row_chunks(n, 8 * N, _IN_CACHE):
-            changed = without_each(model, rows, short[i] / (n - 1))
+        chunks = row_chunks(n, 8 * N, _IN_CACHE)
+        parts = without_each(spectra[i], *coordinates[i], own, short[i], chunks)
+        for rows, changed in zip(chunks, parts, strict=True):
             changed /= -2
             delta = np.repeat(between, rows.stop - rows.start, axis=1)
             # The class's objects but the left-out one, in each row.
@@ -148,20 +154,3 @@ def _error_offsets(d2, short, rounding, centred, slices, weights):
                 delta
             )
     return offsets
-
-
-def without_each(model, rows, sigma2):
-    """d² (len(rows), N) of all objects to the class without each of its objects in turn."""
-    diagonal = np.diagonal(model.S)[rows, None]
-    U, w = model.U[:, rows].T, model.w[rows, None]
-    total = model.w.sum() - w**2 / diagonal
-    # (residual + u²/S_ii + (1 − weight + u·w_i/S_ii)²/total)/σ² − 1, in place.
-    d2 = U * (w / diagonal)
-    d2 += 1 - model.weight
-    d2 *= d2
-    d2 *= 1 / (sigma2 * total)
-    square = U * U
-    square *= 1 / (sigma2 * diagonal)
-    d2 += square
-    d2 += model.residual / sigma2 - 1
-    return d2

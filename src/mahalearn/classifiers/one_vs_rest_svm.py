@@ -21,6 +21,11 @@ class SVCPath(NamedTuple):
     linear: LinearPath
     machines: OneVsRestClassifier | None = None
 
+    @property
+    def rounding(self):
+        """What rounding may leave in the decision values."""
+        return self.linear.rounding
+
 
 def _fit_linear(svc, K, y, Cs):
     """LinearScores for each C, the same as those of `_fit_machines`.
@@ -178,9 +183,6 @@ class OneVsRestSVC(KernelClassifier):
     def _path_scores(self, models, training, queries, kxx):
         scores = models.linear.scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
-
-    def _path_rounding(self, models):
-        return models.linear.rounding
 
     def _store(self, models):
         self._machines = models.machines

@@ -370,6 +370,8 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     {'C': 10, 'delta': 0.2}
     """
 
+    _plain = MahalanobisSVC
+
     def __init__(
         self,
         Cs: Floats | None = None,
@@ -463,11 +465,6 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         self.oof_scores_ = tried.scores[self.best_index_]
         self.best_estimator_ = MahalanobisSVC(**self.best_params_).fit(given, y, weights)
         return self
-
-    def _common(self):
-        """Parameters of the machine that are not searched."""
-        own = MahalanobisSVC().get_params(deep=False)
-        return {name: v for name, v in self.get_params(deep=False).items() if name in own}
 
     def _try(self, candidates, tried, advance):
         """Held-out scores of every candidate."""

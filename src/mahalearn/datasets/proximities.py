@@ -1,6 +1,5 @@
 """The proximity data of paper C (table 6, appendix II): objects read or drawn, then compared."""
 
-import numbers
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +7,7 @@ from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from .._validation import check_square, check_symmetric, take
+from .._validation import check_count, check_square, check_symmetric, take
 from ..measures.correlation import Correlation
 from ..measures.edit import EditDistance
 from ..measures.gower import Gower
@@ -41,9 +40,8 @@ class _Objects(NamedTuple):
 
 def load_proximities(entry, folder, download_if_missing, n_per_class, random_state, n_jobs):
     """The Dataset of an entry of paper C; see `load`."""
-    whole = isinstance(n_per_class, numbers.Integral) and not isinstance(n_per_class, bool)
-    if n_per_class is not None and not (whole and n_per_class >= 1):
-        raise ValueError(f"n_per_class must be a positive whole number; got {n_per_class!r}.")
+    if n_per_class is not None:
+        check_count(n_per_class, "n_per_class")
     rng = check_random_state(random_state)
     if entry.file is None:
         sizes = [min(n, n_per_class or n) for n in entry.counts.values()]

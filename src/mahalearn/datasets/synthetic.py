@@ -4,19 +4,18 @@ All take ``n_samples`` (the total, shared over the classes, or one number per cl
 ``random_state``, and return ``(X, y)`` with the classes coded 0, 1, … in order.
 """
 
-import numbers
 from collections.abc import Sequence
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from .._typing import ArrayLike, RandomState
-from .._validation import check_positive, check_real
+from .._validation import check_positive, check_real, is_whole
 
 
 def _class_sizes(n_samples, shares=(1, 1)):
     """Objects per class: as given, or the total shared out, the rest to the first classes."""
-    if isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool):
+    if is_whole(n_samples):
         cuts = np.ceil(n_samples * np.cumsum((0, *shares)) / np.sum(shares)).astype(int)
         sizes = np.diff(cuts)
     else:

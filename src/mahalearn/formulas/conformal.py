@@ -277,18 +277,6 @@ def margin_p_values(augmented, alpha, c, rivals, query_rivals):
     return (1 + count) / (len(c) + 1)
 
 
-def deletion_from_resubstitution(d2, n):
-    """Leave-one-out RC+ distance from the resubstitution distance d2 in a class of n objects.
-
-    d²_loo = (n − 1)(1 + d²)/(n − 1 − d²) − 1, where α is that of the class and σ² is α/n for the
-    whole and α/(n − 1) for the rest. It grows with d²: both rank the objects alike. The identity is
-    that of the leverage in regression.
-    """
-    d2 = np.asarray(d2, dtype=float)
-    with np.errstate(divide="ignore"):
-        return (n - 1) * (1 + d2) / (n - 1 - d2) - 1
-
-
 # --- ranks among scores that were computed elsewhere ----------------------------------------------
 
 

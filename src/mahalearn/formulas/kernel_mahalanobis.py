@@ -43,6 +43,7 @@ from .linalg import (
     rounding_tolerance,
     row_sq_norms,
     solve_lower,
+    zero_negligible,
 )
 
 CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
@@ -69,23 +70,35 @@ def spectral_weights(variant, values, signs, n, alpha):
     raise ValueError(f"not a class-wise variant: {variant!r}")
 
 
-def own_weights(variant, values, signs, n, alpha):
-    """w' with d²(x_i) = Σ w'U_i² for the class's own objects, where k̃_i = UΛU_i.
+def coordinate_weights(variant, values, signs, n, alpha):
+    """w' with d² = s·κ + Σ w't², t the coordinates along the eigenvectors, P² = λt².
 
-    The subtraction of RC is done in algebra, not in rounding: λ − λ²/(λ + αJ) = αλJ/(λ + αJ).
+    κ is what of k̃_xx lies outside of their span: 0 for the class's own objects, t² = λU_i². The
+    subtraction of RC is done in algebra, not in rounding: λ − λ²/(λ + αJ) = αλJ/(λ + αJ).
     """
     alpha = np.asarray(alpha, float)
     lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
     match variant:
         case "IC-":
-            return _drop_small(lam, alpha, lambda kept: n * np.ones_like(kept))
+            return _drop_small(lam, alpha, lambda kept: n / kept)
         case "IC+":
-            return n * lam**2 / (lam + alpha * J) ** 2
+            return n * lam / (lam + alpha * J) ** 2
         case "RC+":
-            return n * lam * J / (lam + alpha * J)
+            return n * J / (lam + alpha * J)
         case "RC-":
-            return n / alpha * (lam - J * lam**2 / alpha)
+            return n / alpha * (1 - J * lam / alpha)
     raise ValueError(f"not a class-wise variant: {variant!r}")
+
+
+def log_volumes(variant, values, n, alpha):
+    """The log-determinant of the MAP offset (C, IV-D), up to what is common to the classes."""
+    alpha = np.asarray(alpha, float)
+    if variant.startswith("RC"):
+        return np.log1p(values.reshape(-1, *[1] * alpha.ndim) / alpha).sum(axis=0)
+    lam = zero_negligible(values.copy()).reshape(-1, *[1] * alpha.ndim)
+    kept = lam > 0 if variant == "IC+" else (lam > 0) & (lam >= alpha)
+    ridge = alpha if variant == "IC+" else 0.0
+    return np.where(kept, np.log(np.where(kept, lam + ridge, n) / n), 0.0).sum(axis=0)
 
 
 def _drop_small(lam, alpha, weight):
@@ -120,18 +133,12 @@ class SpectralModel(NamedTuple):
     def own_sq_distances(self):
         """d² of the class's own objects."""
         n = len(self.values)
-        w = own_weights(self.variant, self.values, self.signs, n, self.alpha)
-        return np.square(self.vectors) @ w
+        w = coordinate_weights(self.variant, self.values, self.signs, n, self.alpha)
+        return (np.square(self.vectors) * self.values) @ w
 
     def log_volume(self):
-        """The log-determinant of the MAP offset (C, IV-D), up to what is common to the classes."""
-        alpha, n = np.asarray(self.alpha, float), len(self.values)
-        lam = self.values.reshape(-1, *[1] * alpha.ndim)
-        if self.variant.startswith("RC"):
-            return np.log1p(lam / alpha).sum(axis=0)
-        kept = lam > 0 if self.variant == "IC+" else (lam > 0) & (lam >= alpha)
-        ridge = alpha if self.variant == "IC+" else 0.0
-        return np.where(kept, np.log(np.where(kept, lam + ridge, n) / n), 0.0).sum(axis=0)
+        """Its log-determinant, for MAP offsets."""
+        return log_volumes(self.variant, self.values, len(self.values), self.alpha)
 
 
 class CholeskyModel(NamedTuple):
@@ -364,15 +371,13 @@ def raw_spectrum(K):
     return RawSpectrum(values, V, V.sum(axis=0))
 
 
-def query_path(spectrum, k, kxx, alphas):
-    """d² of queries k (m, n) for every α, (m, len(alphas)), and the log-volumes."""
+def query_path(spectrum, P, kxx, alphas):
+    """d² of queries with coordinates P = kV for every α, (m, len(alphas)), and the log-volumes."""
     n = len(spectrum.values)
     inverse = 1 / (spectrum.values[:, None] + alphas)
-    P = k @ spectrum.vectors
     weight = P @ (spectrum.t[:, None] * inverse)
-    P *= P
     total = spectrum.t**2 @ inverse
-    d2 = (kxx[:, None] - P @ inverse + (1 - weight) ** 2 / total) * (n / alphas) - 1
+    d2 = (kxx[:, None] - np.square(P) @ inverse + (1 - weight) ** 2 / total) * (n / alphas) - 1
     log_det = np.log(spectrum.values[:, None] + alphas).sum(axis=0)
     return d2, _log_volume(log_det, total, n, alphas)
 
@@ -387,6 +392,33 @@ def leave_one_out_path(spectrum, alphas):
     w = (spectrum.vectors * spectrum.t) @ inverse
     log_det = np.log(spectrum.values[:, None] + alphas).sum(axis=0)
     return _left_out(diagonal, w, log_det, alphas)
+
+
+def without_each(spectrum, P, kxx, own, alpha, chunks):
+    """d² (len(rows), N) of all objects to the class without each of its objects in turn.
+
+    P (N, n) = kV and kxx (N,) are of all objects, the class at `own`; α belongs to the class
+    without the object. `chunks` are slices of the objects left out; a result for each.
+    """
+    V, inverse = spectrum.vectors, 1 / (spectrum.values + alpha)
+    diagonal, w = np.square(V) @ inverse, V @ (spectrum.t * inverse)
+    scaled = P * inverse
+    residual, weight = kxx - np.einsum("ij,ij->i", scaled, P), scaled @ spectrum.t
+    residual[own], weight[own] = alpha - alpha**2 * diagonal, 1 - alpha * w
+    sigma2, U = alpha / (len(w) - 1), V @ scaled.T
+    for rows in chunks:
+        u, ratio = U[rows], (w / diagonal)[rows, None]
+        total = w.sum() - w[rows, None] * ratio
+        # (residual + u²/S_ii + (1 − weight + u·w_i/S_ii)²/total)/σ² − 1, in place.
+        d2 = u * ratio
+        d2 += 1 - weight
+        d2 *= d2
+        d2 *= 1 / (sigma2 * total)
+        u *= u
+        u *= 1 / (sigma2 * diagonal[rows, None])
+        d2 += u
+        d2 += residual / sigma2 - 1
+        yield d2
 
 
 def rc_plus_leave_one_out(K, alpha):

@@ -2,12 +2,10 @@
 
 import numpy as np
 
+from .offsets import TIE_RTOL
+
 # Squared distances below this fraction of the self-similarities involved are rounding.
 ZERO_RTOL = 1e-12
-
-
-# Nearness that differs by less than this fraction is the same but for rounding.
-TIE_RTOL = 1e-10
 
 
 def nearest(k, diagonal, n_neighbors):

@@ -60,9 +60,7 @@ def fit_embedding(K, n_components=None, *, positive_only=False):
     """
     means = centering(K)
     values, Q = eigh(center_gram(K, means, overwrite=True), overwrite=True)
-    order = np.argsort(-np.abs(values), kind="stable")
-    order = order[values[order] > 0] if positive_only else order[values[order] != 0]
-    order = order[: count_components(np.abs(values[order]), n_components)]
+    order = leading_components(values, n_components, positive_only=positive_only)
     values, Q = values[order], Q[:, order]
     # The sign of an eigenvector is arbitrary: its largest entry is made positive.
     if Q.size:
@@ -70,7 +68,14 @@ def fit_embedding(K, n_components=None, *, positive_only=False):
     return Embedding(means, values, Q)
 
 
-def count_components(sizes, n_components):
+def leading_components(values, n_components=None, *, positive_only=False):
+    """Positions of the eigenvalues that are kept, the largest |λ| first; as in `fit_embedding`."""
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[values[order] > 0] if positive_only else order[values[order] != 0]
+    return order[: _count_components(np.abs(values[order]), n_components)]
+
+
+def _count_components(sizes, n_components):
     """How many components to keep; sizes are |λ| in descending order."""
     if n_components is None or (isinstance(n_components, float) and n_components == 1):
         return len(sizes)

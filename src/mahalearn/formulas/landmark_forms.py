@@ -31,8 +31,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .kernel_mahalanobis import self_weight, spectral_weights
-from .kernel_pca import count_components
+from .kernel_mahalanobis import (
+    coordinate_weights,
+    log_volumes,
+    self_weight,
+    spectral_weights,
+)
+from .kernel_pca import leading_components
 from .landmarks import pooled_moments
 from .linalg import eigh, fundamental_symmetry, rank_tolerance, zero_negligible
 
@@ -80,8 +85,9 @@ def classwise_form(features, group, variant, alpha, *, krein=True):
     if features.definite:
         values, V = eigh(_scatter(W, group), overwrite=True, keep_small=True)
         values = np.maximum(values, 0.0)  # a scatter has no others; rounding of float32 rows has
-        weights = _definite_weights(variant, values, n, alpha)
-        volumes = _log_volumes(variant, values, n, alpha)
+        volumes = log_volumes(variant, values, n, alpha)
+        values = zero_negligible(values) if variant == "IC-" else values
+        weights = coordinate_weights(variant, values, np.ones_like(values), n, alpha)
         return QuadraticForm(group.mean, W @ V, weights, s, None, 0.0, volumes)
     JG = J[:, None] * _factor(_scatter(W, group))
     G = J[:, None] * JG
@@ -93,36 +99,8 @@ def classwise_form(features, group, variant, alpha, *, krein=True):
     constant = (J * mu) @ mu + features.shift @ linear
     volumes = np.full(len(alpha), np.nan)
     if (values >= 0).all():
-        volumes = _log_volumes(variant, values, n, alpha)
+        volumes = log_volumes(variant, values, n, alpha)
     return QuadraticForm(group.mean, W @ (JG @ V), weights, s, linear, constant, volumes)
-
-
-def _definite_weights(variant, values, n, alpha):
-    """Weights of (V_iᵀv)² where P² = λ(V_iᵀv)² and κ = k̃(x, x) − vᵀv."""
-    lam = values[:, None]
-    match variant:
-        case "IC-":
-            lam = zero_negligible(values.copy())[:, None]
-            kept = (lam >= alpha) & (lam > 0)
-            return np.where(kept, n / np.where(kept, lam, 1.0), 0.0)
-        case "IC+":
-            return n * lam / (lam + alpha) ** 2
-        case "RC+":
-            return n / (lam + alpha)
-        case "RC-":
-            return n / alpha * (1 - lam / alpha)
-    raise ValueError(f"not a class-wise variant: {variant!r}")
-
-
-def _log_volumes(variant, values, n, alpha):
-    """ln det of a class, up to what is common to the classes (C, IV-D)."""
-    if variant.startswith("RC"):
-        return np.log1p(values[:, None] / alpha).sum(axis=0)
-    values = zero_negligible(values.copy())
-    lam = values[values > 0][:, None]
-    if variant == "IC+":
-        return np.log((lam + alpha) / n).sum(axis=0)
-    return np.where(lam >= alpha, np.log(lam / n), 0.0).sum(axis=0)
 
 
 def full_kernel_forms(features, groups, variant, alphas):
@@ -161,9 +139,7 @@ def kernel_pca_forms(features, groups, n_components, alpha, *, positive_only=Fal
     A = _factor(_scatter(features.W, total))
     JA = features.signs[:, None] * A
     values, V = eigh(A.T @ JA, overwrite=True)
-    order = np.argsort(-np.abs(values), kind="stable")
-    order = order[values[order] > 0] if positive_only else order[values[order] != 0]
-    order = order[: count_components(np.abs(values[order]), n_components)]
+    order = leading_components(values, n_components, positive_only=positive_only)
     values = values[order]
     scale = fundamental_symmetry(values) / np.sqrt(np.abs(values))
     E = features.W @ (JA @ (V[:, order] * scale))

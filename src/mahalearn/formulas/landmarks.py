@@ -146,19 +146,6 @@ def no_landmark_moments(n_groups, origin):
     )
 
 
-def add_kernel_rows(to, group, k, own):
-    """Add kernel rows k (b, m), already relative to the origin, to a group of moments, in place.
-
-    own is the sum of their k(x, x). Rows in float32 are multiplied in float32 and added up in
-    float64.
-    """
-    add_sums(to, group, k, own)
-    if k.dtype == np.float64:
-        add_squares(to.squares[group], k)
-    else:
-        to.squares[group] += add_squares(np.zeros((k.shape[1],) * 2, np.float32), k)
-
-
 def add_sums(to, group, k, own):
     """Add the number and the sum of kernel rows to a group of moments, in place."""
     to.count[group] += len(k)

@@ -44,12 +44,6 @@ def metric_root(metric):
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
-def mean_distance(D):
-    """Mean distance between different objects; 1 where all are equal."""
-    n = len(D)
-    return float(D.sum() / (n * (n - 1))) or 1.0
-
-
 def fit_metric_ridge(X, targets, reg, length, n_iter, full):
     """The regression of targets (n, c) on X (n, p), and the metric that it learns.
 
@@ -63,7 +57,8 @@ def fit_metric_ridge(X, targets, reg, length, n_iter, full):
     intercept = targets.mean(axis=0)
     for round_ in range(n_iter + 1):
         D = metric_distances(X, X, metric)
-        scale = length * mean_distance(D)
+        # The mean distance between different objects; 1 where all are equal.
+        scale = length * (float(D.sum() / (n * (n - 1))) or 1.0)
         K = np.exp(-D / scale)
         coefficients = cho_solve(cho_factor(K + n * reg * np.eye(n)), targets - intercept)
         model = MetricRidge(metric, scale, coefficients, intercept)

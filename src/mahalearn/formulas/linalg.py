@@ -212,6 +212,14 @@ def negative_fraction(values):
     return float(np.abs(values[values < 0]).sum() / total) if total else 0.0
 
 
+def total_spread(K):
+    """|trace HKH|/n, the mean spread of all objects; 1 where that is nothing but rounding."""
+    mean = K.mean()
+    spread = abs(np.trace(K) - mean * len(K)) / len(K)
+    size = np.abs(K.diagonal()).mean() + abs(mean)
+    return float(spread) if spread > 1e-12 * size else 1.0
+
+
 def mean_distance_sq(K, a, b):
     """Squared distance between the means of the objects a and b; negative in some Kreĭn spaces."""
     cross = K[np.ix_(a, b)].mean()

@@ -98,14 +98,14 @@ def best_cuts(values, above, weight_above, weight_below, tie):
     equally good cuts the most central one is taken; of two, the one with the most room around it,
     then the one nearest to 0: the same answer, negated, for the mirrored problem.
     """
-    order = np.argsort(values, axis=1)
+    order, n_below = np.argsort(values, axis=1), np.count_nonzero(~above)
     values, above = np.take_along_axis(values, order, axis=1), above[order]
     gaps = np.diff(values, axis=1)
     distinct = gaps > tie[:, None]
 
     # Cut k lies before the k-th value; the last one after all of them. Cuts within a tie are none.
     lost = np.cumsum(np.where(above, weight_above, -weight_below), axis=1)
-    errors = np.pad(lost, ((0, 0), (1, 0))) + weight_below * (~above).sum(axis=1, keepdims=True)
+    errors = np.pad(lost, ((0, 0), (1, 0))) + weight_below * n_below
     errors[:, 1:-1][~distinct] = np.inf
     slack = _COUNT_RTOL * (weight_above + weight_below) * values.shape[1]
     best = errors <= errors.min(axis=1, keepdims=True) + slack

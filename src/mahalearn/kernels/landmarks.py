@@ -20,16 +20,14 @@ from ..formulas.landmarks import landmark_features
 from ..formulas.spectrum import CORRECTIONS
 from .landmark_rows import LANDMARK_METHODS, LandmarkKernel, choose_landmarks
 from .protocol import (
-    check_kernel_name,
     fit_kernel,
-    is_named,
     is_precomputed,
     kernel_diagonal,
     kernel_matrix,
-    standardizes,
+    kernel_settings,
     takes_vectors,
 )
-from .training import row_chunks
+from .training import CheckedKernel, row_chunks
 
 # How a landmark map may treat negative eigenvalues; "shift" changes objects' own similarities only.
 LANDMARK_SPECTRA = ("krein", "ignore", "raise", "clip", "flip", "square")
@@ -167,7 +165,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self.kernel_ = "precomputed"
             self._rows = self._fit_precomputed(X)
         else:
-            self.kernel_ = fit_kernel(self.kernel, X, **self._kernel_settings(X))
+            self.kernel_ = fit_kernel(self.kernel, X, **kernel_settings(self, X))
             self.landmarks_ = self._choose(X)
             self._rows = LandmarkKernel(self.kernel_, self.landmarks_)
         K = self._rows.gram()
@@ -198,14 +196,6 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return validate_data(self, X, reset=reset, dtype=np.float64)
         return check_objects(X)
 
-    def _kernel_settings(self, X):
-        settings = {"kernel_params": self.kernel_params}
-        if is_named(self.kernel):
-            name = check_kernel_name(self.kernel)
-            settings |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            settings["standardize"] = standardizes(self.standardize, name, X)
-        return settings
-
     def _fit_precomputed(self, X):
         if isinstance(self.landmarks, (numbers.Integral, str)):
             refuse_to_choose(X)
@@ -214,7 +204,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             method = check_choice(self.method, "method", LANDMARK_METHODS)
             positions = np.arange(len(X))
             if m < len(X):
-                lookup = _MatrixKernel(X)
+                lookup = CheckedKernel(X)
                 method = "uniform" if method == "auto" else method
                 positions = choose_landmarks(lookup, positions, m, method, self.random_state)
             if auto:
@@ -319,22 +309,6 @@ def landmark_columns(landmarks, X):
         f"X must have a column for each of the {len(positions)} landmarks or for each of the "
         f"{len(X)} training objects; got shape {X.shape}."
     )
-
-
-class _MatrixKernel:
-    """Row numbers into a matrix, for choosing landmarks."""
-
-    requires_vector_input = False
-
-    def __init__(self, K):
-        self.K = K
-
-    def __call__(self, X, Y):
-        return self.K[np.ix_(X, Y)]
-
-    def diag(self, X):
-        """Self-similarities."""
-        return self.K.diagonal()[X]
 
 
 def refuse_negative(features):

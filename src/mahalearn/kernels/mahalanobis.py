@@ -1,6 +1,5 @@
 """The Mahalanobis kernel of paper B; public as :class:`mahalearn.kernels.MahalanobisKernel`."""
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from .._validation import (
     check_choice,
     check_positive,
     check_sample_weight,
+    is_real,
     refuse_dask,
     refuse_dask_query,
     spelt,
@@ -159,8 +159,7 @@ def _resolve_shrinkage(shrinkage, X, weights):
                 "Wolf has no weights. Pass a number."
             )
         return float(ledoit_wolf_shrinkage(whitening(X).apply(X), assume_centered=True))
-    number = isinstance(shrinkage, numbers.Real) and not isinstance(shrinkage, bool)
-    if not number or not 0 <= shrinkage <= 1:
+    if not is_real(shrinkage) or not 0 <= shrinkage <= 1:
         raise ValueError(
             f"shrinkage must be a number from 0 to 1, 'auto' or None; got {shrinkage!r}."
         )

@@ -256,16 +256,14 @@ class MeasureKernel(BaseEstimator):
         K : ndarray of shape (n_rows, n_columns)
             Kernel values.
         """
-        if not hasattr(self, "scale_"):
-            if isinstance(self.scale, str):
-                raise ValueError(
-                    "MeasureKernel divides by the mean training distance and has not seen training "
-                    "objects: call fit first, or pass scale=None."
-                )
-            return proximity_to_kernel(
-                values / resolve_scale(self.scale, None, self.kind_), self.kind_, self.gamma
+        fitted = hasattr(self, "scale_")
+        if not fitted and isinstance(self.scale, str):
+            raise ValueError(
+                "MeasureKernel divides by the mean training distance and has not seen training "
+                "objects: call fit first, or pass scale=None."
             )
-        return proximity_to_kernel(values / self.scale_, self.kind_, self.gamma)
+        scale = self.scale_ if fitted else resolve_scale(self.scale, None, self.kind_)
+        return proximity_to_kernel(values / scale, self.kind_, self.gamma)
 
     def alternatives(self, X: Objects, forms: bool = False) -> "list[MeasureKernel]":
         """The kernels that a search compares: this one, or one for each measure of a group.

@@ -52,14 +52,13 @@ class PrecomputedKernel:
         self.K = params.get("K", self.K)
         return self
 
-    def __sklearn_clone__(self):
-        return type(self)(self.K)
-
     def __copy__(self):
         return type(self)(self.K)
 
     def __deepcopy__(self, memo):
         return type(self)(self.K)
+
+    __sklearn_clone__ = __copy__
 
     def __repr__(self):
         return f"PrecomputedKernel(<matrix of shape {np.shape(self.K)}>)"

@@ -301,6 +301,16 @@ def as_kernel(kernel, *, kernel_params=None):
     return kernel
 
 
+def kernel_settings(estimator, X):
+    """What an estimator on training objects X passes to `fit_kernel` beside its kernel."""
+    settings = {"kernel_params": estimator.kernel_params}
+    if is_named(estimator.kernel):
+        settings |= {name: getattr(estimator, name) for name in ("gamma", "degree", "coef0")}
+        name = check_kernel_name(estimator.kernel)
+        settings["standardize"] = standardizes(estimator.standardize, name, X)
+    return settings
+
+
 def fit_kernel(kernel, X, y=None, **params):
     """The kernel, ready for use on these training data; the one passed is not touched."""
     return fit_kernel_and_gram(kernel, X, y, gram=False, **params)[0]

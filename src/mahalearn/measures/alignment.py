@@ -1,15 +1,14 @@
 """Alignment scores of biological sequences, by parasail."""
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._typing import ArrayLike, Objects
-from .._validation import check_choice
+from .._validation import check_choice, is_whole
 from ._ragged import check_not_empty, label
-from .base import Measure, object_list
+from .base import Measure, Prepared, object_list
 
 MODES = ("local", "global")
 # Scores up to this size, and intermediate values, fit the 16 bits that parasail is fastest with.
@@ -17,18 +16,13 @@ _SHORT = 2**15 - 2**10
 
 
 @dataclass(frozen=True)
-class _Sequences:
+class _Sequences(Prepared):
     """Sequences of letters, the score of each with itself, and the bits that scores need."""
 
+    common = ("bits",)
     texts: list
     own: np.ndarray
     bits: int
-
-    def __len__(self):
-        return len(self.texts)
-
-    def __getitem__(self, rows):
-        return _Sequences(self.texts[rows], self.own[rows], self.bits)
 
 
 class Alignment(Measure):
@@ -102,8 +96,7 @@ class Alignment(Measure):
         """Check the sequences and score each with itself, see Measure."""
         for name in ("gap_open", "gap_extend"):
             value = getattr(self, name)
-            ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if not ok or not 0 <= value < _SHORT:
+            if not is_whole(value) or not 0 <= value < _SHORT:
                 raise ValueError(
                     f"{name} must be a whole number that is not negative; got {value!r}."
                 )

@@ -8,7 +8,8 @@ and ``block(P, Q)`` gives the matrix of values between two such slices.
 import math
 import numbers
 from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,6 +18,23 @@ from .._typing import Objects
 from .._validation import check_choice, check_objects
 
 SYMMETRIZE = ("mean", "min", "max", None)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What `prepare` may return: fields with an entry for each object, sliced together.
+
+    The fields named in `common` belong to all objects.
+    """
+
+    common: ClassVar[tuple[str, ...]] = ()
+
+    def __len__(self):
+        return len(next(iter(vars(self).values())))
+
+    def __getitem__(self, rows):
+        own = {name: part for name, part in vars(self).items() if name not in self.common}
+        return replace(self, **{name: part[rows] for name, part in own.items()})
 
 
 class Measure(BaseEstimator):

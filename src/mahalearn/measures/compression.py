@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import Objects
 from .._validation import check_choice
 from ._ragged import check_not_empty, label
-from .base import Measure, object_list
+from .base import Measure, Prepared, object_list
 
 
 def _lzma(data):
@@ -32,17 +32,11 @@ COMPRESSORS = {
 
 
 @dataclass(frozen=True)
-class _Texts:
+class _Texts(Prepared):
     """Objects as bytes, with the compressed length of each."""
 
     texts: list
     lengths: np.ndarray
-
-    def __len__(self):
-        return len(self.texts)
-
-    def __getitem__(self, rows):
-        return _Texts(self.texts[rows], self.lengths[rows])
 
 
 class Compression(Measure):

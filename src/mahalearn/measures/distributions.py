@@ -1,6 +1,5 @@
 """Distances of distributions: Jensen–Shannon for histograms, Wasserstein for samples."""
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from .._typing import Objects
+from .._validation import is_real
 from ._ragged import number_table, prepare_numbers
 from .base import Measure, object_list
 
@@ -104,8 +104,7 @@ class Wasserstein(Measure):
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the samples, see Measure."""
-        ok = isinstance(self.p, numbers.Real) and not isinstance(self.p, bool)
-        if not ok or not 1 <= self.p < np.inf:
+        if not is_real(self.p) or not 1 <= self.p < np.inf:
             raise ValueError(f"p must be a finite number of at least 1; got {self.p!r}.")
         X, Y = object_list(X), None if Y is None else object_list(Y)
         ndim = np.ndim(X[0]) if not isinstance(X[0], (str, bytes)) else 1

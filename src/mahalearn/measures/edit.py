@@ -13,7 +13,7 @@ from .._typing import Objects
 from .._validation import check_choice, check_memory, check_positive
 from ._edit_loops import ABSOLUTE, ANGULAR, CONSTANT, EUCLIDEAN, TABLE, edit_block
 from ._ragged import Ragged, check_not_empty, join, label, prepare_numbers
-from .base import Measure, object_list
+from .base import Measure, Prepared, object_list
 
 NUMERIC = {"absolute": ABSOLUTE, "angular": ANGULAR, "euclidean": EUCLIDEAN}
 NORMALIZE = ("longer", "sum", None)
@@ -23,17 +23,12 @@ _DISTINCT, _FEW_SYMBOLS, _ALPHABET = 0.9, 20, 30
 
 
 @dataclass(frozen=True)
-class _Coded:
+class _Coded(Prepared):
     """Sequences of symbols as codes, and the substitution costs of all codes."""
 
+    common = ("table",)
     codes: Ragged
     table: np.ndarray
-
-    def __len__(self):
-        return len(self.codes)
-
-    def __getitem__(self, rows):
-        return _Coded(self.codes[rows], self.table)
 
 
 class EditDistance(Measure):

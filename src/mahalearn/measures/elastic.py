@@ -1,7 +1,6 @@
 """Elastic distances of time series, and the Euclidean distance for comparison."""
 
 import math
-import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._typing import Objects
-from .._validation import check_choice, check_real
+from .._validation import check_choice, check_real, is_real
 from ._ragged import label, unmasked
 from .base import Measure, object_list
 
@@ -174,8 +173,7 @@ class Elastic(Measure):
                 f"The Euclidean distance has no window; got window={self.window!r}. Leave it out, "
                 "or choose another method."
             )
-        ok = isinstance(self.window, numbers.Real) and not isinstance(self.window, bool)
-        if not ok or not 0 <= self.window <= 1:
+        if not is_real(self.window) or not 0 <= self.window <= 1:
             raise ValueError(
                 "window is the fraction of the longer series' length that two points may lie "
                 f"apart, from 0 to 1, or None; got {self.window!r}. For a number of time points "
@@ -274,8 +272,7 @@ def _z_normalized(x):
 
 
 def _check_not_negative(value, name):
-    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not ok or not math.isfinite(value) or value < 0:
+    if not is_real(value) or not math.isfinite(value) or value < 0:
         raise ValueError(f"{name} must be a finite number that is not negative; got {value!r}.")
     return float(value)
 

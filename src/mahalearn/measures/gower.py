@@ -8,23 +8,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Objects
 from .._validation import check_objects, spelt
-from .base import Measure
+from .base import Measure, Prepared
 
 
 @dataclass(frozen=True)
-class _Table:
+class _Table(Prepared):
     """Columns as floats: numbers over their range, names as codes; zero where missing."""
 
     numbers: np.ndarray
     names: np.ndarray
     has_number: np.ndarray
     has_name: np.ndarray
-
-    def __len__(self):
-        return len(self.numbers)
-
-    def __getitem__(self, rows):
-        return _Table(*(part[rows] for part in vars(self).values()))
 
 
 class Gower(Measure):

@@ -9,21 +9,15 @@ from scipy import sparse
 
 from .._typing import Objects
 from ._ragged import label
-from .base import Measure, object_list
+from .base import Measure, Prepared, object_list
 
 
 @dataclass(frozen=True)
-class _Bits:
-    """Sets as rows of a sparse or dense matrix of zeros and ones, and their sizes."""
+class _Bits(Prepared):
+    """The sizes of sets, and the sets as rows of a sparse or dense matrix of zeros and ones."""
 
-    rows: object
     sizes: np.ndarray
-
-    def __len__(self):
-        return len(self.sizes)
-
-    def __getitem__(self, rows):
-        return _Bits(self.rows[rows], self.sizes[rows])
+    rows: object
 
 
 class Jaccard(Measure):
@@ -63,7 +57,7 @@ class Jaccard(Measure):
                     f"The bit vectors of the rows have {matrices[0].shape[1]} bits, those of the "
                     f"columns {matrices[1].shape[1]}; they must agree."
                 )
-        P, *Q = (_Bits(M, np.asarray(M.sum(axis=1)).ravel()) for M in matrices)
+        P, *Q = (_Bits(np.asarray(M.sum(axis=1)).ravel(), M) for M in matrices)
         return P, Q[0] if Q else P
 
     def block(self, P: Any, Q: Any) -> np.ndarray:

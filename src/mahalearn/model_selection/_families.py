@@ -1,6 +1,7 @@
 """The families that the chooser compares, and the searches of each."""
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -116,46 +117,24 @@ def kernel_grids(given, fine=False, bounded=False):
     return [{"kernel": given.kernel}]
 
 
-def _kqd(given):
-    yield KernelQuadraticDiscriminantCV(("RC+", "FK+"))
-
-
 def _dissimilarity_space(given):
     # Distances RC need k(x, x) of the query itself; those of FK do not.
     variants = ("RC+",) if given.knows_queries else ("FK+",)
-    for head in ("fisher", "quadratic"):
-        yield DissimilaritySpaceDiscriminantCV(head, variants)
-
-
-def _kernel_fisher(given):
-    yield KernelFisherDiscriminantCV()
-
-
-def _neighbors(given):
-    yield KernelKNeighborsClassifierCV()
-
-
-def _kernel_ridge(given):
-    yield KernelRidgeClassifierCV()
+    return [DissimilaritySpaceDiscriminantCV(head, variants) for head in ("fisher", "quadratic")]
 
 
 def _svm(given):
     # C is measured in the kernel's scale.
     scale = 1.0 if given.spread is None else given.spread
-    yield OneVsRestSVCCV([C / scale for C in (grids.CS if given.first_kernel else FEWER_CS)])
-
-
-def _kernel_pca(given):
-    for kept in (0.8, 0.95):
-        yield KernelPCAQuadraticDiscriminantCV(n_components=kept)
+    return [OneVsRestSVCCV([C / scale for C in (grids.CS if given.first_kernel else FEWER_CS)])]
 
 
 def _on_kernels(searches, bounded=False):
-    """The searches of a family for each part of the kernel grid."""
+    """The searches of a family, searches(given), for each part of the kernel grid."""
 
     def build(given, fine):
         return [
-            lambda given, search=search, grid=grid: _path_search(search, grid, given)
+            partial(_path_search, search, grid)
             for grid in kernel_grids(given, fine, bounded)
             for search in searches(given)
         ]
@@ -239,22 +218,15 @@ def _held_out(model, given, weights, train, test):
 
 def _mahalanobis_svm(given, fine):
     """All C at once, or one at a time, the middle first."""
+
+    def search(given, Cs):
+        options = {"scoring": given.scoring, "cv": given.splits, "n_jobs": given.n_jobs}
+        search = MahalanobisSVCCV(Cs, grids.DELTAS, "grid", covariance_from="all", **options)
+        return _found(search.fit(given.X, given.y, sample_weight=given.weights))
+
     middle_first = sorted(grids.CS, key=lambda C: abs(np.log(C / 10)))
     parts = [[C] for C in middle_first] if fine else [grids.CS]
-    return [lambda given, Cs=Cs: _svm_search(Cs, given) for Cs in parts]
-
-
-def _svm_search(Cs, given):
-    search = MahalanobisSVCCV(
-        Cs,
-        grids.DELTAS,
-        "grid",
-        covariance_from="all",
-        cv=given.splits,
-        scoring=given.scoring,
-        n_jobs=given.n_jobs,
-    ).fit(given.X, given.y, sample_weight=given.weights)
-    return _found(search)
+    return [partial(search, Cs=Cs) for Cs in parts]
 
 
 def fold_scores(results, index):
@@ -288,13 +260,31 @@ FAMILIES = {
     "learned_metric": Family(lambda given, fine: [_learned_metric], True, 3, ()),
     "svm": Family(_on_kernels(_svm, bounded=True), False, 2, ("kernels", "objects")),
     "kernel_fisher": Family(
-        _on_kernels(_kernel_fisher), False, 3, ("vectors", "kernels", "objects")
+        _on_kernels(lambda given: [KernelFisherDiscriminantCV()]),
+        False,
+        3,
+        ("vectors", "kernels", "objects"),
     ),
-    "kqd": Family(_on_kernels(_kqd), False, 3, ("vectors", "kernels", "objects")),
+    "kqd": Family(
+        _on_kernels(lambda given: [KernelQuadraticDiscriminantCV(("RC+", "FK+"))]),
+        False,
+        3,
+        ("vectors", "kernels", "objects"),
+    ),
     "dissimilarity_space": Family(_on_kernels(_dissimilarity_space), False, 3),
-    "kernel_pca": Family(_on_kernels(_kernel_pca), False, 3),
-    "kernel_ridge": Family(_on_kernels(_kernel_ridge), False, 3, ("objects",)),
-    "neighbors": Family(_on_kernels(_neighbors), False, 2, ("objects",)),
+    "kernel_pca": Family(
+        _on_kernels(
+            lambda given: [KernelPCAQuadraticDiscriminantCV(n_components=p) for p in (0.8, 0.95)]
+        ),
+        False,
+        3,
+    ),
+    "kernel_ridge": Family(
+        _on_kernels(lambda given: [KernelRidgeClassifierCV()]), False, 3, ("objects",)
+    ),
+    "neighbors": Family(
+        _on_kernels(lambda given: [KernelKNeighborsClassifierCV()]), False, 2, ("objects",)
+    ),
 }
 # In the order of what the search costs, for a budget of time.
 BY_COST = (

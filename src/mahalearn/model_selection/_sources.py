@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from .._validation import check_memory
+from ..formulas.linalg import total_spread
 from ..kernels.measure import MeasureKernel
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import as_kernel, fit_kernel_and_gram, is_stateless
@@ -12,16 +13,8 @@ from ._ensemble import fit_members
 from ._families import Comparison
 
 
-class VectorSource:
-    """Standardised vectors under kernels by name."""
-
-    def __init__(self, X, y):
-        self.X, self.y = StandardScaler().fit_transform(X), y
-
-    def comparison(self, **common):
-        """What the searches get; the kernel is put in for each."""
-        varying = max(1, int((self.X != 0).any(axis=0).sum()))
-        return Comparison(self.X, self.y, kernel="rbf", n_varying=varying, **common)
+class Source:
+    """Objects under kernels; what the searches get of them is what the members are fitted on."""
 
     def estimator(self, estimator):
         """An estimator as the user's input needs it."""
@@ -32,35 +25,39 @@ class VectorSource:
         return fit_members(estimators, self.X, y, lambda estimator: None, weights)
 
 
-class MatrixSource:
+class VectorSource(Source):
+    """Standardised vectors under kernels by name."""
+
+    def __init__(self, X, y):
+        self.X, self.y = StandardScaler().fit_transform(X), y
+
+    def comparison(self, **common):
+        """What the searches get; the kernel is put in for each."""
+        varying = max(1, int((self.X != 0).any(axis=0).sum()))
+        return Comparison(self.X, self.y, kernel="rbf", n_varying=varying, **common)
+
+
+class MatrixSource(Source):
     """A precomputed kernel matrix."""
 
     def __init__(self, K, y, codes):
-        self.K, self.y = K, y
+        self.X, self.y = K, y
         training = TrainingKernel(K, codes, None)
         self.knows_queries = training.self_similarities(K[:1]) is not None
 
     def comparison(self, **common):
         """What the searches get."""
         return Comparison(
-            self.K,
+            self.X,
             self.y,
             kernel="precomputed",
-            spread=kernel_spread(self.K),
+            spread=total_spread(self.X),
             knows_queries=self.knows_queries,
             **common,
         )
 
-    def estimator(self, estimator):
-        """An estimator as the user's input needs it."""
-        return estimator
 
-    def fit(self, estimators, y, weights):
-        """The members fitted on all objects."""
-        return fit_members(estimators, self.K, y, lambda estimator: None)
-
-
-class ObjectSource:
+class ObjectSource(Source):
     """Objects under kernels that take them as they are.
 
     A measure that learns nothing is computed once, and its scale is that of all objects; a kernel
@@ -74,7 +71,7 @@ class ObjectSource:
         check_memory((3 + 2 * count) * n**2, f"{count} kernel matrices of {n} objects")
         self.fitted = [_fit(kernel, X, y, pairs) for kernel in kernels]
         grams = [_gram(X, codes, *fitted) for fitted in self.fitted]
-        self.spread = kernel_spread(grams[0])
+        self.spread = total_spread(grams[0])
         self.matrices = None
         if all(_learns_nothing(kernel) for kernel in kernels):
             self.matrices = [PrecomputedKernel(K) for K in grams]
@@ -112,11 +109,6 @@ class ObjectSource:
             return known[id(estimator)] if self.matrices is not None else None
 
         return fit_members(users, self.X, y, look_up)
-
-
-def kernel_spread(K):
-    """Centred by all objects: |trace HKH|/n, 1 for a constant kernel."""
-    return abs(np.trace(K) - K.mean() * len(K)) / len(K) or 1.0
 
 
 def _each(kernel, X):

@@ -71,7 +71,7 @@ def _has_distances(chooser):
                 "An ensemble has no single distance to a class: use explain, the members_, or "
                 "combine='best'."
             )
-        last = chooser._last_step()
+        last = chooser._last_steps()[chooser.best_family_]
         if not hasattr(last, "mahalanobis"):
             raise AttributeError(
                 f"The chosen {type(last).__name__} has no distances to the classes; the families "
@@ -296,11 +296,11 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return [self._kernel]
 
     def _by_name(self):
-        """Whether all kernels are those of scikit-learn, by name."""
-        return all(isinstance(k, str) and k in KERNEL_NAMES for k in self._kernels())
+        """Whether all kernels are those of scikit-learn, by name: vectors are then standardised.
 
-    def _takes_vectors(self):
-        return all(takes_vectors(kernel) for kernel in self._kernels())
+        Another kernel sees what it was given.
+        """
+        return all(isinstance(k, str) and k in KERNEL_NAMES for k in self._kernels())
 
     def fit(
         self,
@@ -345,7 +345,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         pool = self._pool()
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
-        if self._takes_vectors():
+        if all(takes_vectors(kernel) for kernel in self._kernels()):
             refuse_objects(X)
             checked, y = validate_data(self, X, y, dtype=np.float64)
         else:
@@ -374,7 +374,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             self._explanation = fit_explanation(estimators, weights, given)
             estimators = {name: clone(model) for name, model in estimators.items()}
             fitted = source.fit(estimators, y, weighted)
-        if self._scales():
+        if self._by_name():
             # The input as it came: names of columns stay with the estimators.
             scaler = StandardScaler().fit(self._input(X))
             fitted = {name: make_pipeline(scaler, model) for name, model in fitted.items()}
@@ -432,10 +432,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             for name in possible
             if name in wanted and not (i and FAMILIES[name].needs_vectors)
         ]
-
-    def _scales(self):
-        """Vectors are standardised for kernels by name; another kernel sees what it was given."""
-        return self._by_name()
 
     def _source(self, X, y, codes):
         """The objects under their kernels, what is common to all members computed once."""
@@ -569,10 +565,11 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         self.best_family_ = max(weights, key=lambda name: weights[name])
         best = found[self.best_family_]
         self.temperature_ = best.temperature
-        self.candidates_ = {
-            name: self._as_given(source.estimator(clone(item.estimator)))
-            for name, item in found.items()
-        }
+        # For the user's input instead of what the searches were given.
+        own = {name: source.estimator(clone(item.estimator)) for name, item in found.items()}
+        if self._by_name():
+            own = {name: make_pipeline(StandardScaler(), model) for name, model in own.items()}
+        self.candidates_ = own
         self.best_params_ = self._named(best.params, self.best_family_)
         for row in self.leaderboard_:
             if row["params"] is not None:
@@ -587,10 +584,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         if not isinstance(params.get("kernel"), PrecomputedKernel):
             return params
         return {**params, "kernel": candidate.kernel}
-
-    def _as_given(self, estimator):
-        """The estimator for the user's input instead of what the searches were given."""
-        return make_pipeline(StandardScaler(), estimator) if self._scales() else estimator
 
     def _input(self, X):
         """Single precision as its values in double precision: standardising would round again."""
@@ -610,7 +603,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def _last_steps(self):
         """The members behind the scaler."""
-        scales = self._scales()
+        scales = self._by_name()
         return {name: member[-1] if scales else member for name, member in self.members_.items()}
 
     def _queries(self, X):
@@ -618,7 +611,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_dask_query(X)
         X = self._input(X)
-        if not self._scales():
+        if not self._by_name():
             return self.best_estimator_._check_query(X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         scaler = self.best_estimator_[0]
@@ -664,9 +657,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _tempered(self, X):
         check_is_fitted(self)
         return super()._tempered(X) if self.calibrations_ is None else self._log_proba(X)
-
-    def _last_step(self):
-        return self.best_estimator_[-1] if self._scales() else self.best_estimator_
 
     def explain(self, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]:
         """Why the objects are classified as they are.
@@ -752,5 +742,5 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._input(X)
-        X = self.best_estimator_[:-1].transform(X) if self._scales() else X
-        return self._last_step().mahalanobis(X)
+        X = self.best_estimator_[:-1].transform(X) if self._by_name() else X
+        return self._last_steps()[self.best_family_].mahalanobis(X)

@@ -30,11 +30,13 @@ from .._validation import (
     check_objects,
     check_positive,
     is_dask_collection,
+    is_whole,
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
 )
 from ..formulas.calibration import fit_temperature
+from ..formulas.linalg import total_spread
 from ..formulas.offsets import settled, settling_step
 from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
@@ -230,11 +232,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         """Parameters of the plain estimator beside kernel and path, a dict for each variant."""
         return [{}]
 
-    def _common(self):
-        """Parameters of the plain estimator that are not searched."""
-        own = self._plain().get_params(deep=False)
-        return {name: v for name, v in self.get_params(deep=False).items() if name in own}
-
     def _values(self, variant, spread, n_train):
         """The values of the path, by default those of `regs`, or of the grid named by `_grid`.
 
@@ -266,11 +263,8 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.pairwise = self.kernels is None and is_precomputed(self.kernel)
         return tags
-
-    def _is_precomputed(self):
-        return self.kernels is None and is_precomputed(self.kernel)
 
     @refuses_weights
     def fit(self, X: Any, y: Objects | None = None, groups: Objects | None = None) -> Self:
@@ -368,12 +362,13 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return [s for kernel in self.kernels for s in self._settings_of(kernel, objects)]
 
     def _settings_of(self, kernel, objects):
-        if is_named(kernel):
-            return self._named_settings(check_kernel_name(kernel), objects.X)
-        if self.gammas is not None:
-            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {kernel!r}.")
-        if self.degrees is not None:
-            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={kernel!r}.")
+        name = check_kernel_name(kernel) if is_named(kernel) else kernel
+        if self.gammas is not None and not (is_named(name) and name in WITH_GAMMA):
+            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {name!r}.")
+        if self.degrees is not None and not (is_named(name) and name in POLYNOMIAL):
+            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={name!r}.")
+        if is_named(name):
+            return self._named_settings(name, objects.X)
         if is_precomputed(kernel):
             return [Setting({"kernel": "precomputed"})]
         own = as_kernel(kernel, kernel_params=self.kernel_params)
@@ -395,11 +390,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         return Setting({"kernel": own}, key, own)
 
     def _named_settings(self, name, X):
-        gammas, degrees = self.gammas, self.degrees
-        if gammas is not None and name not in WITH_GAMMA:
-            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {name!r}.")
-        if degrees is not None and name not in POLYNOMIAL:
-            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={name!r}.")
         standardize = standardizes(self.standardize, name, X)
         first = fit_named_kernel(name, X, coef0=self.coef0, standardize=standardize)
         params = {"kernel": name, "standardize": standardize}
@@ -407,7 +397,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         if name in WITH_GAMMA:
             widths = [{"gamma": gamma} for gamma in self._gammas(name, first, X)]
         if name in POLYNOMIAL:
-            degrees = sorted(grids.DEGREES if degrees is None else degrees)
+            degrees = sorted(grids.DEGREES if self.degrees is None else self.degrees)
             for degree in degrees:
                 check_positive(degree, "Each of degrees")
             widths = [{"degree": degree, **width} for degree in degrees for width in widths]
@@ -566,16 +556,17 @@ def assembled_scores(fold_scores, splits, n_values, n_classes):
     fold_scores: as `KernelClassifier._fold_scores` gives them. −inf for a class that a fold has not
     seen.
     """
-    scores = [np.full((len(test), n_classes, n_values), -np.inf) for _, test in splits]
-    rounding = [np.zeros((len(test), n_values)) for _, test in splits]
+    starts = np.cumsum([0] + [len(test) for _, test in splits])
+    scores = np.full((starts[-1], n_classes, n_values), -np.inf)
+    rounding = np.zeros((starts[-1], n_values))
     done = np.zeros((len(splits), n_values), dtype=bool)
     for f, steps, present, found, noise in fold_scores:
-        index = np.ix_(np.arange(len(found)), present, np.arange(n_values)[steps])
-        scores[f][index] = found
-        rounding[f][:, steps] = noise
+        rows = slice(starts[f], starts[f + 1])
+        scores[rows, present, steps] = found
+        rounding[rows, steps] = noise
         done[f, steps] = True
     assert done.all()
-    return np.concatenate(scores), np.concatenate(rounding)
+    return scores, rounding
 
 
 def kernel_spread(folds, setting):
@@ -588,12 +579,9 @@ def kernel_spread(folds, setting):
     scaled = getattr(kernel, "scale_", None) is not None and kernel.scale is not None
     if folds.lookup is None or scaled or getattr(kernel, "name", "") in _UNIT:
         return 1.0
-    K = folds.lookup.K
-    diagonal = K.diagonal()
-    if np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10:
-        return 1.0
-    spread = abs(diagonal.mean() - K.mean())
-    return float(spread) if spread > 1e-12 * (np.abs(diagonal).mean() + abs(K.mean())) else 1.0
+    diagonal = folds.lookup.K.diagonal()
+    unit = np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10
+    return 1.0 if unit else total_spread(folds.lookup.K)
 
 
 _UNIT = ("rbf", "laplacian", "cosine", "chi2")
@@ -652,12 +640,14 @@ def _positions(part, n):
         return np.flatnonzero(part)
     if not part.size:
         return np.empty(0, np.intp)
-    if part.dtype.kind not in "iu" or part.ndim != 1 or part.min() < -n or part.max() >= n:
-        raise ValueError(
-            f"The parts of a split in cv are positions of the {n} objects, whole numbers from 0 to "
-            f"{n - 1}; got {part!r}."
-        )
-    return np.where(part < 0, part + n, part) if part.min() < 0 else part
+    if part.dtype.kind in "iu" and part.ndim == 1:
+        lowest = part.min()
+        if lowest >= -n and part.max() < n:
+            return np.where(part < 0, part + n, part) if lowest < 0 else part
+    raise ValueError(
+        f"The parts of a split in cv are positions of the {n} objects, whole numbers from 0 to "
+        f"{n - 1}; got {part!r}."
+    )
 
 
 def make_splits(cv, X, y, counts, random_state, groups=None):
@@ -667,7 +657,7 @@ def make_splits(cv, X, y, counts, random_state, groups=None):
     folds are repeated where there are few objects. A split is left out where fewer than two classes
     are left to learn from.
     """
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+    if is_whole(cv):
         splits = _stratified(cv, y, counts, random_state)
     else:
         splits = check_positions(check_cv(cv, y, classifier=True).split(X, y, groups), len(y))

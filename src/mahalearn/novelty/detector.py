@@ -24,7 +24,6 @@ from .._validation import (
     check_real,
     check_reg,
     refuse_dask,
-    refuse_dask_query,
     sorted_labels,
     spelt,
     take,
@@ -551,16 +550,9 @@ default="auto"
 
     # --- queries ----------------------------------------------------------------------------------
 
-    def _check_new(self, X):
-        check_is_fitted(self)
-        refuse_dask_query(X)
-        if takes_vectors(self.kernel):
-            return validate_data(self, X, reset=False, dtype=np.float64)
-        return check_objects(X)
-
     def _evaluate(self, X):
         """(d² (m, c), p-values (m, c), p_none (m,)); chunks of queries keep to working_memory."""
-        X = self._check_new(X)
+        X = self._check_query(X)
         m, c = len(X), len(self.classes_)
         if self._full is None:
             return self._evaluate_cross(X)
@@ -621,7 +613,7 @@ default="auto"
         check_is_fitted(self)
         if self._full is None:
             return self._evaluate(X)[0]
-        X = self._check_new(X)
+        X = self._check_query(X)
         kxx = self._self_similarities(X)
         d2 = np.full((len(X), len(self.classes_)), np.nan)
         for rows in row_chunks(len(X), 4 * len(self._training)):
@@ -780,7 +772,7 @@ default="auto"
     def _margin_p_values(self, X):
         """Full-conformal p-values by margin (RC+ with two classes and more), (m, c)."""
         assert not self._full.landmarks
-        X = self._check_new(X)
+        X = self._check_query(X)
         kxx = self._self_similarities(X)
         rivals = least_other(self._leave_one_out)
         p = np.full((len(X), len(self.classes_)), np.nan)

@@ -106,7 +106,7 @@ def drift_test(
             f"drift_test needs a fitted MahalanobisNovelty; got {type(model).__name__}."
         )
     check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
-    X = model._check_new(X_batch)
+    X = model._check_query(X_batch)
     c = len(model.classes_)
     codes = None
     if y_batch is not None:
