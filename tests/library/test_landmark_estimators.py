@@ -588,7 +588,8 @@ def test_tools_of_scikit_learn():
     [
         ({"landmarks": 0}, "positive whole number"),
         ({"landmarks": 2.5}, "positive whole number"),
-        ({"landmarks": "all"}, "'auto'"),
+        ({"landmarks": "all"}, "a positive number, 'auto' or a collection"),
+        ({"landmarks": [1, 2, 3]}, "look like positions"),
         ({"landmarks": []}, "collection of objects"),
         ({"landmarks": X[:5, :4]}, "4 features, the data 6"),
         ({"landmarks": np.full((3, 6), np.nan)}, "landmarks contains NaN"),
@@ -636,6 +637,12 @@ def test_bad_input_gets_a_sentence():
         KernelQuadraticDiscriminant().partial_fit(X, y)
     with pytest.raises(ValueError, match="with landmarks= only"):
         KernelQuadraticDiscriminant().fit([(X, y)])
+    for labels in (None, y):
+        with pytest.raises(ValueError, match="with landmarks= only"):
+            KernelQuadraticDiscriminantCV().fit([(X[:500], y[:500]), (X[500:], y[500:])], labels)
+    for estimator in (model, KernelQuadraticDiscriminantCV(landmarks=9)):
+        with pytest.raises(ValueError, match="without a further y"):
+            estimator.fit([(X[:500], y[:500]), (X[500:], y[500:])], y)
     with pytest.raises(ValueError, match="all zero here"):
         KernelQuadraticDiscriminant(kernel="edit", landmarks=3, landmark_method="rpcholesky").fit(
             ["ab", "abc", "cba", "c"], [0, 0, 1, 1]

@@ -26,6 +26,7 @@ from .._validation import (
     is_dask_collection,
     refuse_dask_labels,
     refuse_dask_query,
+    refuse_objects,
     spelt,
     take,
     warn_dissimilarity_as_kernel,
@@ -35,7 +36,7 @@ from ..kernels.landmarks import LANDMARK_SPECTRA, landmark_columns, refuse_to_ch
 from ..kernels.protocol import check_magnitude, is_named, is_precomputed, takes_vectors
 from ..kernels.training import CheckedKernel
 from ._landmark_models import enough_landmarks
-from ._landmark_plan import Scan, learn_kernel, make_plan
+from ._landmark_plan import Scan, learn_kernel, make_plan, refuse_landmarks
 from ._landmark_predict import WIDE
 from ._landmark_statistics import (
     SAMPLE_ROWS,
@@ -268,6 +269,8 @@ class LandmarkClassifier(KernelClassifier):
             )
         check_choice(self.landmark_method, "landmark_method", LANDMARK_METHODS)
         if isinstance(self.landmarks, str):
+            if self.landmarks.lower() != "auto":
+                refuse_landmarks(self.landmarks)
             check_choice(self.landmarks, "landmarks", ("auto",))
         elif isinstance(self.landmarks, numbers.Number):
             check_count(self.landmarks, "landmarks")
@@ -347,6 +350,7 @@ class LandmarkClassifier(KernelClassifier):
     def _check_labelled(self, X, y, reset=True):
         if takes_vectors(self.kernel):
             if reset:
+                refuse_objects(X)
                 return validate_data(self, X, y, dtype=FLOATS)
             X = validate_data(self, X, reset=False, dtype=FLOATS)
         else:
