@@ -121,9 +121,10 @@ class LandmarkFolds(NamedTuple):
         return len(self.splits)
 
     def together(self):
-        """Lists of folds whose models are made together.
+        """Ranges of folds whose models are made together, so that they share kernel rows.
 
-        They share kernel rows; which are a small part of the work where there are many classes.
+        Where these are a small part of the work, for there are many classes or landmarks, every
+        fold is on its own, as it is with a pass of its own.
         """
         columns = len(self.plan.rows) * len(self.plan.classes)
         sample = getattr(self.X, "nbytes", 0) / len(self.X) * min(len(self.X), SAMPLE_ROWS)
