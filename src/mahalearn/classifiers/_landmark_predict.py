@@ -50,16 +50,16 @@ class _LandmarkPredictor:
             )
         return given
 
-    def _pieces(self, X, more=0):
+    def _pieces(self, X, more=0, places=None):
         """(rows, kernel rows) of queries; the array is used again for the next piece.
 
-        more: doubles that a row needs beside them.
+        more: doubles that a row needs beside them. places: of the queries in X, None for all.
         """
         m = len(self.rows)
         doubles = 2 * m + more
         buffer = None
-        for rows in row_chunks(len(X), doubles, _PIECE * doubles):
-            part = take(X, rows)
+        for rows in row_chunks(len(X if places is None else places), doubles, _PIECE * doubles):
+            part = take(X, rows if places is None else places[rows])
             if buffer is None:
                 buffer = np.empty((len(part), m), self.rows.dtype)
             yield rows, self.rows.rows(part, out=buffer[: len(part)])
@@ -179,22 +179,24 @@ def _compile(forms, dtype):
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
-def _sq_distances(models, X, own):
+def _sq_distances(models, X, own, places=None):
     """d² (r, n, c) of the same objects by each of several models at the same landmarks.
 
-    own: k(x, x), or None to leave out the part that all classes share.
+    own: k(x, x), or None to leave out the part that all classes share. places: of the objects in X,
+    None for all of them.
     """
     first = models[0]
     if len(models) == 1 or len(first.offsets) == 1:
         groups = [group for model in models for group in model._compiled()]
     else:
         groups = _compile([form for model in models for form in model.forms], first.rows.dtype)
-    out = [np.full((len(m.offsets), len(X), len(m.forms)), np.nan) for m in models]
+    n = len(X if places is None else places)
+    out = [np.full((len(m.offsets), n, len(m.forms)), np.nan) for m in models]
     columns = [(d2, j) for d2 in out for j in range(d2.shape[-1])]
     definite = first.forms[0].linear is None
     see = first.features.residual if definite else first.features.self_similarities
     doubles, workspace = max(group.doubles for group in groups), None
-    for rows, k in first._pieces(X, doubles):
+    for rows, k in first._pieces(X, doubles, places):
         if workspace is None:
             workspace = np.empty(len(k) * doubles, k.dtype)
         left = None if own is None else see(own[rows], k)
@@ -227,9 +229,9 @@ def sample_sq_distances(models, samples):
         keys = [samples[i].keys[place] for i, place in places.items()]
         assert all(np.array_equal(keys[0], other) for other in keys)
         first, place = next(iter(places.items()))
-        rows = take(samples[first].rows, place)
-        own = None if kind else models[first].known_self(rows)
-        found = _sq_distances([models[i] for i in places], rows, own)
+        rows = samples[first].rows
+        own = None if kind else models[first].known_self(take(rows, place))
+        found = _sq_distances([models[i] for i in places], rows, own, place)
         for (i, place), d2 in zip(places.items(), found, strict=True):
             out[i][:, place] = d2
     return out
