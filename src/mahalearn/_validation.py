@@ -460,6 +460,11 @@ def refuse_objects(X):
     if getattr(X, "ndim", 2) > 2:
         what = f"an array of shape {X.shape}"
     elif isinstance(X, (list, tuple)) and len(X):
+        if all(isinstance(x, tuple) and len(x) == 2 and getattr(x[0], "ndim", 0) == 2 for x in X):
+            raise ValueError(
+                "X is a list of batches (X, y), which hold their labels: they are taken without a "
+                "further y, and with landmarks= only."
+            )
         if all(isinstance(x, str) for x in X):
             what = "strings"
         elif len({len(x) for x in X if hasattr(x, "__len__")}) > 1:

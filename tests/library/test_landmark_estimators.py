@@ -2,10 +2,12 @@
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -33,6 +35,7 @@ from mahalearn import (
     load_model,
     save_model,
 )
+from mahalearn.classifiers import _landmark_predict, _landmarks
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
 METHODS = ("decision_function", "mahalanobis", "predict_proba", "predict_log_proba", "transform")
@@ -344,6 +347,40 @@ def test_searches_equal_refits_with_the_same_landmarks(search, plain, variants, 
     assert gap(found.best_estimator_, refit, X[:99]) < 1e-10
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "sigmoid"])
+@pytest.mark.parametrize("reg_on", ["covariance", "kernel"])
+def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, kernel, reg_on):
+    # With reg_on="kernel" k(x, x) cancels where the classes are of one size: in the first fold.
+    two = np.flatnonzero(codes < 2)
+    of_a, of_b = np.flatnonzero(codes[two] == 0), np.flatnonzero(codes[two] == 1)
+    test = np.r_[of_a[240:], of_b[240:]]
+    places = [(np.r_[of_a[:200], of_b[:n]], test) for n in (200, 240)]
+    options = {"regs": [0.01, 0.3], "gammas": [0.1], "kernel": kernel, "landmarks": X[:40]}
+    options |= {"variants": ["RC+", "IC+", "FK+"], "standardize": False, "cv": places}
+
+    def found(reg_on=reg_on):
+        search = KernelQuadraticDiscriminantCV(**options, reg_on=reg_on).fit(X[two], y[two])
+        return search.oof_scores_, search.cv_results_["mean_test_score"]
+
+    together = found()
+    with config_context(working_memory=0.05):
+        for one, other in zip(found(), together, strict=True):
+            assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+    for module in (_landmarks, _landmark_predict):
+        monkeypatch.setattr(module, "WIDE", 1)
+    for one, other in zip(found(), together, strict=True):
+        assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_threads_predict_with_one_model():
+    model = KernelQuadraticDiscriminant(landmarks=60, random_state=0).fit(X, y)
+    parts = [np.roll(X, i, axis=0) for i in range(8)]
+    alone = [model.decision_function(part) for part in parts]
+    with ThreadPoolExecutor(4) as pool:
+        for one, other in zip(pool.map(model.decision_function, parts * 5), alone * 5, strict=True):
+            assert_array_equal(one, other)
+
+
 def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose():
     options = {"regs": [0.01, 0.1], "gammas": [0.05, 0.3], "landmarks": 30, "standardize": False}
     for method in ("kmeans", "uniform", "rpcholesky"):
@@ -551,7 +588,8 @@ def test_tools_of_scikit_learn():
     [
         ({"landmarks": 0}, "positive whole number"),
         ({"landmarks": 2.5}, "positive whole number"),
-        ({"landmarks": "all"}, "'auto'"),
+        ({"landmarks": "all"}, "a positive number, 'auto' or a collection"),
+        ({"landmarks": [1, 2, 3]}, "look like positions"),
         ({"landmarks": []}, "collection of objects"),
         ({"landmarks": X[:5, :4]}, "4 features, the data 6"),
         ({"landmarks": np.full((3, 6), np.nan)}, "landmarks contains NaN"),
@@ -599,6 +637,12 @@ def test_bad_input_gets_a_sentence():
         KernelQuadraticDiscriminant().partial_fit(X, y)
     with pytest.raises(ValueError, match="with landmarks= only"):
         KernelQuadraticDiscriminant().fit([(X, y)])
+    for labels in (None, y):
+        with pytest.raises(ValueError, match="with landmarks= only"):
+            KernelQuadraticDiscriminantCV().fit([(X[:500], y[:500]), (X[500:], y[500:])], labels)
+    for estimator in (model, KernelQuadraticDiscriminantCV(landmarks=9)):
+        with pytest.raises(ValueError, match="without a further y"):
+            estimator.fit([(X[:500], y[:500]), (X[500:], y[500:])], y)
     with pytest.raises(ValueError, match="all zero here"):
         KernelQuadraticDiscriminant(kernel="edit", landmarks=3, landmark_method="rpcholesky").fit(
             ["ab", "abc", "cba", "c"], [0, 0, 1, 1]

@@ -11,6 +11,9 @@ Parameters have the names of the estimators' own. `enough_landmarks` chooses the
 by cross-validation on the nested path.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from .._validation import check_choice, check_components, check_reg
@@ -24,7 +27,8 @@ from ..formulas.landmarks import landmark_features, mean_spread
 from ..formulas.offsets import error_offsets, map_offsets
 from ..formulas.spectrum import CORRECTIONS
 from ..kernels.landmarks import LANDMARK_SPECTRA, refuse_negative
-from ._landmark_predict import LinearLandmarkModel, QuadraticLandmarkModel
+from ._landmark_predict import LinearLandmarkModel, QuadraticLandmarkModel, sample_sq_distances
+from ._landmark_statistics import LandmarkStatistics
 from .distances import REG_ON, VARIANTS, alphas_of, auto_reg
 
 LANDMARK_OFFSETS = ("error", "map", None)
@@ -50,12 +54,16 @@ def _features(statistics, spectrum, rtol, centre=True):
 
 
 def distance_model(
-    statistics, values, *, variant="RC+", reg_on="auto", spectrum="krein", rtol=None
+    statistics, values, *, variant="RC+", reg_on="auto", spectrum="krein", rtol=None, features=None
 ):
-    """Squared distances to the classes, without offsets: a QuadraticLandmarkModel."""
+    """Squared distances to the classes, without offsets: a QuadraticLandmarkModel.
+
+    features: of the plan, where they are known.
+    """
     variant = check_choice(variant, "variant", VARIANTS)
     reg_on = check_choice(reg_on, "reg_on", REG_ON)
-    features = _features(statistics, spectrum, rtol)
+    if features is None:
+        features = _features(statistics, spectrum, rtol)
     groups = statistics.groups()
     counts = np.array([g.n for g in groups])
 
@@ -87,35 +95,48 @@ def distance_model(
     )
 
 
-def quadratic_model(
-    statistics,
-    values,
-    *,
-    variant="RC+",
-    reg_on="auto",
-    spectrum="krein",
-    offset="error",
-    class_weight=None,
-    priors=None,
-    rtol=None,
+class Part(NamedTuple):
+    """A training set: its statistics, and what is asked of its model.
+
+    values: of the path. class_weight (c,): weights of errors. priors (c,), sum 1.
+    """
+
+    statistics: LandmarkStatistics
+    values: Sequence
+    class_weight: np.ndarray | None = None
+    priors: np.ndarray | None = None
+
+
+def quadratic_models(
+    parts, *, variant="RC+", reg_on="auto", spectrum="krein", offset="error", rtol=None
 ):
-    """KernelQuadraticDiscriminant; class_weight (c,) weights of errors, priors (c,), sum 1.
+    """KernelQuadraticDiscriminant for each of several training sets of one plan.
 
     Offsets by errors are those of the statistics' sample, each class weighted by its size; where
     the sample holds all rows they are the exact estimator's.
     """
     offset = check_choice(offset, "offset", LANDMARK_OFFSETS)
-    model = distance_model(
-        statistics, values, variant=variant, reg_on=reg_on, spectrum=spectrum, rtol=rtol
-    )
+    options = {"variant": variant, "reg_on": reg_on, "spectrum": spectrum, "rtol": rtol}
+    options["features"] = _features(parts[0].statistics, spectrum, rtol)
+    models = [distance_model(part.statistics, part.values, **options) for part in parts]
     if offset == "map":
-        model.offsets = _map_offsets(model, statistics, priors, variant)
+        for model, part in zip(models, parts, strict=True):
+            model.offsets = _map_offsets(model, part.statistics, part.priors, variant)
     elif offset == "error":
-        sample, weights = statistics.sample, statistics.sample_weights()
-        if class_weight is not None:
-            weights = weights * np.asarray(class_weight, dtype=float)
-        model.offsets = error_offsets(model.scores(sample.rows), sample.codes, weights)
-    return model
+        samples = [part.statistics.sample for part in parts]
+        distances = sample_sq_distances(models, samples)
+        for model, part, d2 in zip(models, parts, distances, strict=True):
+            weights = part.statistics.sample_weights()
+            if part.class_weight is not None:
+                weights = weights * np.asarray(part.class_weight, dtype=float)
+            d2 /= -2
+            model.offsets = error_offsets(d2, part.statistics.sample.codes, weights)
+    return models
+
+
+def quadratic_model(statistics, values, *, class_weight=None, priors=None, **options):
+    """The one of a single training set; options of `quadratic_models`."""
+    return quadratic_models([Part(statistics, values, class_weight, priors)], **options)[0]
 
 
 def _map_offsets(model, statistics, priors, variant):

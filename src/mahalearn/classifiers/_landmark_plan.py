@@ -185,18 +185,29 @@ def make_plan(
 def check_landmarks(landmarks, n_features, kernel):
     """Landmarks that were given, of the kind of the rows."""
     if not hasattr(landmarks, "__len__") or isinstance(landmarks, dict) or not len(landmarks):
-        raise ValueError(
-            "landmarks must be a positive number, 'auto' or a collection of objects; got "
-            f"{landmarks!r}."
-        )
+        refuse_landmarks(landmarks)
     if not getattr(kernel, "requires_vector_input", True):
         return landmarks
+    values = np.asarray(landmarks)
+    if values.ndim == 1 and values.dtype.kind in "iu":
+        raise ValueError(
+            f"landmarks={landmarks!r} look like positions, which only kernel='precomputed' takes; "
+            "pass the rows themselves, X[landmarks]."
+        )
     landmarks = check_rows(landmarks, name="landmarks")
     if landmarks.shape[1] != n_features:
         raise ValueError(
             f"The landmarks have {landmarks.shape[1]} features, the data {n_features}."
         )
     return landmarks
+
+
+def refuse_landmarks(landmarks):
+    """Say what landmarks can be."""
+    raise ValueError(
+        "landmarks must be a positive number, 'auto' or a collection of objects; got "
+        f"{landmarks!r}."
+    )
 
 
 def most_landmarks(n_rows, n_classes, n_folds):

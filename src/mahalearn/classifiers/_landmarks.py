@@ -26,6 +26,7 @@ from .._validation import (
     is_dask_collection,
     refuse_dask_labels,
     refuse_dask_query,
+    refuse_objects,
     spelt,
     take,
     warn_dissimilarity_as_kernel,
@@ -35,8 +36,10 @@ from ..kernels.landmarks import LANDMARK_SPECTRA, landmark_columns, refuse_to_ch
 from ..kernels.protocol import check_magnitude, is_named, is_precomputed, takes_vectors
 from ..kernels.training import CheckedKernel
 from ._landmark_models import enough_landmarks
-from ._landmark_plan import Scan, learn_kernel, make_plan
+from ._landmark_plan import Scan, learn_kernel, make_plan, refuse_landmarks
+from ._landmark_predict import WIDE
 from ._landmark_statistics import (
+    SAMPLE_ROWS,
     LandmarkPlan,
     LandmarkStatistics,
     as_batches,
@@ -47,6 +50,8 @@ from ._sources import DaskRows, LocalRows, check_batches, check_dask_table, pair
 
 # Folds by which "auto" chooses the number of landmarks.
 AUTO_FOLDS = 3
+# Bytes of the samples of folds whose models are made together.
+TOGETHER_BYTES = 2**27
 # Rows stay in the precision that they come in.
 FLOATS = [np.float64, np.float32]
 
@@ -114,6 +119,19 @@ class LandmarkFolds(NamedTuple):
 
     def __len__(self):
         return len(self.splits)
+
+    def together(self):
+        """Ranges of folds whose models are made together, so that they share kernel rows.
+
+        Where these are a small part of the work, for there are many classes or landmarks, every
+        fold is on its own, as it is with a pass of its own.
+        """
+        columns = len(self.plan.rows) * len(self.plan.classes)
+        sample = getattr(self.X, "nbytes", 0) / len(self.X) * min(len(self.X), SAMPLE_ROWS)
+        most = 1
+        if self.statistics is not None:
+            most = max(1, int(min(WIDE / columns, TOGETHER_BYTES / max(sample, 1))))
+        return [range(len(self))[i : i + most] for i in range(0, len(self), most)]
 
     def of_fold(self, f):
         """Statistics of a training set."""
@@ -252,6 +270,8 @@ class LandmarkClassifier(KernelClassifier):
             )
         check_choice(self.landmark_method, "landmark_method", LANDMARK_METHODS)
         if isinstance(self.landmarks, str):
+            if self.landmarks.lower() != "auto":
+                refuse_landmarks(self.landmarks)
             check_choice(self.landmarks, "landmarks", ("auto",))
         elif isinstance(self.landmarks, numbers.Number):
             check_count(self.landmarks, "landmarks")
@@ -331,6 +351,7 @@ class LandmarkClassifier(KernelClassifier):
     def _check_labelled(self, X, y, reset=True):
         if takes_vectors(self.kernel):
             if reset:
+                refuse_objects(X)
                 return validate_data(self, X, y, dtype=FLOATS)
             X = validate_data(self, X, reset=False, dtype=FLOATS)
         else:
@@ -375,12 +396,23 @@ class LandmarkClassifier(KernelClassifier):
         m, _ = enough_landmarks(statistics, lambda part: self._model_of(part, self._value()))
         return statistics.all_folds().first(m)
 
+    def _landmark_paths(self, parts):
+        """Models of several training sets, arguments of `_landmark_path`, of one plan."""
+        return [self._landmark_path(*part) for part in parts]
+
+    def _models_of(self, statistics, values):
+        """For each of several: the sample's labels, and the model of the classes that it has."""
+        parts = []
+        for each in statistics:
+            present, part = each.seen()
+            labels = Labels(each.plan.classes, present, part.sample.codes)
+            of_present = [v if np.ndim(v) == 0 else np.asarray(v)[present] for v in values]
+            parts.append((part, labels, of_present))
+        models = self._landmark_paths(parts)
+        return [(labels, model) for (_, labels, _), model in zip(parts, models, strict=True)]
+
     def _model_of(self, statistics, values):
-        """The labels of the statistics' sample, and the model of the classes that it has."""
-        present, part = statistics.seen()
-        labels = Labels(statistics.plan.classes, present, part.sample.codes)
-        values = [v if np.ndim(v) == 0 else np.asarray(v)[present] for v in values]
-        return labels, self._landmark_path(part, labels, values)
+        return self._models_of([statistics], values)[0]
 
     def _start(self, statistics, columns=None):
         """Set what is known before the model is made; columns: as in LandmarkData."""
@@ -474,10 +506,12 @@ class LandmarkClassifier(KernelClassifier):
 
     def _landmark_fold_scores(self, folds, values):
         """Held-out scores of LandmarkFolds, as those of `_fold_scores`."""
-        for f, (_, test) in enumerate(folds.splits):
-            labels, model = self._model_of(folds.of_fold(f), values)
-            scores = np.moveaxis(model.scores(take(folds.X, test)), 0, -1)
-            yield f, slice(0, len(values)), labels.present, scores, np.zeros(len(values))
+        for some in folds.together():
+            models = self._models_of([folds.of_fold(f) for f in some], values)
+            for f, (labels, model) in zip(some, models, strict=True):
+                scores = model.scores(take(folds.X, folds.splits[f][1]))
+                scores = np.moveaxis(scores, 0, -1)
+                yield f, slice(0, len(values)), labels.present, scores, np.zeros(len(values))
 
     # --- queries ----------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from .._typing import (
 from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import error_offsets, map_offsets
 from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
-from ._landmark_models import quadratic_model
+from ._landmark_models import Part, quadratic_models
 from ._landmarks import LandmarkClassifier
 from .distances import (
     REG_ON,
@@ -307,24 +307,28 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         return QuadraticPath(self._distances, None, self.offsets_, None)
 
     def _landmark_path(self, statistics, labels, values):
+        return self._landmark_paths([(statistics, labels, values)])[0]
+
+    def _landmark_paths(self, parts):
         variant, reg_on, spectrum = self._options()
-        offset, weights = check_choice(self.offset, "offset", OFFSETS), None
-        if offset == "error" and self.class_weight is not None:
+        return quadratic_models(
+            [self._landmark_part(*part) for part in parts],
+            variant=variant,
+            reg_on=reg_on,
+            spectrum=spectrum,
+            offset=check_choice(self.offset, "offset", OFFSETS),
+            rtol=self.landmark_rtol,
+        )
+
+    def _landmark_part(self, statistics, labels, values):
+        weights = None
+        if self.offset == "error" and self.class_weight is not None:
             # In a sample classes need not have their shares: "balanced" asks for all objects.
             weights = self._error_weights(labels, labels.names)
             if isinstance(self.class_weight, str):
                 weights = statistics.counts.sum() / (len(weights) * statistics.counts)
-        return quadratic_model(
-            statistics,
-            values,
-            variant=variant,
-            reg_on=reg_on,
-            spectrum=spectrum,
-            offset=offset,
-            class_weight=weights,
-            priors=None if self.priors is None else labels.priors(self.priors),
-            rtol=self.landmark_rtol,
-        )
+        priors = None if self.priors is None else labels.priors(self.priors)
+        return Part(statistics, values, weights, priors)
 
     def _store_landmarks(self, model, labels):
         self.offsets_ = self._all_columns(model.offsets, np.nan)[0]
