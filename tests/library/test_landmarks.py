@@ -511,6 +511,13 @@ def test_landmarks_are_chosen_without_labels(method):
     assert not np.array_equal(a, other)
 
 
+def test_more_landmarks_than_objects_are_all_objects_and_a_warning():
+    with pytest.warns(UserWarning, match=f"more than the {len(X)} objects"):
+        more = KernelQuadraticDiscriminant(landmarks=10**9, random_state=0).fit(X, Y)
+    all_ = KernelQuadraticDiscriminant(landmarks=len(X), random_state=0).fit(X, Y)
+    assert_allclose(more.decision_function(X), all_.decision_function(X), rtol=1e-12)
+
+
 def test_the_scan_of_parts_is_the_scan_of_all():
     whole = scan(X, Y)
     parts = merge_tree([scan(X[:1], Y[:1]), scan(X[1:1000], Y[1:1000]), scan(X[1000:], Y[1000:])])

@@ -1,5 +1,7 @@
 """Landmarks: how they are chosen, and kernel rows against them."""
 
+import warnings
+
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
@@ -29,6 +31,13 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     method = landmark_method(method, kernel)
     m = check_count(n_landmarks, "landmarks")
     random_state = check_random_state(random_state)
+    if len(X) < m:
+        warnings.warn(
+            f"landmarks={m} is more than the {len(X)} objects, so that all of them are landmarks. "
+            "Take fewer, or landmarks=None: the exact estimators are faster then.",
+            UserWarning,
+            stacklevel=2,
+        )
     if len(X) <= m:
         return X
     if method == "uniform":
