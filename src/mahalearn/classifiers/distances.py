@@ -166,7 +166,7 @@ class DistanceModel(NamedTuple):
         for rows in self._chunks(len(X)):
             queries = take(X, rows)
             if self._full:
-                parts.append(self.models.sq_distances(self.training.cross(queries)))
+                parts.append(self.models.sq_distances(self.training.cross(queries, read=True)))
                 continue
             block = self.training.cross_blocks(queries)
             d2 = [model.sq_distances(block(own), kxx[rows]) for model, own in self._classes()]

@@ -67,8 +67,8 @@ class FullKernelModel(NamedTuple):
     classes: tuple
 
     def sq_distances(self, k):
-        """d² of queries, (m, c, *shape of an alpha): k (m, n) is overwritten."""
-        kc = center_cross(k, self.means, overwrite=True)
+        """d² of queries, (m, c, *shape of an alpha), with rows k (m, n)."""
+        kc = center_cross(k, self.means)
         per_class = [
             model.sq_distances(kc, self.variant, alpha)
             for model, alpha in zip(self.classes, self.alphas, strict=True)

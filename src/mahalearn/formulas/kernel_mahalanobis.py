@@ -29,9 +29,8 @@ from scipy import linalg
 
 from .linalg import (
     Centering,
-    center_cross,
     center_gram,
-    center_self,
+    center_queries,
     centering,
     cholesky,
     clear_upper,
@@ -108,11 +107,11 @@ class SpectralModel(NamedTuple):
     vectors: np.ndarray
 
     def sq_distances(self, k, kxx):
-        """d² of queries, (m, *shape of alpha): k (m, n) is overwritten, kxx (m,)."""
+        """d² of queries, (m, *shape of alpha): k (m, n), kxx (m,)."""
         n = len(self.values)
         s = self_weight(self.variant, n, self.alpha)
-        kxx = center_self(kxx, k, self.means)
-        P = center_cross(k, self.means, overwrite=True) @ self.vectors
+        kxx, k = center_queries(kxx, k, self.means)
+        P = k @ self.vectors
         P *= P
         W = spectral_weights(self.variant, self.values, self.signs, n, self.alpha)
         return np.multiply.outer(kxx, s) + P @ W
@@ -142,10 +141,9 @@ class CholeskyModel(NamedTuple):
     L: np.ndarray
 
     def sq_distances(self, k, kxx):
-        """d² of queries: k (m, n) is overwritten, kxx (m,)."""
-        kxx = center_self(kxx, k, self.means)
-        k = solve_lower(self.L, center_cross(k, self.means, overwrite=True))
-        return (kxx - row_sq_norms(k)) * (len(self.L) / self.alpha)
+        """d² of queries: k (m, n), kxx (m,)."""
+        kxx, k = center_queries(kxx, k, self.means)
+        return (kxx - row_sq_norms(solve_lower(self.L, k))) * (len(self.L) / self.alpha)
 
     def own_sq_distances(self):
         """d² of the class's own objects: n(1 − α[(K̃ + αI)⁻¹]_ii)."""
@@ -163,10 +161,10 @@ class MeanModel(NamedTuple):
     means: Centering
 
     def sq_distances(self, k, kxx):
-        """d² of queries, (m, *shape of alpha): k (m, n) is overwritten, kxx (m,)."""
+        """d² of queries, (m, *shape of alpha): k (m, n), kxx (m,)."""
         n = k.shape[1]
-        kxx = center_self(kxx, k, self.means)
-        norms = row_sq_norms(center_cross(k, self.means, overwrite=True))
+        kxx, k = center_queries(kxx, k, self.means)
+        norms = row_sq_norms(k)
         alpha = np.asarray(self.alpha, float)
         return np.multiply.outer(kxx, n / alpha) - np.multiply.outer(norms, n / alpha**2)
 

@@ -46,9 +46,8 @@ class Embedding(NamedTuple):
         return self.vectors * np.sqrt(np.abs(self.values))
 
     def coordinates(self, k):
-        """ψ of queries with rows k (m, n), which are overwritten."""
-        kc = center_cross(k, self.means, overwrite=True)
-        return kc @ (self.vectors * (self.signs / np.sqrt(np.abs(self.values))))
+        """ψ of queries with rows k (m, n)."""
+        return center_cross(k, self.means) @ (self.vectors * (self.signs / np.sqrt(np.abs(self.values))))
 
 
 def fit_embedding(K, n_components=None, *, positive_only=False):

@@ -25,8 +25,9 @@ A kernel is a scikit-learn kernel name, ``"precomputed"``, a measure of objects 
 import copy
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.metrics.pairwise import kernel_metrics, manhattan_distances, pairwise_kernels
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from .._validation import check_choice, check_positive, check_real, spelt
 from ..measures.base import Measure
@@ -50,13 +51,14 @@ def sq_euclidean(X, Y):
     """‖x − y‖² of all pairs in one matrix product.
 
     The rows are taken relative to the median of Y, so that neither a common offset nor a few far
-    rows cost digits.
+    rows cost digits. Of two sets in Fortran order, as `NamedKernel.pair_values`.
     """
     same, centre = X is Y, np.median(Y, axis=0)
     X, Y = X - centre, Y - centre
     x2, y2 = (np.einsum("ij,ij->i", A, A) for A in (X, Y))
     ones = np.ones
-    D = np.column_stack([-2 * X, x2, ones(len(X))]) @ np.vstack([Y.T, ones(len(Y)), y2])
+    A, B = np.column_stack([-2 * X, x2, ones(len(X))]), np.vstack([Y.T, ones(len(Y)), y2])
+    D = A @ B if same else (B.T @ A.T).T
     np.maximum(D, 0, out=D)
     if same:
         np.fill_diagonal(D, 0.0)
@@ -97,15 +99,19 @@ class NamedKernel:
         return _PAIR_VALUES.get(self.name)
 
     def pair_values(self, X, Y):
-        """What the kernel is a function of, for all pairs."""
+        """What the kernel is a function of, for all pairs.
+
+        Of two sets in Fortran order: the values of one object of Y, and so those of a class, stand
+        together, and what follows works on the classes one by one.
+        """
         X, Y = (self.standardized(X),) * 2 if X is Y else map(self.standardized, (X, Y))
         match self.pair_key:
             case "squared distance":
                 return sq_euclidean(X, Y)
             case "city-block distance":
-                return manhattan_distances(X, Y)
+                return cdist(X, Y, "cityblock") if X is Y else cdist(Y, X, "cityblock").T
             case "inner product":
-                return X @ Y.T
+                return X @ Y.T if X is Y else (Y @ X.T).T
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, gamma=self.gamma)
 
     def from_pairs(self, values, overwrite=False):
@@ -113,7 +119,7 @@ class NamedKernel:
         if self.name in ("rbf", "laplacian"):
             out = np.multiply(values, -self.gamma, out=values if overwrite else None)
             return np.exp(out, out=out)
-        out = values if overwrite else values.copy()
+        out = values if overwrite else values.copy(order="K")
         match self.name:
             case "poly" | "polynomial":
                 out *= self.gamma
@@ -342,14 +348,18 @@ def kernel_matrix(kernel, X, Y):
             f"object of X and a column for each of Y; got {K.dtype} of shape {K.shape}. "
             "For a function of two single objects use mahalearn.MeasureKernel."
         )
-    return check_kernel_values(K, new=getattr(kernel, "returns_new", False))
+    order = "C" if X is Y else "A"
+    return check_kernel_values(K, new=getattr(kernel, "returns_new", False), order=order)
 
 
-def check_kernel_values(K, new=False):
-    """Kernel values as a float64 matrix that may be overwritten; NaN and infinities are refused."""
-    K = np.require(K, dtype=np.float64, requirements=["C", "W"])
-    if not new:
-        K = K.copy()  # it will be overwritten, and may be the kernel's own
+def check_kernel_values(K, new=False, order="C"):
+    """Kernel values as a float64 matrix that may be overwritten; NaN and infinities are refused.
+
+    order: "C", or "A" for either of the two.
+    """
+    K = np.asarray(K, dtype=np.float64, order=order)
+    if not new or not K.flags.writeable:
+        K = K.copy(order="A")  # it will be overwritten, and may be the kernel's own
     check_magnitude(K)
     return K
 
@@ -363,7 +373,8 @@ def check_magnitude(K):
     if not K.size:
         return
     if K.flags.forc:  # one fast pass; a sum of squares bounds them all, unless one is no number
-        squares = np.vdot(K, K) if K.dtype == np.float64 else np.nan
+        flat = K.ravel(order="K")  # a view
+        squares = flat @ flat if K.dtype == np.float64 else np.nan
         if squares <= LARGEST**2:
             return
     largest = max(K.max(), -K.min())

@@ -153,8 +153,8 @@ class TrainingKernel:
         return kernel_matrix(self.kernel, X, take(self.X, rows))
 
     def cross_blocks(self, X):
-        """The function rows -> cross(X, rows), for callers that need the row block by block."""
-        return lambda rows: self.cross(X, rows)
+        """The function rows -> cross(X, rows, read=True), for callers that need row blocks."""
+        return lambda rows: self.cross(X, rows, read=True)
 
     def training_cross(self, queries, rows=slice(None)):
         """Kernel of training objects against training objects."""
@@ -249,9 +249,9 @@ class CorrectedKernel:
         return np.ascontiguousarray(k[:, rows])
 
     def cross_blocks(self, X):
-        """The function rows -> cross(X, rows), for callers that need the row block by block."""
+        """The function rows -> cross(X, rows, read=True), for callers that need row blocks."""
         k = self.cross(X)
-        return lambda rows: k[:, rows].copy()
+        return lambda rows: k[:, rows]
 
     def training_cross(self, queries, rows=slice(None)):
         """Kernel of training objects against training objects."""
@@ -475,7 +475,7 @@ class SharedRows:
     def __init__(self, objects):
         self.objects = objects
         self._pairs, self._own = {}, {}
-        self._kernel = self._values = self._buffer = None
+        self._kernel = self._values = None
         self._model = self._inputs = self._output = None
 
     def __len__(self):
@@ -494,7 +494,7 @@ class SharedRows:
         if self._kernel is not kernel:
             self._kernel, self._values = kernel, self._compute(kernel, training)
         values = self._values[:, rows]
-        return values if read else np.array(values, order="C")
+        return values if read else values.copy(order="K")
 
     def of_model(self, model, kxx, compute):
         """compute() of a model that several classifiers share, for self-similarities kxx.
@@ -522,9 +522,4 @@ class SharedRows:
         key = key, id(training), None if getattr(kernel, "center", None) is None else id(kernel)
         if key not in self._pairs:
             self._pairs[key] = kernel.pair_values(self.objects, training)
-        pairs = self._pairs[key]
-        # New memory costs more than the copy: the values of the last kernel give theirs.
-        if self._buffer is None or self._buffer.shape != pairs.shape:
-            self._buffer = np.empty(pairs.shape)
-        np.copyto(self._buffer, pairs)
-        return check_kernel_values(kernel.from_pairs(self._buffer, overwrite=True), new=True)
+        return check_kernel_values(kernel.from_pairs(self._pairs[key]), new=True, order="A")
