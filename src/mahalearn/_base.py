@@ -111,6 +111,10 @@ class ScoreClassifierMixin(ClassifierMixin):
         """Scores of which those that lose count, too."""
         return self._scores(X)
 
+    def _query_scores(self, X):
+        """Scores of queries that need no more checks."""
+        return self._scores(X)
+
     def _log_proba(self, X):
         check_is_fitted(self)
         return log_softmax(self._scores(X), axis=1)

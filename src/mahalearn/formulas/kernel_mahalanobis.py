@@ -42,6 +42,7 @@ from .linalg import (
     rounding_tolerance,
     row_sq_norms,
     solve_lower,
+    times,
 )
 
 CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
@@ -106,12 +107,12 @@ class SpectralModel(NamedTuple):
     signs: np.ndarray
     vectors: np.ndarray
 
-    def sq_distances(self, k, kxx):
+    def sq_distances(self, k, kxx, workspace=None):
         """d² of queries, (m, *shape of alpha): k (m, n), kxx (m,)."""
         n = len(self.values)
         s = self_weight(self.variant, n, self.alpha)
-        kxx, k = center_queries(kxx, k, self.means)
-        P = k @ self.vectors
+        kxx, k = center_queries(kxx, k, self.means, workspace)
+        P = times(k, self.vectors)
         P *= P
         W = spectral_weights(self.variant, self.values, self.signs, n, self.alpha)
         return np.multiply.outer(kxx, s) + P @ W
@@ -140,9 +141,9 @@ class CholeskyModel(NamedTuple):
     means: Centering
     L: np.ndarray
 
-    def sq_distances(self, k, kxx):
+    def sq_distances(self, k, kxx, workspace=None):
         """d² of queries: k (m, n), kxx (m,)."""
-        kxx, k = center_queries(kxx, k, self.means)
+        kxx, k = center_queries(kxx, k, self.means, workspace)
         return (kxx - row_sq_norms(solve_lower(self.L, k))) * (len(self.L) / self.alpha)
 
     def own_sq_distances(self):
@@ -160,10 +161,10 @@ class MeanModel(NamedTuple):
     alpha: float | np.ndarray
     means: Centering
 
-    def sq_distances(self, k, kxx):
+    def sq_distances(self, k, kxx, workspace=None):
         """d² of queries, (m, *shape of alpha): k (m, n), kxx (m,)."""
         n = k.shape[1]
-        kxx, k = center_queries(kxx, k, self.means)
+        kxx, k = center_queries(kxx, k, self.means, workspace)
         norms = row_sq_norms(k)
         alpha = np.asarray(self.alpha, float)
         return np.multiply.outer(kxx, n / alpha) - np.multiply.outer(norms, n / alpha**2)

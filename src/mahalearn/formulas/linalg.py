@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from .workspace import Workspace
+
 # An eigenvalue below this fraction of the largest in absolute value counts as zero.
 RANK_RTOL = 1e-10
 _EPS = np.finfo(np.float64).eps
@@ -134,6 +136,13 @@ def inverse_diagonal(L):
     return np.array([inverse[i:, i] @ inverse[i:, i] for i in range(len(L))])
 
 
+def times(k, A, out=None):
+    """kA in the order of k, which is what the product takes least time for; out: memory for it."""
+    if not k.flags.f_contiguous:
+        return np.matmul(k, A, out=out)
+    return np.matmul(A.T, k.T, out=None if out is None else out.T).T
+
+
 def row_sq_norms(A):
     """Squared Euclidean norms of the rows of A, without a temporary of A's size."""
     return np.einsum("ij,ij->i", A, A)
@@ -152,7 +161,7 @@ class LinearScores(NamedTuple):
 
     def scores(self, k):
         """f of queries with rows k (m, n), (m, c)."""
-        return k @ self.coefficients + self.offsets
+        return times(k, self.coefficients) + self.offsets
 
     def rounding(self, largest):
         """What rounding may leave in f for kernel values of at most `largest`.
@@ -187,9 +196,9 @@ def center_gram(K, means, *, overwrite=False):
     return K
 
 
-def center_cross(k, means, *, overwrite=False):
-    """k̃_x = H(k_x − K1/n), a row for each query (C (2))."""
-    k = np.subtract(k, means.column_means, out=k if overwrite else None)
+def center_cross(k, means, *, out=None):
+    """k̃_x = H(k_x − K1/n), a row for each query (C (2)); out: memory for it, k itself or other."""
+    k = np.subtract(k, means.column_means, out=out)
     k -= k.mean(axis=1, keepdims=True)
     return k
 
@@ -199,10 +208,11 @@ def center_self(kxx, k, means):
     return kxx - 2 * k.mean(axis=1) + means.grand_mean
 
 
-def center_queries(kxx, k, means):
-    """k̃_xx and k̃_x, a new matrix, at once: both need the means of the rows."""
+def center_queries(kxx, k, means, workspace=None):
+    """k̃_xx and k̃_x, not in k's own memory, at once: both need the means of the rows."""
     row_means = k.mean(axis=1)
-    centred = k - means.column_means
+    out = (workspace or Workspace()).like("centred", k)
+    centred = np.subtract(k, means.column_means, out=out)
     centred -= (row_means - means.grand_mean)[:, None]
     return kxx - 2 * row_means + means.grand_mean, centred
 
