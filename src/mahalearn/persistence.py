@@ -68,6 +68,7 @@ HOMES = {
     "ConformalClass": "formulas.conformal",
     "LandmarkClass": "formulas.conformal",
     "CholeskyModel": "formulas.kernel_mahalanobis",
+    "InverseCholeskyModel": "formulas.kernel_mahalanobis",
     "MeanModel": "formulas.kernel_mahalanobis",
     "SpectralModel": "formulas.kernel_mahalanobis",
     "Embedding": "formulas.kernel_pca",

@@ -129,11 +129,28 @@ def refuse_singular(info):
         )
 
 
-def inverse_diagonal(L):
-    """Diagonal of (LLᵀ)⁻¹ from the lower Cholesky factor: column sums of squares of L⁻¹."""
+def invert_lower(L):
+    """L⁻¹ of a lower triangular L."""
     inverse, info = linalg.lapack.dtrtri(L, lower=1)
     refuse_singular(info)
-    return np.array([inverse[i:, i] @ inverse[i:, i] for i in range(len(L))])
+    return inverse
+
+
+def multiply_lower(M, B):
+    """MBᵀ, transposed, for a lower triangular M: as `solve_lower` in half its time."""
+    if B.flags.f_contiguous:
+        return linalg.blas.dtrmm(1.0, M, B, side=1, lower=1, trans_a=1, overwrite_b=1)
+    return linalg.blas.dtrmm(1.0, M, B.T, lower=1, overwrite_b=1).T
+
+
+def inverse_diagonal(L):
+    """Diagonal of (LLᵀ)⁻¹ from the lower Cholesky factor: column sums of squares of L⁻¹."""
+    return lower_column_squares(invert_lower(L))
+
+
+def lower_column_squares(M):
+    """Sums of squares of the columns of a lower triangular M, whatever stands above its diagonal."""
+    return np.array([M[i:, i] @ M[i:, i] for i in range(len(M))])
 
 
 def times(k, A, out=None):
