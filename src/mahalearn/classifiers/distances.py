@@ -248,7 +248,7 @@ class DistanceModel(NamedTuple):
     def _chunks(self, n_rows, max_doubles=float("inf")):
         full = self._full or self.training.whole_rows
         width = len(self.training) if full else self.training.counts.max()
-        return row_chunks(n_rows, BLOCKS * int(width), max_doubles)
+        return row_chunks(n_rows, (BLOCKS + self._full) * int(width), max_doubles)
 
     def rounding(self, variant):
         """What rounding may leave in the distances, where that is more than their size tells."""

@@ -34,6 +34,7 @@ from .linalg import (
     centering,
     cholesky,
     clear_upper,
+    drop_rounding,
     eigh,
     fundamental_symmetry,
     inverse_diagonal,
@@ -227,7 +228,7 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
             if L is not None:
                 L = clear_upper(L)
                 if diagonal.sum() <= SMALL_CONDITION * alpha:
-                    return InverseCholeskyModel(alpha, means, invert_lower(L))
+                    return InverseCholeskyModel(alpha, means, drop_rounding(invert_lower(L)))
                 return CholeskyModel(alpha, means, L)
             Kc.flat[:: n + 1] = diagonal  # the lower triangle is as it was, and eigh reads no more
     values, U = eigh(Kc, overwrite=True, keep_small=variant == "RC+")

@@ -136,6 +136,19 @@ def invert_lower(L):
     return inverse
 
 
+def drop_rounding(M):
+    """M rounded to multiples of eps/4 of its largest value, in place.
+
+    For a well-conditioned M that is less than a product with it rounds. Its small values then end
+    in zeros, and a file of it is smaller by up to a tenth.
+    """
+    unit = 2.0 ** (np.floor(np.log2(np.abs(M).max())) - 54)
+    M /= unit
+    np.round(M, out=M)
+    M *= unit
+    return M
+
+
 def multiply_lower(M, B):
     """MBᵀ, transposed, for a lower triangular M: as `solve_lower` in half its time."""
     if B.flags.f_contiguous:

@@ -33,6 +33,13 @@ class Calibration(NamedTuple):
         return log_softmax(self.scale * log_softmax(scores / self.temperature) + self.bias)
 
 
+def calibrated_log_proba(calibrations, scores):
+    """Logarithms of the members' probabilities (K, n, c) from their scores (K, n, c), at once."""
+    temperature, scale, bias = map(np.array, zip(*calibrations, strict=True))
+    members = Calibration(temperature[:, None, None], scale[:, None], bias[:, None])
+    return members.log_proba(scores)
+
+
 class Calibrated(NamedTuple):
     """A calibration, and the log-probabilities (n, c) of its rows from the other parts' fits."""
 
