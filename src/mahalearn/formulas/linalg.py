@@ -162,7 +162,7 @@ def inverse_diagonal(L):
 
 
 def lower_column_squares(M):
-    """Sums of squares of the columns of a lower triangular M, whatever stands above its diagonal."""
+    """Sums of squares of the columns of a lower triangular M."""
     return np.array([M[i:, i] @ M[i:, i] for i in range(len(M))])
 
 

@@ -22,7 +22,6 @@ import numpy as np
 from .linalg import row_sq_norms
 from .workspace import Workspace
 
-
 # --- units of the columns -------------------------------------------------------------------------
 #
 # So that no square of a value overflows or vanishes. Within the usual range below, squares, their
