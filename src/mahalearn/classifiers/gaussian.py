@@ -38,7 +38,7 @@ from ..formulas.class_gaussians import (
     zca_cor_whiteners,
 )
 from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
-from ..formulas.linalg import is_psd
+from ..formulas.linalg import Workspace, is_psd
 from ..formulas.moments import (
     add_rows,
     class_covariances,
@@ -60,7 +60,6 @@ from ..formulas.moments import (
 )
 from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
 from ..formulas.thin_gaussians import thin_gaussians
-from ..formulas.workspace import Workspace
 from ..kernels.training import row_chunks
 from ._sources import (
     check_batches,

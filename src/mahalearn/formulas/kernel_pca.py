@@ -19,6 +19,7 @@ from scipy import linalg
 
 from .linalg import (
     Centering,
+    Workspace,
     center_cross,
     center_gram,
     centering,
@@ -28,7 +29,6 @@ from .linalg import (
     row_sq_norms,
     times,
 )
-from .workspace import Workspace
 
 
 class Embedding(NamedTuple):

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .linalg import row_sq_norms
-from .workspace import Workspace
+from .linalg import Workspace, row_sq_norms
 
 # --- units of the columns -------------------------------------------------------------------------
 #

@@ -20,9 +20,8 @@ from .._validation import (
     take,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.linalg import Centering, center_gram, centering, is_psd
+from ..formulas.linalg import Centering, Workspace, center_gram, centering, is_psd
 from ..formulas.spectrum import CORRECTIONS, fit_correction
-from ..formulas.workspace import Workspace
 from .precomputed import PrecomputedKernel
 from .protocol import (
     check_kernel_values,
