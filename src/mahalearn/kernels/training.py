@@ -8,6 +8,7 @@ share their training objects share what they compute of queries, too (`SharedRow
 """
 
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -43,12 +44,15 @@ def row_chunks(n_rows, row_doubles, max_doubles=float("inf")):
     """Slices of rows such that a chunk's doubles stay within scikit-learn's working_memory.
 
     `max_doubles` keeps chunks smaller still, where work is faster in a processor's cache. Chunks
-    are of nearly equal size: a small last one would cost nearly as much as the others.
+    are of nearly equal size, the first the largest: a small last one would cost nearly as much as
+    the others.
     """
     budget = min(max_doubles, sklearn.get_config()["working_memory"] * 2**20 // 8)
     most = max(1, int(min(n_rows, budget // max(1, row_doubles))))
     n_chunks = -(-n_rows // most)
-    return [slice(i * n_rows // n_chunks, (i + 1) * n_rows // n_chunks) for i in range(n_chunks)]
+    step, larger = divmod(n_rows, n_chunks) if n_chunks else (0, 0)
+    starts = [i * step + min(i, larger) for i in range(n_chunks + 1)]
+    return [slice(start, stop) for start, stop in pairwise(starts)]
 
 
 class KernelValues(Protocol):
