@@ -105,6 +105,10 @@ class ScoreClassifierMixin(ClassifierMixin):
         """Scores of which those that lose count, too."""
         return self._scores(X)
 
+    def _query_scores(self, X):
+        """Scores of queries that need no more checks."""
+        return self._scores(X)
+
     def _log_proba(self, X):
         check_is_fitted(self)
         return log_softmax(self._scores(X), axis=1)
@@ -303,13 +307,13 @@ class KernelEstimator(BaseEstimator):
         return object.__getattribute__(self, name)  # raises as without this method
 
 
-def over_rows(training, queries, function, read=False):
+def over_rows(training, queries, function):
     """function(k) over chunks of the queries' kernel rows k (m, n), stacked along the queries.
 
-    read: the function does not overwrite k. Memory stays within working_memory, beside the result.
+    The function must not overwrite k. Memory stays within working_memory, beside the result.
     """
     chunks = row_chunks(len(queries), BLOCKS * len(training))
-    parts = [function(training.cross(take(queries, rows), read=read)) for rows in chunks]
+    parts = [function(training.cross(take(queries, rows), read=True)) for rows in chunks]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -330,7 +334,6 @@ class LinearPath(NamedTuple):
             training,
             queries,
             lambda k: np.stack([model.scores(k) for model in self.models], axis=-1),
-            read=True,
         )
 
 

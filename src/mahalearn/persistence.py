@@ -68,6 +68,7 @@ HOMES = {
     "ConformalClass": "formulas.conformal",
     "LandmarkClass": "formulas.conformal",
     "CholeskyModel": "formulas.kernel_mahalanobis",
+    "InverseCholeskyModel": "formulas.kernel_mahalanobis",
     "MeanModel": "formulas.kernel_mahalanobis",
     "SpectralModel": "formulas.kernel_mahalanobis",
     "Embedding": "formulas.kernel_pca",
@@ -259,7 +260,7 @@ def model_bytes(model, *, about=None, trusted=()):
         )
     about = {**(about or {}), "versions": versions(), "saved": datetime.now(UTC).isoformat("T")}
     text = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
-    return _with_types(data, lambda module, name: PACKAGE, {ABOUT: text})
+    return _with_types(_compact(data), lambda module, name: PACKAGE, {ABOUT: text})
 
 
 def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
@@ -387,6 +388,41 @@ def _not_a_model(path):
 def _home(module, name):
     """The module that defines a type of ours now."""
     return f"{PACKAGE}.{HOMES[name]}" if name in HOMES else module
+
+
+def _compact(data):
+    """The archive with equal arrays in one file, and short numbers instead of memory addresses.
+
+    skops tells objects apart by their addresses and names files by them: digits that cannot be
+    compressed, in a model of many small parts as much as the parts themselves.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(contents.pop(SCHEMA))
+    ids, kept, files = {}, {}, {}
+    for name, content in contents.items():
+        suffix = Path(name).suffix
+        files[name] = kept.setdefault((suffix, content), f"{len(kept)}{suffix}")
+
+    def walk(node):
+        if isinstance(node, list):
+            for value in node:
+                walk(value)
+        elif isinstance(node, dict):
+            if isinstance(node.get("__id__"), int):
+                node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
+            if isinstance(node.get("file"), str):
+                node["file"] = files.get(node["file"], node["file"])
+            for value in node.values():
+                walk(value)
+
+    walk(schema)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(SCHEMA, json.dumps(schema))
+        for (_, content), name in kept.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
 
 
 def _with_types(data, module_of, more=None):

@@ -1,12 +1,13 @@
 """Ensembles of families: out-of-fold scores, weights, shared work, explanations, files."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import balanced_accuracy_score
@@ -27,7 +28,7 @@ from mahalearn import (
 )
 from mahalearn.classifiers.dissimilarity_space import head_scores
 from mahalearn.classifiers.distances import DistanceModel
-from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stacking_weights
+from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
 from mahalearn.model_selection import _families, grids
@@ -321,18 +322,58 @@ def test_kernels_that_learn_are_compared_too(data):
 def test_distances_and_kernels_are_computed_once_for_all_members(fitted, data, monkeypatch):
     X, _ = data
     pairs, values = [], []
-    pair_values, from_pairs = NamedKernel.pair_values, NamedKernel.from_pairs
+    pair_values, fill = NamedKernel.pair_values, NamedKernel.fill
     monkeypatch.setattr(
         NamedKernel, "pair_values", lambda k, *a: pairs.append(k.name) or pair_values(k, *a)
     )
     monkeypatch.setattr(
         NamedKernel,
-        "from_pairs",
-        lambda k, *a, **b: values.append((k.name, k.gamma)) or from_pairs(k, *a, **b),
+        "fill",
+        lambda k, *a: values.append((k.name, k.gamma)) or fill(k, *a),
     )
     fitted.predict(X)
     assert len(pairs) == len(set(pairs)) == 2
-    assert len(values) == len(set(values))
+    assert len(values) == len(set(values)) >= 2
+
+
+def by_members(model, X):
+    """Log-probabilities of an ensemble from members that predict one by one."""
+    tables = []
+    for name, member in model.members_.items():
+        scores = member[-1]._scores(member[:-1].transform(X))
+        tables.append(model.calibrations_[name].log_proba(scores))
+    return stack(np.array(tables), np.array([model.weights_[name] for name in model.members_]))
+
+
+@pytest.mark.parametrize("working_memory", [0.01, 0.1, 1024])
+def test_an_ensemble_is_the_combination_of_its_members(fitted, data, tmp_path, working_memory):
+    pytest.importorskip("skops")
+    X, _ = data
+    queries = np.vstack([X, X + 0.1, X[::-1] - 0.2])
+    again = load_model(save_model(fitted, tmp_path / "ensemble.skops"))
+    with sklearn.config_context(working_memory=working_memory):
+        for model in (fitted, again):
+            got = model.predict_log_proba(queries)
+            kept = got.copy()
+            model.predict_log_proba(queries[::-1])  # whose memory must not be that of the first
+            assert_array_equal(got, kept)
+            assert_allclose(got, by_members(model, queries), atol=1e-10)
+
+
+def test_members_one_by_one_in_cache_sized_chunks(fitted, data, monkeypatch):
+    X, _ = data
+    expected = fitted.predict_log_proba(X)
+    monkeypatch.setattr("mahalearn.model_selection._ensemble.IN_CACHE", 1000)
+    assert_allclose(fitted.predict_log_proba(X), expected, atol=1e-10)
+
+
+def test_ensembles_predict_in_several_threads(fitted, data):
+    X, _ = data
+    batches = [X + shift for shift in np.linspace(0, 0.5, 12)]
+    expected = [fitted.predict_log_proba(batch) for batch in batches]
+    with ThreadPoolExecutor(4) as pool:
+        for got, wanted in zip(pool.map(fitted.predict_log_proba, batches), expected, strict=True):
+            assert_allclose(got, wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("combine", ["stack", "vote"])

@@ -4,9 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 
 from mahalearn import KernelQuadraticDiscriminant, MeasureKernel, PrecomputedKernel
@@ -19,6 +20,7 @@ from mahalearn.kernels.protocol import (
     kernel_diagonal,
     kernel_matrix,
 )
+from mahalearn.kernels.training import row_chunks
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
@@ -178,3 +180,28 @@ def test_precomputed_kernel_wants_row_numbers(rows):
 def test_objects_need_labels():
     with pytest.raises(ValueError, match="requires y"):
         KernelQuadraticDiscriminant(kernel="edit").fit(["a", "b"], None)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 100, 1001])
+@pytest.mark.parametrize("row, most", [(1, 10), (3, 100), (50, 100), (10**9, 100), (1, 10**9)])
+def test_chunks_cover_all_rows_and_the_first_is_the_largest(n, row, most):
+    chunks = row_chunks(n, row, most)
+    assert [i for chunk in chunks for i in range(chunk.start, chunk.stop)] == list(range(n))
+    sizes = [chunk.stop - chunk.start for chunk in chunks]
+    assert all(sizes[0] - 1 <= size <= sizes[0] for size in sizes)
+    assert not sizes or sizes[0] == 1 or sizes[0] * row <= most
+
+
+def test_kernels_of_queries_do_not_depend_on_memory_or_order(rng):
+    X, Y = rng.normal(size=(9, 4)), rng.normal(size=(6, 4))
+    for name in ("rbf", "laplacian", "linear", "poly", "sigmoid"):
+        kernel = NamedKernel(name, gamma=0.3)
+        expected = pairwise_kernels(X, Y, metric=name, filter_params=True, gamma=0.3)
+        assert kernel(X, Y).flags.f_contiguous  # the values of a class stand together
+        assert_allclose(kernel(X, Y), expected, rtol=1e-12)
+        pairs = kernel.pair_values(X, Y, np.full((6, 9), np.nan).T)
+        kept = pairs.copy()
+        assert_allclose(kernel.fill(np.full((6, 9), np.nan).T, pairs), expected, rtol=1e-12)
+        assert_allclose(kernel.from_pairs(pairs), expected, rtol=1e-12)
+        assert_array_equal(pairs, kept)
+        assert kernel(X, X).flags.c_contiguous

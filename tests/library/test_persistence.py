@@ -157,3 +157,21 @@ def test_other_versions_are_said(tmp_path):
     say_instead(path, about)
     with pytest.warns(UserWarning, match=r"scikit-learn 0\.1\.0 then"):
         load_model(path)
+
+
+def test_equal_arrays_are_stored_once_and_come_back_apart(tmp_path):
+    model = KernelQuadraticDiscriminant().fit(X, y)
+    model.first_, model.second_ = np.arange(50.0), np.arange(50.0)
+    model.same_ = model.first_
+    path = save_model(model, tmp_path / "m.skops")
+    with zipfile.ZipFile(path) as archive:
+        contents = [archive.read(name) for name in archive.namelist()]
+        names = [name for name in archive.namelist() if name.endswith(".npy")]
+        schema = archive.read("schema.json").decode()
+    assert len(set(contents)) == len(contents)
+    assert sorted(names, key=lambda name: int(name[:-4])) == [f"{i}.npy" for i in range(len(names))]
+    assert str(id(model.first_)) not in schema  # digits of addresses do not compress
+    again = load_model(path)
+    assert again.same_ is again.first_
+    again.first_[0] = 7.0
+    assert again.second_[0] == 0.0

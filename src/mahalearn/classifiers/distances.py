@@ -43,6 +43,7 @@ from ..kernels.training import (
     class_slices,
     mean_spread,
     row_chunks,
+    workspace_for,
 )
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
@@ -163,16 +164,17 @@ class DistanceModel(NamedTuple):
     # What overflows is refused where distances are returned, in one sentence instead of warnings.
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def _sq_distances(self, X, kxx):
-        parts = []
-        for rows in self._chunks(len(X)):
-            queries = take(X, rows)
-            if self._full:
-                parts.append(self.models.sq_distances(self.training.cross(queries)))
-                continue
-            block = self.training.cross_blocks(queries)
-            d2 = [model.sq_distances(block(own), kxx[rows]) for model, own in self._classes()]
-            parts.append(np.stack(d2, axis=1))
+        with workspace_for(X) as workspace:
+            chunks = self._chunks(len(X))
+            parts = [self._chunk(take(X, rows), kxx[rows], workspace) for rows in chunks]
         return check_finite_distances(np.concatenate(parts))
+
+    def _chunk(self, X, kxx, workspace):
+        if self._full:
+            return self.models.sq_distances(self.training.cross(X, read=True))
+        block = self.training.cross_blocks(X)
+        d2 = [model.sq_distances(block(own), kxx, workspace) for model, own in self._classes()]
+        return np.stack(d2, axis=1)
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def training_sq_distances(self):
@@ -247,7 +249,7 @@ class DistanceModel(NamedTuple):
     def _chunks(self, n_rows, max_doubles=float("inf")):
         full = self._full or self.training.whole_rows
         width = len(self.training) if full else self.training.counts.max()
-        return row_chunks(n_rows, BLOCKS * int(width), max_doubles)
+        return row_chunks(n_rows, (BLOCKS + self._full) * int(width), max_doubles)
 
     def rounding(self, variant):
         """What rounding may leave in the distances, where that is more than their size tells."""

@@ -38,9 +38,8 @@ from ..formulas.class_gaussians import (
     zca_cor_whiteners,
 )
 from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
-from ..formulas.linalg import is_psd
+from ..formulas.linalg import Workspace, is_psd
 from ..formulas.moments import (
-    Workspace,
     add_rows,
     class_covariances,
     class_shares,
@@ -942,14 +941,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             raise
         return fitted, X
 
-    def _evaluate(self, X):
-        missing = self._ignores_missing()
-        fitted, X = self._check_query(X, allow_nan=missing)
-        return fitted, *fitted.model.evaluate(X, missing=missing)
-
     def _scores(self, X):
         """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
-        fitted, scores, log_dets, n_directions = self._evaluate(X)
+        return self._query_scores(self._check_query(X, allow_nan=self._ignores_missing())[1])
+
+    def _query_scores(self, X):
+        fitted = self._gaussians()
+        scores, log_dets, n_directions = fitted.model.evaluate(X, missing=self._ignores_missing())
         scores += log_dets
         scores += n_directions * np.log(2 * np.pi)
         scores *= -0.5
@@ -969,8 +967,9 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         d2 : ndarray of shape (n_samples, n_classes)
             Squared distances, columns in the order of ``classes_``.
         """
-        fitted, d2, _, _ = self._evaluate(X)
-        return fitted.all_classes(d2, np.inf)
+        missing = self._ignores_missing()
+        fitted, X = self._check_query(X, allow_nan=missing)
+        return fitted.all_classes(fitted.model.evaluate(X, missing=missing)[0], np.inf)
 
     def feature_distances(self, X: ArrayLike) -> np.ndarray:
         """Squared distances per feature, which sum to the unweighted Mahalanobis distances.

@@ -10,6 +10,7 @@ from .._typing import CV, ArrayLike, Floats, Ints, Kernel, RandomState, Scoring,
 from .._validation import check_choice, check_components, check_positive
 from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.spectrum import SPECTRA
+from ..kernels.training import workspace_for
 from ..model_selection.search import KernelSearchCV, documented
 from ._landmark_models import kernel_pca_model
 from ._landmarks import LandmarkClassifier
@@ -155,12 +156,16 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
         return check_choice(self.spectrum, "spectrum", SPECTRA) == "ignore"
 
     def _path_scores(self, models, training, queries, kxx):
-        def scores(k):
-            Z = models.embedding.coordinates(k)
-            path = quadratic_scores(models.classes, models.priors, Z, models.regs)
-            return np.moveaxis(path, 0, -1)
+        with workspace_for(queries) as workspace:
 
-        return over_rows(training, queries, scores)
+            def scores(k):
+                Z = models.embedding.coordinates(k, workspace)
+                path = quadratic_scores(
+                    models.classes, models.priors, Z, models.regs, workspace=workspace
+                )
+                return np.moveaxis(path, 0, -1)
+
+            return over_rows(training, queries, scores)
 
     def _store(self, models):
         self._embedding = models.embedding

@@ -127,7 +127,9 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         refuse_dask_query(X)
-        Z = validate_data(self, X, reset=False, dtype=np.float64)
-        Z = (Z - self._center) / self._spread
+        return self._query_scores(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _query_scores(self, X):
+        Z = (X - self._center) / self._spread
         chunks = row_chunks(len(Z), BLOCKS * len(self._rows))
         return np.concatenate([self._model.predict(take(Z, c), self._rows) for c in chunks])

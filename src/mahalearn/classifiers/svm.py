@@ -24,10 +24,11 @@ from .._validation import (
     refuse_dask_query,
 )
 from ..formulas.calibration import fit_temperature
+from ..formulas.linalg import times
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from ..kernels.mahalanobis import MahalanobisKernel
 from ..kernels.protocol import sq_euclidean
-from ..kernels.training import row_chunks
+from ..kernels.training import row_chunks, scratch
 from ..model_selection import grids
 from ..model_selection.scoring import fold_metrics, nearly_best, refuse_nan
 from ..model_selection.search import check_path, check_splits, differing, results_table
@@ -45,14 +46,16 @@ class _Machine(NamedTuple):
 
     def decisions(self, X):
         """(m, pairs), positive where the second class of a pair wins."""
-        svc, Z = self.svc, self.kernel.whiten(X)
+        svc, Z = self.svc, self.kernel._whitening.apply(X)
         A = pair_coefficients(svc.dual_coef_, svc.n_support_)
         parts = []
-        for rows in row_chunks(len(Z), 2 * len(A)):
-            # The RBF kernel by matrix products is much faster than LIBSVM's loops.
-            K = sq_euclidean(Z[rows], svc.support_vectors_)
-            K *= -self.kernel.gamma_
-            parts.append(np.exp(K, out=K) @ A)
+        with scratch() as workspace:
+            for rows in row_chunks(len(Z), 2 * len(A)):
+                # The RBF kernel by matrix products is much faster than LIBSVM's loops.
+                K = workspace.columns("values", len(Z[rows]), len(A))
+                K = sq_euclidean(Z[rows], svc.support_vectors_, out=K)
+                K *= -self.kernel.gamma_
+                parts.append(times(np.exp(K, out=K), A))
         return _signed(np.concatenate(parts) + svc.intercept_, svc)
 
 
@@ -284,7 +287,9 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         refuse_dask_query(X)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._query_scores(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _query_scores(self, X):
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
         return _pair_scores(decisions, len(self.classes_))
 

@@ -7,16 +7,16 @@ NARROWEST, WIDEST = np.exp(-7), np.exp(7)
 
 
 def log_softmax(scores):
-    """ln softmax of the rows of scores (n, c), −inf for classes that cannot win.
+    """ln softmax of scores (…, c) over the classes, −inf for those that cannot win.
 
     As scipy's, class by class: rows are short, and numpy is slow on a short last axis.
     """
-    columns = np.array(scores.T, order="C")
+    columns = np.array(np.moveaxis(scores, -1, 0), order="C")
     best = columns.max(axis=0)
     columns -= np.where(np.isfinite(best), best, 0.0)
     with np.errstate(divide="ignore"):
         columns -= np.log(np.exp(columns).sum(axis=0))
-    return columns.T
+    return np.moveaxis(columns, 0, -1)
 
 
 def fit_temperature(scores, truth, weights=None):

@@ -81,7 +81,7 @@ class ConformalClass(NamedTuple):
     def augment(self, k, kxx):
         """Join queries: k (m, n) kernel values against the class, overwritten; kxx (m,)."""
         kxx = center_self(kxx, k, self.means)
-        k = center_cross(k, self.means, overwrite=True)
+        k = center_cross(k, self.means, out=k)
         u = k @ self.S
         n = len(self.c)
         r = kxx - np.einsum("ij,ij->i", k, u) + self.alpha * (1 + 1 / n)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .moments import Workspace
+from .linalg import Workspace
 
 
 class DifferenceWeights(NamedTuple):

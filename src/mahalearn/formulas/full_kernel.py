@@ -25,6 +25,7 @@ from .linalg import (
     rank_tolerance,
     row_sq_norms,
     solve_lower,
+    times,
 )
 
 FULL_KERNEL_VARIANTS = ("FK+", "FK-")
@@ -45,10 +46,10 @@ class FullKernelClass(NamedTuple):
     def sq_distances(self, kc, variant, alpha):
         """d² of queries with centred rows kc (m, n_total), (m, *shape of alpha)."""
         V = kc - self.mean
-        U = V @ self.Q
+        U = times(V, self.Q)
         if variant == "FK-":
             return self.n * (np.square(U) @ self.factor)
-        V -= U @ self.Q.T
+        V -= times(U, self.Q.T)
         rest = np.multiply.outer(row_sq_norms(V), 1 / np.asarray(alpha, float))
         if np.ndim(alpha):
             return self.n * (rest + np.square(U) @ self.factor)
@@ -67,8 +68,8 @@ class FullKernelModel(NamedTuple):
     classes: tuple
 
     def sq_distances(self, k):
-        """d² of queries, (m, c, *shape of an alpha): k (m, n) is overwritten."""
-        kc = center_cross(k, self.means, overwrite=True)
+        """d² of queries, (m, c, *shape of an alpha), with rows k (m, n)."""
+        kc = center_cross(k, self.means)
         per_class = [
             model.sq_distances(kc, self.variant, alpha)
             for model, alpha in zip(self.classes, self.alphas, strict=True)

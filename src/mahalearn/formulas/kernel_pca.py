@@ -19,6 +19,7 @@ from scipy import linalg
 
 from .linalg import (
     Centering,
+    Workspace,
     center_cross,
     center_gram,
     centering,
@@ -26,6 +27,7 @@ from .linalg import (
     fundamental_symmetry,
     rank_tolerance,
     row_sq_norms,
+    times,
 )
 
 
@@ -45,10 +47,12 @@ class Embedding(NamedTuple):
         """ψ of the training objects, (n, p)."""
         return self.vectors * np.sqrt(np.abs(self.values))
 
-    def coordinates(self, k):
-        """ψ of queries with rows k (m, n), which are overwritten."""
-        kc = center_cross(k, self.means, overwrite=True)
-        return kc @ (self.vectors * (self.signs / np.sqrt(np.abs(self.values))))
+    def coordinates(self, k, workspace=None):
+        """ψ of queries with rows k (m, n); they stand in the workspace, where one is given."""
+        workspace = workspace or Workspace()
+        W = self.vectors * (self.signs / np.sqrt(np.abs(self.values)))
+        kc = center_cross(k, self.means, out=workspace.like("centred", k))
+        return times(kc, W, out=workspace.like("coordinates", kc[:, : W.shape[1]]))
 
 
 def fit_embedding(K, n_components=None, *, positive_only=False):
@@ -92,16 +96,20 @@ class GaussianClass(NamedTuple):
     axes: np.ndarray
     variances: np.ndarray
 
-    def sq_distances(self, Z, alphas, *, within_axes_only=False):
+    def sq_distances(self, Z, alphas, *, within_axes_only=False, workspace=None):
         """d² for Σ + αI, (m, len(alphas)); with within_axes_only that of Σ⁺, the pseudo-inverse."""
-        alphas = np.asarray(alphas, float)
-        V = Z - self.mean
-        P = V @ self.axes
+        workspace = workspace or Workspace()
+        alphas, n_axes = np.asarray(alphas, float), len(self.variances)
+        V = np.subtract(Z, self.mean, out=workspace.like("shifted", Z))
+        P = times(V, self.axes, out=workspace.like("projected", Z[:, :n_axes]))
+        rest = np.zeros(len(V))
+        if n_axes < V.shape[1] and not within_axes_only:
+            V -= times(P, self.axes.T, out=workspace.like("fitted", Z))
+            rest = row_sq_norms(V)
+        P *= P
         if within_axes_only:
-            d2 = np.square(P) @ (1 / self.variances)
-            return np.repeat(d2[:, None], len(alphas), axis=1)
-        rest = row_sq_norms(V - P @ self.axes.T) if P.shape[1] < V.shape[1] else np.zeros(len(V))
-        return rest[:, None] / alphas + np.square(P) @ (1 / (self.variances[:, None] + alphas))
+            return np.repeat((P @ (1 / self.variances))[:, None], len(alphas), axis=1)
+        return rest[:, None] / alphas + P @ (1 / (self.variances[:, None] + alphas))
 
     def log_volumes(self, alphas):
         """ln det(Σ + αI), (len(alphas),)."""
@@ -127,14 +135,14 @@ def gaussian_class(Z, *, pooled_with=None):
     return GaussianClass(mean, axes[kept].T, s[kept] ** 2 / len(centred))
 
 
-def quadratic_scores(classes, priors, Z, alphas, *, within_axes_only=False):
+def quadratic_scores(classes, priors, Z, alphas, *, within_axes_only=False, workspace=None):
     """f of queries in coordinates for each α, (len(alphas), m, c).
 
     within_axes_only: distances ignore directions in which a class has no variance.
     """
     scores = [
         np.log(prior)
-        - model.sq_distances(Z, alphas, within_axes_only=within_axes_only) / 2
+        - model.sq_distances(Z, alphas, within_axes_only=within_axes_only, workspace=workspace) / 2
         - model.log_volumes(alphas) / 2
         for model, prior in zip(classes, priors, strict=True)
     ]

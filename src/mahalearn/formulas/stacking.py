@@ -45,9 +45,16 @@ def bounded(log_p, n_objects):
     cannot win (−inf) is not counted and keeps its 0.
     """
     known = np.isfinite(log_p)
-    total = n_objects + known.sum(axis=1, keepdims=True) / 2
+    total = n_objects + known.sum(axis=-1, keepdims=True) / 2
     bound = np.log((n_objects * np.exp(log_p) + 0.5) / total)
     return np.where(known, bound, -np.inf)
+
+
+def calibrated_log_proba(calibrations, scores):
+    """Logarithms of the members' probabilities (K, n, c) from their scores (K, n, c), at once."""
+    temperature, scale, bias, n_objects = map(np.array, zip(*calibrations, strict=True))
+    T, n = temperature[:, None, None], n_objects[:, None, None]
+    return Calibration(T, scale[:, None], bias[:, None], n).log_proba(scores)
 
 
 class Calibrated(NamedTuple):

@@ -9,6 +9,8 @@ A kernel is a scikit-learn kernel name, ``"precomputed"``, a measure of objects 
 - ``fit_gram(X, y=None)``: the same, returning the Gram matrix of X, where fitting computes it;
 - ``pair_key``, ``pair_values(X, Y)``, ``from_pairs(values)``: kernels with the same key are maps of
   the same matrix (distances, inner products), which a search computes once for all of them;
+- ``fill(out, values)``: as ``from_pairs``, into memory that is there; then ``pair_values`` takes
+  memory as a third argument, too (both in Fortran order);
 - ``get_params``/``set_params``: then ``kernel__name`` can be searched;
 - ``requires_vector_input = False``: it takes objects (strings, sequences, sets of points, row
   numbers …), and what the user passes reaches it untouched. scikit-learn's Gaussian-process kernels
@@ -25,8 +27,9 @@ A kernel is a scikit-learn kernel name, ``"precomputed"``, a measure of objects 
 import copy
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.metrics.pairwise import kernel_metrics, manhattan_distances, pairwise_kernels
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
 from .._validation import check_choice, check_positive, check_real, spelt
 from ..measures.base import Measure
@@ -46,21 +49,27 @@ _PAIR_VALUES = {
 }
 
 
-def sq_euclidean(X, Y):
-    """‖x − y‖² of all pairs in one matrix product.
+def sq_euclidean(X, Y, out=None):
+    """‖x − y‖² of all pairs in one matrix product; out: memory for them, in Fortran order.
 
     The rows are taken relative to the median of Y, so that neither a common offset nor a few far
-    rows cost digits.
+    rows cost digits. Of two sets in Fortran order, as `NamedKernel.pair_values`.
     """
     same, centre = X is Y, np.median(Y, axis=0)
     X, Y = X - centre, Y - centre
     x2, y2 = (np.einsum("ij,ij->i", A, A) for A in (X, Y))
     ones = np.ones
-    D = np.column_stack([-2 * X, x2, ones(len(X))]) @ np.vstack([Y.T, ones(len(Y)), y2])
+    A, B = np.column_stack([-2 * X, x2, ones(len(X))]), np.vstack([Y.T, ones(len(Y)), y2])
+    D = A @ B if same else _product(A, B, out)
     np.maximum(D, 0, out=D)
     if same:
         np.fill_diagonal(D, 0.0)
     return D
+
+
+def _product(A, B, out):
+    """AB in Fortran order."""
+    return np.matmul(B.T, A.T, out=None if out is None else out.T).T
 
 
 class NamedKernel:
@@ -96,24 +105,35 @@ class NamedKernel:
         """Kernels with the same key (not None) are functions of the same `pair_values`."""
         return _PAIR_VALUES.get(self.name)
 
-    def pair_values(self, X, Y):
-        """What the kernel is a function of, for all pairs."""
+    def pair_values(self, X, Y, out=None):
+        """What the kernel is a function of, for all pairs; out: memory for it, in Fortran order.
+
+        Of two sets in Fortran order: the values of one object of Y, and so those of a class, stand
+        together, and what follows works on the classes one by one.
+        """
         X, Y = (self.standardized(X),) * 2 if X is Y else map(self.standardized, (X, Y))
         match self.pair_key:
             case "squared distance":
-                return sq_euclidean(X, Y)
+                return sq_euclidean(X, Y, out)
             case "city-block distance":
-                return manhattan_distances(X, Y)
+                if X is Y:
+                    return cdist(X, Y, "cityblock")
+                return cdist(Y, X, "cityblock", out=None if out is None else out.T).T
             case "inner product":
-                return X @ Y.T
+                return X @ Y.T if X is Y else _product(X, Y.T, out)
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, gamma=self.gamma)
 
     def from_pairs(self, values, overwrite=False):
         """Kernel values from `pair_values`."""
+        return self.fill(values if overwrite else np.empty_like(values), values)
+
+    def fill(self, out, values):
+        """The same, written into `out`, which may be the `pair_values` themselves."""
         if self.name in ("rbf", "laplacian"):
-            out = np.multiply(values, -self.gamma, out=values if overwrite else None)
+            np.multiply(values, -self.gamma, out=out)
             return np.exp(out, out=out)
-        out = values if overwrite else values.copy()
+        if out is not values:
+            np.copyto(out, values)
         match self.name:
             case "poly" | "polynomial":
                 out *= self.gamma
@@ -352,14 +372,18 @@ def kernel_matrix(kernel, X, Y):
             f"object of X and a column for each of Y; got {K.dtype} of shape {K.shape}. "
             "For a function of two single objects use mahalearn.MeasureKernel."
         )
-    return check_kernel_values(K, new=getattr(kernel, "returns_new", False))
+    order = "C" if X is Y else "A"
+    return check_kernel_values(K, new=getattr(kernel, "returns_new", False), order=order)
 
 
-def check_kernel_values(K, new=False):
-    """Kernel values as a float64 matrix that may be overwritten; NaN and infinities are refused."""
-    K = np.require(K, dtype=np.float64, requirements=["C", "W"])
-    if not new:
-        K = K.copy()  # it will be overwritten, and may be the kernel's own
+def check_kernel_values(K, new=False, order="C"):
+    """Kernel values as a float64 matrix that may be overwritten; NaN and infinities are refused.
+
+    order: "C", or "A" for either of the two.
+    """
+    K = np.asarray(K, dtype=np.float64, order=order)
+    if not new or not K.flags.writeable:
+        K = K.copy(order="A")  # it will be overwritten, and may be the kernel's own
     check_magnitude(K)
     return K
 
@@ -373,7 +397,8 @@ def check_magnitude(K):
     if not K.size:
         return
     if K.flags.forc:  # one fast pass; a sum of squares bounds them all, unless one is no number
-        squares = np.vdot(K, K) if K.dtype == np.float64 else np.nan
+        flat = K.ravel(order="K")  # a view
+        squares = flat @ flat if K.dtype == np.float64 else np.nan
         if squares <= LARGEST**2:
             return
     largest = max(K.max(), -K.min())

@@ -7,6 +7,8 @@ same protocol (`KernelValues`), so that what is written for one serves all. Seve
 share their training objects share what they compute of queries, too (`SharedRows`).
 """
 
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,7 +21,7 @@ from .._validation import (
     take,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.linalg import Centering, center_gram, centering, is_psd
+from ..formulas.linalg import Centering, Workspace, center_gram, centering, is_psd
 from ..formulas.spectrum import CORRECTIONS, fit_correction
 from .precomputed import PrecomputedKernel
 from .protocol import (
@@ -34,16 +36,23 @@ from .protocol import (
 
 # Blocks of a chunk's size alive at once while queries are compared with training objects.
 BLOCKS = 3
+# Doubles of a block of kernel values that several steps work on: they find it in the cache.
+IN_CACHE = 2**19
 
 
 def row_chunks(n_rows, row_doubles, max_doubles=float("inf")):
     """Slices of rows such that a chunk's doubles stay within scikit-learn's working_memory.
 
-    `max_doubles` keeps chunks smaller still, where work is faster in a processor's cache.
+    `max_doubles` keeps chunks smaller still, where work is faster in a processor's cache. Chunks
+    are of nearly equal size, the first the largest: a small last one would cost nearly as much as
+    the others.
     """
     budget = min(max_doubles, sklearn.get_config()["working_memory"] * 2**20 // 8)
-    step = max(1, min(n_rows, int(budget // max(1, row_doubles))))
-    return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
+    most = max(1, int(min(n_rows, budget // max(1, row_doubles))))
+    n_chunks = -(-n_rows // most)
+    step, larger = divmod(n_rows, n_chunks) if n_chunks else (0, 0)
+    starts = [i * step + min(i, larger) for i in range(n_chunks + 1)]
+    return [slice(start, stop) for start, stop in pairwise(starts)]
 
 
 class KernelValues(Protocol):
@@ -153,8 +162,8 @@ class TrainingKernel:
         return kernel_matrix(self.kernel, X, take(self.X, rows))
 
     def cross_blocks(self, X):
-        """The function rows -> cross(X, rows), for callers that need the row block by block."""
-        return lambda rows: self.cross(X, rows)
+        """The function rows -> cross(X, rows, read=True), for callers that need row blocks."""
+        return lambda rows: self.cross(X, rows, read=True)
 
     def training_cross(self, queries, rows=slice(None)):
         """Kernel of training objects against training objects."""
@@ -249,9 +258,9 @@ class CorrectedKernel:
         return np.ascontiguousarray(k[:, rows])
 
     def cross_blocks(self, X):
-        """The function rows -> cross(X, rows), for callers that need the row block by block."""
+        """The function rows -> cross(X, rows, read=True), for callers that need row blocks."""
         k = self.cross(X)
-        return lambda rows: k[:, rows].copy()
+        return lambda rows: k[:, rows]
 
     def training_cross(self, queries, rows=slice(None)):
         """Kernel of training objects against training objects."""
@@ -461,6 +470,28 @@ class KernelFolds:
         return Fold(training, codes, present, queries, training.self_similarities(queries))
 
 
+# --- memory that is used again --------------------------------------------------------------------
+
+# Workspaces that nobody uses now, and how many doubles they may keep.
+_IDLE: list[Workspace] = []
+_MOST_IDLE, _MOST_KEPT = 2, 6 * IN_CACHE
+
+
+@contextmanager
+def scratch():
+    """A workspace for some lines, in which nobody else has it; small ones are kept for the next.
+
+    What is returned from there must not stand in its memory.
+    """
+    try:
+        workspace = _IDLE.pop()
+    except IndexError:
+        workspace = Workspace()
+    yield workspace
+    if len(_IDLE) < _MOST_IDLE and workspace.size <= _MOST_KEPT:
+        _IDLE.append(workspace)
+
+
 # --- queries of several models --------------------------------------------------------------------
 
 
@@ -469,13 +500,15 @@ class SharedRows:
 
     Distances serve every kernel that is a function of them, and the values of a kernel all models
     that have it, as long as these come one after the other: only the last kernel's values are kept.
-    So are distances to classes that several models have in common.
+    So are distances to classes that several models have in common. What is large stands in the
+    workspace, which the next batch may have: its values are then no longer those of this one.
     """
 
-    def __init__(self, objects):
+    def __init__(self, objects, workspace=None):
         self.objects = objects
+        self.workspace = workspace or Workspace()
         self._pairs, self._own = {}, {}
-        self._kernel = self._values = self._buffer = None
+        self._kernel = self._values = None
         self._model = self._inputs = self._output = None
 
     def __len__(self):
@@ -494,7 +527,7 @@ class SharedRows:
         if self._kernel is not kernel:
             self._kernel, self._values = kernel, self._compute(kernel, training)
         values = self._values[:, rows]
-        return values if read else np.array(values, order="C")
+        return values if read else values.copy(order="K")
 
     def of_model(self, model, kxx, compute):
         """compute() of a model that several classifiers share, for self-similarities kxx.
@@ -520,11 +553,23 @@ class SharedRows:
             return kernel_matrix(kernel, self.objects, training)
         # Kernels that standardise columns of their own share nothing.
         key = key, id(training), None if getattr(kernel, "center", None) is None else id(kernel)
+        shape, fills = (len(self), len(training)), hasattr(kernel, "fill")
         if key not in self._pairs:
-            self._pairs[key] = kernel.pair_values(self.objects, training)
+            memory = [self.workspace.columns(f"pairs {len(self._pairs)}", *shape)] if fills else []
+            self._pairs[key] = kernel.pair_values(self.objects, training, *memory)
         pairs = self._pairs[key]
-        # New memory costs more than the copy: the values of the last kernel give theirs.
-        if self._buffer is None or self._buffer.shape != pairs.shape:
-            self._buffer = np.empty(pairs.shape)
-        np.copyto(self._buffer, pairs)
-        return check_kernel_values(kernel.from_pairs(self._buffer, overwrite=True), new=True)
+        if fills:  # into the memory of the last kernel
+            values = kernel.fill(self.workspace.columns("values", *shape), pairs)
+        else:
+            values = kernel.from_pairs(pairs)
+        return check_kernel_values(values, new=True, order="A")
+
+
+@contextmanager
+def workspace_for(queries):
+    """Memory for what is computed of queries: that of SharedRows, else that of `scratch`."""
+    if isinstance(queries, SharedRows):
+        yield queries.workspace
+    else:
+        with scratch() as workspace:
+            yield workspace

@@ -9,7 +9,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._base import KernelClassifier
 from .._validation import take
-from ..classifiers.dissimilarity_space import head_scores
 from ..classifiers.distances import DistanceModel
 from ..formulas.stacking import (
     Calibrated,
@@ -20,7 +19,7 @@ from ..formulas.stacking import (
     vote,
 )
 from ..kernels.protocol import fit_named_kernel, is_named
-from ..kernels.training import BLOCKS, SharedRows, row_chunks
+from ..kernels.training import BLOCKS, IN_CACHE, SharedRows, row_chunks, scratch
 
 # Parts for cross-fitting where there is a single split.
 PARTS = 5
@@ -201,20 +200,23 @@ def member_scores(members, X):
     kernels = [m for m in members.values() if isinstance(m, KernelClassifier)]
     width = max([len(m._training) for m in kernels], default=1)
     # Squared and city-block distances, one kernel, and what a model works with.
-    chunks = row_chunks(len(X), (3 + BLOCKS) * width)
-    parts = [_chunk_scores(members, take(X, rows)) for rows in chunks]
+    blocks = 3 + BLOCKS
+    chunks = row_chunks(len(X), blocks * width, blocks * IN_CACHE)
+    with scratch() as workspace:
+        parts = [_chunk_scores(members, take(X, rows), workspace) for rows in chunks]
     return {name: np.concatenate([part[name] for part in parts]) for name in members}
 
 
-def _chunk_scores(members, X):
-    rows, scores = SharedRows(X), {}
+def _chunk_scores(members, X, workspace):
+    rows, scores = SharedRows(X, workspace), {}
     for name in sorted(members, key=lambda name: _kernel_order(members[name])):
         member = members[name]
         if isinstance(member, KernelClassifier):
             own = X if isinstance(member.kernel_, str) else rows  # "precomputed"
             scores[name] = member._query_scores(own)
-        else:
-            scores[name] = head_scores(member, X)
+        else:  # relative to the largest, so that large common terms are gone
+            found = member._query_scores(X)
+            scores[name] = found - found.max(axis=1, keepdims=True)
     return scores
 
 

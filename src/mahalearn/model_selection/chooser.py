@@ -36,7 +36,7 @@ from .._validation import (
 )
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
-from ..formulas.stacking import held_out_log_loss, stack, vote
+from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack, vote
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
@@ -596,7 +596,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _log_proba(self, X):
         """Log-probabilities of the ensemble."""
         scores = member_scores(self._last_steps(), self._queries(X))
-        log_p = np.array([self.calibrations_[name].log_proba(s) for name, s in scores.items()])
+        calibrations = [self.calibrations_[name] for name in scores]
+        log_p = calibrated_log_proba(calibrations, np.array(list(scores.values())))
         if self._how == "vote":
             return vote(log_p)
         return stack(log_p, np.array([self.weights_[name] for name in scores]))
