@@ -210,6 +210,9 @@ def test_a_weight_is_a_share_in_the_calibration_and_in_the_weights(data):
     assert (alone.members_["mahalanobis_svm"][-1].support_ >= 20).all()
     with pytest.raises(ValueError, match="sample_weight must be 1D"):
         MahalanobisClassifierCV(CHEAP).fit(X, y, sample_weight=[1.0, 2.0])
+    # Members that take weights would not have the class.
+    with pytest.raises(ValueError, match="has the weight 0"):
+        MahalanobisClassifierCV(CHEAP).fit(X, y, sample_weight=(y != y[0]).astype(float))
 
 
 def test_groups_reach_the_splitter(data):

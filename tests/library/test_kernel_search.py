@@ -231,6 +231,17 @@ def test_leave_one_out_is_closed_and_exact(reg_on, offset, data):
         assert_equals_refitting(search, X, y)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_leave_one_out_weights_two_classes_by_their_sizes_without_an_object_of_the_third(seed):
+    # Two classes of one size weigh alike unless an object of theirs is left out.
+    X = np.random.default_rng(seed).integers(0, 3, size=(40, 2)).astype(float)
+    y = np.repeat([0, 1, 2, 3], [9, 12, 9, 10])
+    search = KernelQuadraticDiscriminantCV(
+        "RC+", [0.1, 1.0], gammas=[0.1, 1.0], class_weight="balanced", cv=LeaveOneOut()
+    )
+    assert_equals_refitting(search, X, y)
+
+
 def test_leave_one_out_of_other_variants(data):
     X, y = data
     for variant in ("IC-", "RC-"):

@@ -126,7 +126,8 @@ def _error_offsets(d2, short, rounding, coordinates, spectra, slices, weights):
         for j in range(i if n_classes > 2 else 0):
             rows = np.r_[slices[i], slices[j]]
             first, second = scores[None, rows, i], scores[None, rows, j]
-            w = weights[i]  # a third class's object left out scales both weights alike
+            # An object of a third class is left out; whichever it is scales both weights alike.
+            w = weights[next(k for k in range(n_classes) if k not in (i, j))]
             pair = pair_difference(first, second, codes[rows] == i, w[i], w[j], rounding)
             set_difference(between, i, j, pair)
     offsets = np.full((N, n_classes), np.nan)

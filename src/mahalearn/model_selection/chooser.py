@@ -393,6 +393,12 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             class_weight = "balanced"
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(y))
+            # Some members would not have the class, and others would.
+            for name in self.classes_:
+                if not sample_weight[y == name].any():
+                    raise ValueError(
+                        f"Every object of class {str(name)!r} has the weight 0; leave them out."
+                    )
             ignoring = sorted({family for family, _ in pool} - set(WEIGHTED))
             if ignoring and np.ptp(sample_weight) > 0:
                 warnings.warn(
