@@ -144,6 +144,11 @@ def write_set(name, X, y, train, test):
 @lru_cache(maxsize=1)
 def load(name):
     """(series, classes, size of the training part): the training part comes first."""
+    if not (Series.folder / f"{name}.npz").exists():
+        raise SystemExit(
+            f"{Series.folder} has no {name}.npz: MAHALEARN_DATA or --data must name the folder of "
+            "the series; convert and elsewhere make such files."
+        )
     with np.load(Series.folder / f"{name}.npz") as data:
         X = [*data["X_train"].astype(float), *data["X_test"].astype(float)]
         y = np.concatenate([data["y_train"], data["y_test"]])

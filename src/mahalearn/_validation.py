@@ -90,9 +90,25 @@ def check_finite_distances(d2):
 
 def sorted_labels(y):
     """Class labels, one or more: (classes, codes). Labels that cannot be sorted are refused."""
+    refuse_missing_labels(y)
     classes, codes = _unique_labels(y, return_inverse=True)
     check_classification_targets(y)
     return classes, codes
+
+
+def refuse_missing_labels(y):
+    """Raise where labels are None or NaN."""
+    labels = np.asarray(y).ravel()
+    missing = 0
+    if labels.dtype.kind == "f":
+        missing = int(np.isnan(labels).sum())
+    elif labels.dtype.kind == "O":
+        missing = sum(label is None or label != label for label in labels)
+    if missing:
+        raise ValueError(
+            f"y contains NaN: {missing} of {len(labels)} class labels are missing. Leave these "
+            "objects out, or give them a class."
+        )
 
 
 def _unique_labels(y, **wanted):

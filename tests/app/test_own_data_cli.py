@@ -660,6 +660,16 @@ def test_corrected_interval_by_hand():
     assert corrected_interval([0.3], 0.25) == (0.3, 0.3, 0.3)
 
 
+def test_equal_error_rates_of_a_few_folds_are_not_certain():
+    """Three folds of 50 objects with two errors each: known to a step of 1/50, not better."""
+    assert corrected_interval([0.04] * 3, 0.5)[1:] == (0.04, 0.04)
+    mean, low, high = corrected_interval([0.04] * 3, 0.5, resolution=1 / 50)
+    half = 4.302653 / 50 / np.sqrt(12) * np.sqrt(1 / 3 + 1 / 2)
+    assert_allclose([mean, low, high], [0.04, 0.04 - half, 0.04 + half], rtol=1e-6)
+    spread = corrected_interval([0.0, 0.1, 0.2], 0.5)
+    assert spread == corrected_interval([0.0, 0.1, 0.2], 0.5, resolution=1 / 50)
+
+
 def test_every_method_runs_on_what_it_says(tmp_path):
     problem = builtin_problem("iris")
     problem.X, problem.y = problem.X.iloc[::4].reset_index(drop=True), problem.y[::4]

@@ -267,3 +267,27 @@ def test_groups_reach_the_splitter(name):
     assert search.fit(X, y, groups=groups).n_splits_ == 3
     with pytest.raises(ValueError, match="groups"):
         search.fit(X, y)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("name", ["KernelQuadraticDiscriminant", "KernelRidgeClassifierCV"])
+def test_missing_labels_are_counted(name, missing):
+    y = np.array(["a", "b"] * 10, dtype=object)
+    y[3] = y[8] = missing
+    model = getattr(mahalearn, name)(kernel="edit")
+    with pytest.raises(ValueError, match="2 of 20 class labels are missing"):
+        model.fit([f"w{i}" for i in range(20)], y)
+
+
+def test_more_folds_than_objects_of_any_class_are_refused_with_a_number():
+    words, y = ["abc", "abd", "xyz", "xyy"], [0, 0, 1, 1]
+    with pytest.raises(ValueError, match=r"the largest has 2. Use cv=2 or fewer"):
+        mahalearn.KernelRidgeClassifierCV(kernel="edit").fit(words, y)
+    model = mahalearn.KernelRidgeClassifierCV(kernel="edit", cv=2).fit(words, y)
+    assert model.predict(["abe", "xxy"]).tolist() == [0, 1]
+
+
+def test_a_wrong_order_of_arguments_does_not_print_the_data():
+    with pytest.raises(ValueError, match="function of two objects; got") as found:
+        measures.pairwise([[0.0, 1.0]] * 500, [[0.5, 0.5]] * 500, "hausdorff")
+    assert len(str(found.value)) < 500

@@ -7,7 +7,6 @@ import numpy as np
 import sklearn
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import check_cv
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import validate_data
@@ -31,7 +30,13 @@ from ..kernels.protocol import sq_euclidean
 from ..kernels.training import row_chunks, scratch
 from ..model_selection import grids
 from ..model_selection.scoring import fold_metrics, nearly_best, refuse_nan
-from ..model_selection.search import check_path, check_splits, differing, results_table
+from ..model_selection.search import (
+    check_path,
+    check_splits,
+    differing,
+    results_table,
+    splits_of,
+)
 
 COVARIANCE_SOURCES = ("pair", "all")
 # Candidates of a search that one process tries on a fold, one after the other.
@@ -446,7 +451,7 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, _ = check_classes(y)
         weights = check_sample_weight(sample_weight, len(y))
-        splits = check_splits(check_cv(self.cv, y, classifier=True).split(X, y, groups), y)
+        splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
         tried = _Tried(X, y, weights, splits, self.classes_, self.scoring)
         if search == "grid":

@@ -20,8 +20,8 @@ class ParquetBatches:
     ----------
     paths : str, path or list of them
         A file, a folder with ``*.parquet`` files, or several files.
-    target : str
-        Column with the class labels; None reads batches of X alone.
+    target : str, default=None
+        Column with the class labels; None reads batches of X alone, without labels.
     features : list of str, default=None
         Columns of X, in this order; all numeric ones but the target if None.
     batch_rows : int, default=65536
@@ -55,7 +55,7 @@ class ParquetBatches:
     def __init__(
         self,
         paths: File | Sequence[File],
-        target: str | None,
+        target: str | None = None,
         features: Sequence[str] | None = None,
         *,
         batch_rows: int = 65536,

@@ -1,5 +1,6 @@
 """The measures by name."""
 
+import reprlib
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -58,7 +59,8 @@ def as_measure(measure, *, symmetric=False, dissimilarity=True):
         return MEASURES[check_choice(measure, "measure", tuple(MEASURES))]()
     raise ValueError(
         f"measure must be one of {', '.join(map(repr, MEASURES))}, a measure such as "
-        f"EditDistance(), or a function of two objects; got {measure!r}."
+        f"EditDistance(), or a function of two objects; got "
+        f"{reprlib.repr(measure)}."
     )
 
 

@@ -303,7 +303,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             X, y = check_objects(X), column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
-        splits = check_splits(check_cv(self.cv, y, classifier=True).split(X, y, groups), y)
+        splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
         self._check_splits(splits, len(y))
         n = len(codes)
@@ -601,6 +601,18 @@ def _grouped(settings):
             setting
         )
     return list(groups.values())
+
+
+def splits_of(cv, X, y, groups=None):
+    """The pairs (train, test) of a splitter, a number of folds or an iterable."""
+    if isinstance(cv, numbers.Integral) and cv > 1:
+        largest = int(np.unique(y, return_counts=True)[1].max())
+        if largest < cv:
+            raise ValueError(
+                f"cv={cv} folds need a class of {cv} objects at least; the largest has {largest}. "
+                + (f"Use cv={largest} or fewer." if largest > 1 else "More objects are needed.")
+            )
+    return check_cv(cv, y, classifier=True).split(X, y, groups)
 
 
 def check_splits(splits, y):

@@ -24,6 +24,8 @@ console = Console()
 SHARE = 0.75
 # Importance and learning curve have so many seconds each, however little time is left.
 LEAST_SECONDS = 1.0
+# Rows from which on training part by part is faster than in memory.
+MANY = 20_000
 
 
 def compare(
@@ -130,6 +132,13 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
     if out.suffix != ".skops":  # inspect and predict know model files by it
         raise DataError(f"--out must end with .skops, such as {out.stem}.skops; got {str(out)!r}.")
     check_out(out, force, inputs=inputs)
+    if everything is None and len(problem) > MANY:
+        console.print(
+            f"{len(problem)} rows are searched in memory, which may take minutes. With --memory "
+            "100MB they are read part by part, which is faster.",
+            soft_wrap=True,
+            highlight=False,
+        )
     ranked = run(problem, [method], plan, jobs)
     with console.status("Fitting on all objects"):
         winner = fit_winner(ranked, command=command)

@@ -650,7 +650,7 @@ def _in_processes(work, tasks, found, failed, jobs, told, deadline, latest, rank
 LEVEL = 0.95
 
 
-def corrected_interval(values, test_share, level=LEVEL):
+def corrected_interval(values, test_share, level=LEVEL, resolution=0.0):
     """Mean of a fold-wise quantity, and the interval of the corrected resampled t-test.
 
     The folds of a repeated cross-validation share training objects, so that the plain variance of
@@ -665,6 +665,9 @@ def corrected_interval(values, test_share, level=LEVEL):
         n_test/n_train.
     level : float, default=0.95
         Confidence level.
+    resolution : float, default=0
+        Steps in which the numbers come, 1/m for error rates of m objects. s² is at least the
+        variance of rounding to them: a few equal numbers do not make the mean certain.
 
     Returns
     -------
@@ -681,11 +684,12 @@ def corrected_interval(values, test_share, level=LEVEL):
     J, mean = len(values), float(values.mean())
     if J < 2:
         return mean, mean, mean
-    half = stats.t.ppf((1 + level) / 2, J - 1) * np.sqrt(values.var(ddof=1) * (1 / J + test_share))
+    variance = max(values.var(ddof=1), resolution**2 / 12)
+    half = stats.t.ppf((1 + level) / 2, J - 1) * np.sqrt(variance * (1 / J + test_share))
     return mean, float(mean - half), float(mean + half)
 
 
-def error_interval(values, test_share):
+def error_interval(values, test_share, resolution=0.0):
     """As corrected_interval, of error rates: no bound is below 0 or above 1.
 
     Examples
@@ -694,7 +698,7 @@ def error_interval(values, test_share):
     >>> [round(v, 3) for v in error_interval([0.0, 0.1, 0.2, 0.1], 0.25)]
     [0.1, 0.0, 0.284]
     """
-    mean, low, high = corrected_interval(values, test_share)
+    mean, low, high = corrected_interval(values, test_share, resolution=resolution)
     return mean, max(0.0, low), min(1.0, high)
 
 
@@ -710,6 +714,7 @@ def leaderboard(outcome):
     by = "error" if outcome.plan.by == "plain" else "balanced_error"
     other = "balanced_error" if by == "error" else "error"
     share = float(np.mean([len(test) / len(train) for train, test in outcome.splits]))
+    step = 1 / float(np.mean([len(test) for _, test in outcome.splits]))
     values = {
         m.name: {
             kind: np.array([getattr(c, kind) for c in outcome.of(m.name)]) for kind in (by, other)
@@ -722,14 +727,14 @@ def leaderboard(outcome):
     for name in order:
         cells = outcome.of(name)
         tested = sum(len(c.predicted) for c in cells)
-        difference = corrected_interval(values[name][by] - best, share)
+        difference = corrected_interval(values[name][by] - best, share, resolution=step)
         rows.append(
             {
                 "name": name,
                 "title": METHODS[name].title,
                 "ours": METHODS[name].ours,
-                "error": error_interval(values[name]["error"], share),
-                "balanced": error_interval(values[name]["balanced_error"], share),
+                "error": error_interval(values[name]["error"], share, step),
+                "balanced": error_interval(values[name]["balanced_error"], share, step),
                 "difference": difference,
                 "tied": bool(name == order[0] or difference[1] <= 0),
                 "fit_seconds": float(np.mean([c.fit_seconds for c in cells])),

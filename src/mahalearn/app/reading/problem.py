@@ -241,8 +241,7 @@ class Problem:
         if mine.sum() < least:
             raise DataError(
                 f"Together the rare classes ({names}) have {int(mine.sum())} objects, fewer than "
-                f"the {least} that a class needs; leave them out.",
-                "rare",
+                f"the {least} that a class needs. Drop them instead of merging them."
             )
         other = "other"
         while other in set(map(str, self.y)):

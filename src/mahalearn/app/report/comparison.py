@@ -550,7 +550,7 @@ def _calibration(found):
             else f"The saved model uses a temperature of {saved:.3g}."
         )
         if after["log_loss"] > before["log_loss"]:
-            text += " Here, calibration does not make the probabilities better."
+            text += " Here, calibration does not lower the log loss."
         if min(before["log_loss"], after["log_loss"]) > calibration["guess"]:
             text += (
                 " These probabilities have a larger log loss than the plain shares of the "
