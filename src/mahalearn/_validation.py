@@ -106,8 +106,8 @@ def refuse_missing_labels(y):
         missing = sum(label is None or label != label for label in labels)
     if missing:
         raise ValueError(
-            f"y contains NaN: {missing} of {len(labels)} class labels are missing. Leave these "
-            "objects out, or give them a class."
+            f"y contains NaN or None: {missing} of {len(labels)} class labels are missing. Leave "
+            "these objects out, or give them a class."
         )
 
 

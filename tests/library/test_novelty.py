@@ -574,10 +574,11 @@ def test_bad_parameters(problem, options, labels, message):
 
 def test_labels_that_cannot_be_sorted(problem):
     X, _, _ = problem
-    y = np.array([None, "a"] * 14, dtype=object)
-    for model in (MahalanobisNovelty(), ConformalClassifier(LogisticRegression())):
-        with pytest.raises(ValueError, match=r"different types \(NoneType, str\)"):
-            model.fit(X, y)
+    for label, message in ((None, "14 of 28 class labels are missing"), (1, r"\(int, str\)")):
+        y = np.array([label, "a"] * 14, dtype=object)
+        for model in (MahalanobisNovelty(), ConformalClassifier(LogisticRegression())):
+            with pytest.raises(ValueError, match=message):
+                model.fit(X, y)
 
 
 @pytest.mark.parametrize("variant", ["landmark", "RC+", "IC+", "gaussian"])
