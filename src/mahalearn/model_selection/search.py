@@ -672,7 +672,7 @@ def make_splits(cv, X, y, counts, random_state, groups=None):
     if is_whole(cv):
         splits = _stratified(cv, y, counts, random_state)
     else:
-        splits = check_positions(check_cv(cv, y, classifier=True).split(X, y, groups), len(y))
+        splits = check_positions(splits_of(cv, X, y, groups), len(y))
     splits = [split for split in splits if len(np.unique(y[split[0]])) > 1]
     if not splits:
         raise ValueError(
