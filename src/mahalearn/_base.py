@@ -199,7 +199,7 @@ class KernelEstimator(BaseEstimator):
         With y=NO_LABELS all objects are of one class, and classes_ is not set. known: the fitted
         kernel and the Gram matrix of X, where a search has computed them.
         """
-        self._policy = check_choice(self.spectrum, "spectrum", SPECTRA)
+        self._policy = self._check_spectrum()
         refuse_dask(self, X, y)
         labelled = not (isinstance(y, str) and y == NO_LABELS)
         if takes_vectors(self.kernel):
@@ -228,6 +228,10 @@ class KernelEstimator(BaseEstimator):
         self._eigenvalues = None
         return self._training, codes
 
+    def _check_spectrum(self):
+        """The policy about negative eigenvalues."""
+        return check_choice(self.spectrum, "spectrum", SPECTRA)
+
     def _fit_full(self, training):
         """The whole training matrix, for methods that need it."""
         n = len(training)
@@ -237,7 +241,7 @@ class KernelEstimator(BaseEstimator):
 
     def _refuse_indefinite(self, training):
         """Raise where spectrum="raise" and the centred matrix has negative eigenvalues."""
-        if check_choice(self.spectrum, "spectrum", SPECTRA) == "raise":
+        if self._check_spectrum() == "raise":
             training.refuse_indefinite([slice(0, len(training))])
 
     def _check_query(self, X):

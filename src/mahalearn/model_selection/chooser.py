@@ -130,8 +130,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
         .. versionadded:: 0.2
     spectrum : str, default="krein"
-        What to do about negative eigenvalues, as in the plain estimators. The SVM and ridge
-        regression on objects and matrices flip them where this is "krein".
+        What to do about negative eigenvalues, as in the plain estimators. Where this is "krein",
+        the SVM flips them, and so does ridge regression on objects and matrices.
     scoring : str or callable, default=None
         What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
         accuracy if None; "balanced_accuracy" or any other scikit-learn scorer. Probabilities are
