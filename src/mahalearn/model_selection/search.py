@@ -18,7 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._base import BestAttributesMixin, BestEstimatorMixin, refuses_weights
 from .._progress import with_bar
@@ -34,6 +34,7 @@ from .._validation import (
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
+    validate_rows,
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.linalg import total_spread
@@ -302,7 +303,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             # At landmarks rows stay in the precision that they come in.
             refuse_objects(X)
             floats = np.float64 if self.landmarks is None else [np.float64, np.float32]
-            X, y = validate_data(self, X, y, dtype=floats)
+            X, y = validate_rows(self, X, y, dtype=floats)
         else:
             X, y = check_objects(X), column_or_1d(y, warn=True)
             check_consistent_length(X, y)
