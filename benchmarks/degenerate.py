@@ -226,6 +226,11 @@ def search_options(rng, kind, cv):
     return {**options, "cv": cv}
 
 
+def without_krein(options):
+    """The options as the support vector machine takes them."""
+    return {**options, "spectrum": {"krein": "flip"}.get(options["spectrum"], options["spectrum"])}
+
+
 def estimator(rng, kind, n, counts):
     """A random estimator that takes this kind of data."""
     folds = sklearn.model_selection.StratifiedKFold(2, shuffle=True, random_state=0)
@@ -285,7 +290,7 @@ def estimator(rng, kind, n, counts):
                 **kernel_options(rng, kind),
             )
         case "svm":
-            return OneVsRestSVC(max_iter=500, **kernel_options(rng, kind))
+            return OneVsRestSVC(max_iter=500, **without_krein(kernel_options(rng, kind)))
         case "embedding":
             return PseudoEuclideanEmbedding(choose(rng, None, 1, 0.9), **kernel_options(rng, kind))
         case "quadratic search":
@@ -309,7 +314,8 @@ def estimator(rng, kind, n, counts):
         case "neighbours search":
             return KernelKNeighborsClassifierCV([1], **search_options(rng, kind, cv))
         case "svm search":
-            return OneVsRestSVCCV([1.0, 10.0], max_iter=500, **search_options(rng, kind, cv))
+            options = without_krein(search_options(rng, kind, cv))
+            return OneVsRestSVCCV([1.0, 10.0], max_iter=500, **options)
         case "gaussian":
             return GaussianClassifier(
                 choose(rng, "full", "diag", "spherical"),

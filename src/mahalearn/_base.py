@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
@@ -18,7 +19,6 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from ._typing import ArrayLike, Kernel, Objects
@@ -33,6 +33,7 @@ from ._validation import (
     refuse_fit_params,
     refuse_objects,
     take,
+    validate_rows,
 )
 from .formulas.linalg import LinearScores, eigh, negative_fraction, signature
 from .formulas.offsets import winners
@@ -199,12 +200,12 @@ class KernelEstimator(BaseEstimator):
         With y=NO_LABELS all objects are of one class, and classes_ is not set. known: the fitted
         kernel and the Gram matrix of X, where a search has computed them.
         """
-        self._policy = check_choice(self.spectrum, "spectrum", SPECTRA)
+        self._policy = self._check_spectrum()
         refuse_dask(self, X, y)
         labelled = not (isinstance(y, str) and y == NO_LABELS)
         if takes_vectors(self.kernel):
             refuse_objects(X)
-            checked = validate_data(self, X, y, dtype=np.float64)
+            checked = validate_rows(self, X, y, dtype=np.float64)
             X, y = checked if labelled else (checked, None)
         else:
             X = check_objects(X)
@@ -228,6 +229,10 @@ class KernelEstimator(BaseEstimator):
         self._eigenvalues = None
         return self._training, codes
 
+    def _check_spectrum(self):
+        """The policy about negative eigenvalues."""
+        return check_choice(self.spectrum, "spectrum", SPECTRA)
+
     def _fit_full(self, training):
         """The whole training matrix, for methods that need it."""
         n = len(training)
@@ -237,14 +242,14 @@ class KernelEstimator(BaseEstimator):
 
     def _refuse_indefinite(self, training):
         """Raise where spectrum="raise" and the centred matrix has negative eigenvalues."""
-        if check_choice(self.spectrum, "spectrum", SPECTRA) == "raise":
+        if self._check_spectrum() == "raise":
             training.refuse_indefinite([slice(0, len(training))])
 
     def _check_query(self, X):
         check_is_fitted(self)
         refuse_dask_query(X)
         if takes_vectors(self.kernel):
-            return validate_data(self, X, reset=False, dtype=np.float64)
+            return validate_rows(self, X, reset=False, dtype=np.float64)
         return check_objects(X)
 
     def kernel_spectrum(self) -> np.ndarray:
@@ -396,7 +401,7 @@ MANY_OBJECTS = 10_000
 
 def _warn_of_many(X):
     """Say that an exact fit on many objects takes long."""
-    n = len(X) if hasattr(X, "__len__") else 0
+    n = len(X) if hasattr(X, "__len__") and not issparse(X) else 0
     if n > MANY_OBJECTS:
         warnings.warn(
             f"An exact kernel classifier of {n} objects takes a time that grows with the cube of "

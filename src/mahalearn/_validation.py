@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 # Relative asymmetry up to which a matrix is taken to be symmetric but for rounding (of float32).
 SYMMETRY_RTOL = 1e-5
@@ -444,6 +446,39 @@ def check_components(value):
     return check_count(value, "n_components")
 
 
+# --- rows of numbers ------------------------------------------------------------------------------
+
+
+def validate_rows(estimator, X, *y, **options):
+    """scikit-learn's validate_data for rows of numbers in NumPy arrays.
+
+    It would take dates for numbers, and leave tensors to code that computes with NumPy.
+    """
+    refuse_tensors(estimator, X)
+    sample = X[0] if isinstance(X, (list, tuple)) and len(X) else X
+    dtypes = getattr(sample, "dtypes", [getattr(sample, "dtype", None)])
+    if isinstance(sample, (list, tuple)):
+        dtypes = [getattr(value, "dtype", None) for value in sample]
+    if any(getattr(dtype, "kind", "") in ("m", "M") for dtype in np.atleast_1d(dtypes)):
+        raise ValueError(
+            "X contains dates or time differences, which are not numbers. Convert them to numbers "
+            "in a unit of your choice first, such as days since a date."
+        )
+    return validate_data(estimator, X, *y, **options)
+
+
+def refuse_tensors(estimator, X):
+    """Refuse what scikit-learn's array API dispatch would hand on as it is."""
+    kind = type(X)
+    foreign = hasattr(X, "__array_namespace__") or kind.__module__.split(".")[0] == "torch"
+    if foreign and not isinstance(X, np.ndarray) and get_config()["array_api_dispatch"]:
+        raise TypeError(
+            f"{type(estimator).__name__} computes with NumPy arrays and does not take part in "
+            f"scikit-learn's array API dispatch; got {kind.__module__}.{kind.__name__}. Pass a "
+            "NumPy array (X.numpy() of a tensor), or set array_api_dispatch=False."
+        )
+
+
 # --- collections of objects: lists, arrays, tables, sparse matrices -------------------------------
 
 
@@ -475,6 +510,8 @@ def refuse_objects(X):
     what = None
     if getattr(X, "ndim", 2) > 2:
         what = f"an array of shape {X.shape}"
+    elif getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "T") and X.ndim == 1:
+        what = "strings" if all(isinstance(x, str) for x in X) else None
     elif isinstance(X, (list, tuple)) and len(X):
         if all(isinstance(x, tuple) and len(x) == 2 and getattr(x[0], "ndim", 0) == 2 for x in X):
             raise ValueError(
@@ -489,5 +526,6 @@ def refuse_objects(X):
         raise ValueError(
             f"This kernel compares rows of numbers; got {what}. Objects need a measure: "
             "kernel='dtw' for time series (a search takes 'elastic'), 'edit' for strings, or "
-            "another of mahalearn.measures."
+            "another of mahalearn.measures; a function f(a, b) of two objects is "
+            "kernel=MeasureKernel(f)."
         )

@@ -234,7 +234,7 @@ def _sensible(
 
 def _kernel_cases(make, options, reduced):
     """Cases over kernels, spectra and further options."""
-    grid = {"kernel": tuple(KERNELS), "spectrum": SPECTRA, **options}
+    grid = {"kernel": tuple(KERNELS), "spectrum": SPECTRA, **options}  # options may say otherwise
     if reduced:
         combos = every_pair(grid, _sensible)
     else:
@@ -300,7 +300,7 @@ def build_cases(reduced=True):
             KernelKNeighborsClassifier, weights=("uniform", "distance")
         ),
         "KernelRidgeClassifier": over(KernelRidgeClassifier, reg=(1e-3, 0.1)),
-        "OneVsRestSVC": over(svm, C=(1.0, 10.0)),
+        "OneVsRestSVC": over(svm, C=(1.0, 10.0), spectrum=SPECTRA[1:]),
         "PseudoEuclideanEmbedding": over(embedding, n_components=(None, 0.9, 2)),
         "LandmarkMap": [
             Case(LandmarkMap(10, method=method, random_state=0, **params), kind)

@@ -427,8 +427,46 @@ def test_kernels_by_formula_and_by_name_agree():
             LandmarkKernel(kernel, X[:9]).rows(X[:700]), kernel(X[:700], X[:9]), atol=1e-12
         )
     far = X + 1e6  # a common offset costs no digits
-    rows = LandmarkKernel(KERNEL, far[:9]).rows(far[:50])
-    assert_allclose(rows, rbf_kernel(X[:50], X[:9], gamma=0.1), atol=1e-8)
+    for dtype, atol in ((np.float64, 1e-8), (np.float32, 1e-6)):
+        rows = LandmarkKernel(KERNEL, far[:9], dtype).rows(far[:50])
+        assert_allclose(rows, rbf_kernel(X[:50], X[:9], gamma=0.1), atol=atol)
+
+
+def far_rows():
+    """Ordinary rows, of which some or all are far from the others, and γ = 1."""
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(120, 4))
+    place = np.zeros((5, 120, 1))
+    place[1, 60:] = 1e4
+    place[2, :5] = 1e8
+    place[3, 0] = 1e9
+    place[4, :2] = 1e160
+    return dict(zip(("none", "half", "five", "one", "beyond squares"), A + place, strict=True))
+
+
+@pytest.mark.parametrize("dtype, atol", [(np.float64, 1e-11), (np.float32, 1e-4)])
+@pytest.mark.parametrize("which", list(far_rows()))
+@pytest.mark.filterwarnings("error")
+def test_far_rows_cost_no_digits(which, dtype, atol):
+    A = far_rows()[which]
+    with np.errstate(over="ignore"):
+        exact = np.exp([[-np.sum((x - z) ** 2) for z in A[::2]] for x in A])
+    kernel = fit_kernel("rbf", A, gamma=1.0)
+    assert_allclose(LandmarkKernel(kernel, A[::2], dtype).rows(A), exact, rtol=0, atol=atol)
+    landmarks = LandmarkMap(100, method="uniform", gamma=1.0, standardize=False, random_state=0)
+    assert np.isfinite(landmarks.fit_transform(A)).all()
+
+
+@pytest.mark.parametrize("which, dtype", [("half", np.float32), ("five", np.float64)])
+def test_estimators_at_landmarks_equal_exact_ones_where_rows_are_far(which, dtype):
+    A = far_rows()[which].astype(dtype)
+    y = np.arange(120) // 60
+    K = np.exp([[-np.sum((x - z) ** 2) for z in A.astype(float)] for x in A.astype(float)])
+    exact = KernelQuadraticDiscriminant(reg=0.1, kernel="precomputed").fit(K, y)
+    model = KernelQuadraticDiscriminant(reg=0.1, gamma=1.0, standardize=False, landmarks=A)
+    model.fit(A, y)
+    assert_allclose(model.mahalanobis(A), exact.mahalanobis(K), rtol=1e-3)
+    assert model.score(A, y) == exact.score(K, y) > 0.95
 
 
 def test_precomputed_rows_equal_the_kernel():

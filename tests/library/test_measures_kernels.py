@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict, cross_val_score
 
+import naive
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
     DissimilaritySpaceDiscriminantCV,
@@ -181,10 +182,95 @@ def test_asymmetric_measures_make_a_symmetric_kernel():
 
     K = MeasureKernel(surplus, symmetric=False, scale=None)(WORDS, WORDS)
     assert_array_equal(K, K.T)
+    assert_array_equal(K, MeasureKernel(surplus, scale=None)(WORDS, WORDS))
+    kernel = MeasureKernel(surplus, "similarity", symmetrize=None)
     with pytest.raises(ValueError, match="not symmetric"):
-        KernelQuadraticDiscriminant(
-            kernel=MeasureKernel(surplus, symmetric=False, symmetrize=None)
-        ).fit(WORDS, CODE)
+        KernelQuadraticDiscriminant(kernel=kernel).fit(WORDS, CODE)
+
+
+def overlap(a, b):
+    """The share of the letters of a that b has: a similarity, which depends on the order."""
+    return sum(letter in b for letter in a) / len(a)
+
+
+def test_a_function_is_not_assumed_to_be_symmetric():
+    D = naive.all_pairs(WORDS, WORDS, overlap)
+    assert_allclose(MeasureKernel(overlap, scale=None).fit_gram(WORDS), (D + D.T) / 2)
+    with pytest.raises(ValueError, match="symmetric=True says that f"):
+        MeasureKernel(overlap, symmetric=True).fit(WORDS)
+    kernels = [MeasureKernel(overlap, symmetric=True)]
+    with pytest.raises(ValueError, match="symmetric=True says that f"):
+        KernelFisherDiscriminantCV([0.1], kernels=kernels, cv=3).fit(WORDS, CODE)
+
+
+@pytest.mark.parametrize("scale", ["mean", None])
+def test_a_distance_is_not_taken_for_a_similarity(scale):
+    def distance(a, b):
+        return float(EditDistance()(a, b))
+
+    for fit in (
+        MeasureKernel(distance, scale=scale).fit,
+        lambda words: KernelQuadraticDiscriminant(kernel=MeasureKernel(distance, scale=scale)).fit(
+            words, CODE
+        ),
+        lambda words: KernelFisherDiscriminantCV(
+            [0.1], kernel=MeasureKernel(distance, scale=scale), cv=3
+        ).fit(words, CODE),
+    ):
+        with pytest.raises(ValueError, match="smallest for an object and itself"):
+            fit(WORDS)
+    for kind in ("neg_squared", "similarity"):
+        MeasureKernel(distance, kind, scale=scale).fit(WORDS)
+    MeasureKernel(lambda a, b: -distance(a, b), scale=scale).fit(WORDS)
+    MeasureKernel(lambda a, b: 1.0, scale=scale).fit(WORDS)
+
+
+def test_a_value_that_is_no_number_names_its_pair():
+    def broken(a, b):
+        return np.nan if {a, b} == {WORDS[3], WORDS[35]} else 1.0
+
+    for symmetric in (True, False):
+        kernel = MeasureKernel(broken, symmetric=symmetric)
+        with pytest.raises(ValueError, match="nan for object 3 of the rows and object 35 of the"):
+            KernelQuadraticDiscriminant(kernel=kernel).fit(WORDS, CODE)
+    with pytest.raises(ValueError, match=rf"None for '{WORDS[0]}' and '{WORDS[0]}'"):
+        MeasureKernel(lambda a, b: None).fit(WORDS)
+
+
+def test_a_function_on_strings_points_to_measure_kernel():
+    for words in (WORDS, np.array(WORDS), np.array(WORDS, dtype=object)):
+        with pytest.raises(ValueError, match=r"kernel=MeasureKernel\(f\)"):
+            KernelQuadraticDiscriminant(kernel=overlap).fit(words, CODE)
+
+
+def column_transformed(words):
+    """What ColumnTransformer passes on of a column of strings."""
+    import pandas as pd
+
+    return pd.DataFrame({"word": words})
+
+
+@pytest.mark.parametrize("measure", ["edit", "compression", overlap], ids=str)
+@pytest.mark.parametrize(
+    "table",
+    [
+        column_transformed,
+        lambda words: column_transformed(words).astype("category"),
+        lambda words: np.array(words)[:, None],
+        lambda words: np.array(words, dtype=object)[:, None],
+    ],
+    ids=["frame", "categories", "text", "objects"],
+)
+def test_a_column_of_strings_is_a_column_of_objects(measure, table):
+    pytest.importorskip("pandas")
+    X = table(WORDS)
+    expected = MeasureKernel(measure).fit_gram(WORDS)
+    assert_array_equal(MeasureKernel(measure).fit_gram(X), expected)
+    assert_array_equal(pairwise(X, measure), pairwise(WORDS, measure))
+    model = KernelFisherDiscriminantCV([0.1], kernel=MeasureKernel(measure), cv=3)
+    scores = [model.fit(words, CODE).best_score_ for words in (X, WORDS)]
+    assert scores[0] == scores[1]
+    assert_array_equal(model.predict(X), model.predict(WORDS))
 
 
 @pytest.mark.parametrize("measure", ["edit", EditDistance("absolute"), Correlation()])
@@ -271,7 +357,8 @@ def counted():
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_a_measure_is_called_once_for_each_pair(symmetric):
     n = len(WORDS)
-    pairs = n * (n + 1) // 2 if symmetric else n * n
+    checked = sum(min(8, len(WORDS[i : i + 32]) - 1) for i in range(0, n, 32))
+    pairs = n * (n + 1) // 2 + checked if symmetric else n * n
 
     def forms(measure):
         return [
@@ -394,7 +481,7 @@ def test_a_plain_estimator_needs_one_measure():
 def test_landmarks_are_prototypes_for_fast_prediction():
     X, y = series([24] * 60, seed=1), np.repeat(["early", "late"], 30)
     measure, calls = counted_series()
-    kernel = MeasureKernel(measure, kind="neg_squared", scale=1.0)
+    kernel = MeasureKernel(measure, kind="neg_squared", symmetric=True, scale=1.0)
     model = KernelFisherDiscriminant(0.1, kernel=kernel, landmarks=8, random_state=0).fit(X, y)
     assert len(calls) < 12 * len(X)  # not every pair: the landmarks with all objects
     calls.clear()

@@ -78,6 +78,26 @@ def test_alignment_equals_all_gaps_tried(mode, gaps, matrix, parasail):
     assert Alignment(mode, table, *gaps)(objects[3], objects[3]) == 0
 
 
+@pytest.mark.parametrize("mode", ["local", "global"])
+@pytest.mark.parametrize("gaps", [(0, 0), (1, 1), (4, 4), (5, 4), (1, 0)])
+def test_alignment_of_longer_sequences_is_the_optimum(mode, gaps, parasail):
+    rng = np.random.default_rng(3)
+    proteins = ["".join(rng.choice(list(AMINO), n)) for n in rng.integers(10, 26, 10)]
+    proteins += [p[:5] + "".join(rng.choice(list(AMINO), 3)) + p[7:] for p in proteins[:3]]
+    proteins += ["REHWYPCVWT", "FHLTN"]
+    table, mapper = parasail.blosum62.matrix, parasail.blosum62.mapper
+
+    def score(a, b):
+        return int(table[mapper[ord(a)], mapper[ord(b)]])
+
+    S = naive.all_pairs(
+        proteins, proteins, lambda a, b: naive.alignment_score(a, b, score, *gaps, mode == "local")
+    )
+    assert_array_equal(Alignment(mode, "blosum62", *gaps, normalize=False).between(proteins), S)
+    if mode == "local" and gaps == (1, 1):
+        assert S[-1, -2] == 9
+
+
 def test_known_alignments(parasail):
     # Durbin, Eddy, Krogh and Mitchison, Biological Sequence Analysis, section 2.3: BLOSUM50, gaps
     # of 8 per letter: global 1, local 28.
@@ -120,6 +140,7 @@ BAD_ALIGNMENTS = [
     ({"mode": "semi"}, ["A"], "mode='semi' is not known"),
     ({"gap_open": 1.5}, ["A"], "gap_open must be a whole number"),
     ({"gap_extend": -1}, ["A"], "gap_extend must be a whole number"),
+    ({"gap_open": 1, "gap_extend": 2}, ["A"], "gap_extend=2 is larger than gap_open=1"),
 ]
 
 

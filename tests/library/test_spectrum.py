@@ -16,7 +16,9 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
+    MahalanobisClassifierCV,
     OneVsRestSVC,
+    OneVsRestSVCCV,
     PrecomputedKernel,
 )
 from mahalearn.formulas.spectrum import CORRECTIONS, SPECTRA
@@ -151,7 +153,7 @@ def test_correcting_beforehand_gives_the_same_classifier(model, correction):
         by_hand = by_hand + np.einsum("ij,jk,ik->i", inside, expected, inside)
     corrected_whole = np.block([[expected, rows.T], [rows, np.diag(by_hand)]])
     ours = clone(model).set_params(kernel=PrecomputedKernel(whole), spectrum=correction)
-    hand = clone(model).set_params(kernel=PrecomputedKernel(corrected_whole), spectrum="krein")
+    hand = clone(model).set_params(kernel=PrecomputedKernel(corrected_whole), spectrum="ignore")
     ours, hand = ours.fit(np.arange(n), y), hand.fit(np.arange(n), y)
     queries = np.arange(n, n + m)
     if isinstance(model, OneVsRestSVC):  # an iterative solver with its own tolerance
@@ -210,6 +212,35 @@ def test_policies_by_name():
         )
         again = pickle.loads(pickle.dumps(model))
         assert_array_equal(again.predict(K), model.predict(K))
+
+
+def test_the_krein_svm_is_the_default_and_named_flip():
+    """On an indefinite matrix an SVM flips; "krein" would be the solver's stationary point."""
+    K, y, k, _ = indefinite_problem()
+    expected, rows = corrected(K, k, "flip")
+    for model in (OneVsRestSVC(tol=1e-8), OneVsRestSVCCV([1.0], tol=1e-8, cv=3)):
+        model.set_params(kernel="precomputed")
+        by_hand = clone(model).set_params(spectrum="ignore").fit(expected, y)
+        scores = clone(model).fit(K, y).decision_function(k)
+        assert_allclose(scores, by_hand.decision_function(rows), atol=1e-6)
+        as_is = clone(model).set_params(spectrum="ignore").fit(K, y).decision_function(k)
+        assert np.abs(as_is - scores).max() > 0.01
+        with pytest.raises(ValueError, match="spectrum='flip'; spectrum='ignore' hands"):
+            model.set_params(spectrum="krein").fit(K, y)
+    for kernel, X in (("precomputed", K), ("sigmoid", K[:, :4])):
+        ensemble = MahalanobisClassifierCV(["svm"], kernel=kernel, combine="best", cv=3).fit(X, y)
+        best = ensemble.best_estimator_
+        assert (best[-1] if kernel == "sigmoid" else best).spectrum == "flip"
+
+
+def test_a_definite_kernel_needs_no_decomposition(monkeypatch):
+    monkeypatch.setattr("mahalearn.kernels.training.fit_correction", None)
+    X, y = np.random.default_rng(1).normal(size=(40, 3)), np.arange(40) % 3
+    for model in CLASSIFIERS:
+        clone(model).set_params(spectrum="flip").fit(X, y).predict(X)
+    OneVsRestSVCCV([1.0], gammas=[0.5], cv=3).fit(X, y)
+    with pytest.raises(TypeError):
+        OneVsRestSVC(kernel="sigmoid").fit(X, y)
 
 
 def test_chunked_prediction_is_the_same():

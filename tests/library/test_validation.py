@@ -1,9 +1,24 @@
-"""Option names are exact; another case of letters works for one release."""
+"""Options by name; rows of numbers, and what is none."""
 
 import warnings
 
+import numpy as np
 import pytest
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import clone
 
+from mahalearn import (
+    ConformalClassifier,
+    GaussianClassifier,
+    KernelQuadraticDiscriminant,
+    KernelRidgeClassifierCV,
+    LandmarkMap,
+    MahalanobisClassifierCV,
+    MahalanobisKernel,
+    MahalanobisNovelty,
+    MahalanobisSVC,
+)
 from mahalearn._validation import check_choice
 
 
@@ -29,3 +44,63 @@ def test_another_case_warns_and_gives_the_name_of_the_table():
 def test_what_is_not_in_the_table_is_refused(value):
     with pytest.raises(ValueError, match="is not known; choose from 'mean', 'RC"):
         check_choice(value, "option", ("mean", "RC+"))
+
+
+ROWS = [
+    KernelQuadraticDiscriminant(),
+    KernelQuadraticDiscriminant(landmarks=3),
+    KernelRidgeClassifierCV([0.1], cv=2),
+    GaussianClassifier(),
+    MahalanobisSVC(),
+    MahalanobisClassifierCV(("gaussian",), cv=2),
+    MahalanobisNovelty(),
+    ConformalClassifier(KernelQuadraticDiscriminant()),
+    LandmarkMap(3),
+    MahalanobisKernel(),
+]
+LABELS = np.arange(12) % 2
+every_estimator = pytest.mark.parametrize("estimator", ROWS, ids=lambda e: str(e)[:50])
+
+
+def dates():
+    """Dates and time differences, in arrays, lists and tables."""
+    import pandas as pd
+
+    days = np.datetime64("2026-01-01") + np.arange(24).reshape(12, 2)
+    table = pd.DataFrame({"day": pd.to_datetime(days[:, 0]), "value": np.arange(12.0)})
+    return [days, days - days[0], [list(row) for row in days], table, table[["day"]]]
+
+
+@every_estimator
+def test_dates_are_not_numbers(estimator):
+    for X in dates():
+        with pytest.raises(ValueError, match="X contains dates or time differences"):
+            clone(estimator).fit(X, LABELS)
+
+
+@every_estimator
+def test_sparse_rows_are_refused_in_the_words_of_scikit_learn(estimator):
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for rows in (sparse.csr_matrix(X), sparse.coo_array(X)):
+        with pytest.raises(TypeError, match=r"Sparse data was passed.*Use '\.toarray\(\)'"):
+            clone(estimator).fit(rows, LABELS)
+
+
+@every_estimator
+def test_tensors_under_array_dispatch_are_refused(estimator, monkeypatch):
+    class Tensor:
+        """What torch calls its arrays."""
+
+        __module__ = "torch"
+        shape, ndim = (12, 2), 2
+
+        def __len__(self):
+            return 12
+
+    monkeypatch.setattr(
+        "mahalearn._validation.get_config", lambda: {**get_config(), "array_api_dispatch": True}
+    )
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    clone(estimator).fit(X, LABELS)
+    with pytest.raises(TypeError, match=r"computes with NumPy arrays.*got torch\.Tensor"):
+        clone(estimator).fit(Tensor(), LABELS)

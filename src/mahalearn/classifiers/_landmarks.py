@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_consistent_length,
     column_or_1d,
-    validate_data,
 )
 
 from .._base import KernelClassifier, Labels, refuses_weights, to_choose
@@ -29,6 +28,7 @@ from .._validation import (
     refuse_objects,
     spelt,
     take,
+    validate_rows,
     warn_dissimilarity_as_kernel,
 )
 from ..kernels.landmark_rows import LANDMARK_METHODS, landmark_method
@@ -257,7 +257,7 @@ class LandmarkClassifier(KernelClassifier):
         self._start(statistics)
         landmarks = self.landmarks_
         if takes_vectors(self.kernel):
-            validate_data(self, landmarks, dtype=FLOATS)
+            validate_rows(self, landmarks, dtype=FLOATS)
         self._finish()
         return self
 
@@ -342,7 +342,7 @@ class LandmarkClassifier(KernelClassifier):
             )
         check_dask_table(X)
         example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
-        validate_data(self, example, dtype=FLOATS)
+        validate_rows(self, example, dtype=FLOATS)
         # Landmarks that are given need no sample, and named kernels learn from moments.
         sampled = to_choose(self.landmarks) or not is_named(self.kernel)
         rows = DaskRows(X, y, sampled=sampled)
@@ -352,8 +352,8 @@ class LandmarkClassifier(KernelClassifier):
         if takes_vectors(self.kernel):
             if reset:
                 refuse_objects(X)
-                return validate_data(self, X, y, dtype=FLOATS)
-            X = validate_data(self, X, reset=False, dtype=FLOATS)
+                return validate_rows(self, X, y, dtype=FLOATS)
+            X = validate_rows(self, X, reset=False, dtype=FLOATS)
         else:
             X = check_objects(X)
         if y is None:
@@ -518,7 +518,7 @@ class LandmarkClassifier(KernelClassifier):
     def _landmark_query(self, X):
         refuse_dask_query(X)
         if takes_vectors(self.kernel):
-            return self._landmark_values(validate_data(self, X, reset=False, dtype=FLOATS))
+            return self._landmark_values(validate_rows(self, X, reset=False, dtype=FLOATS))
         return check_objects(X)
 
     def _landmark_values(self, X):

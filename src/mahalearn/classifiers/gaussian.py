@@ -11,7 +11,6 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from .._base import DensityClassifierMixin
@@ -29,6 +28,7 @@ from .._validation import (
     is_dask_collection,
     known_codes,
     refuse_dask_query,
+    validate_rows,
 )
 from ..formulas.class_gaussians import (
     ClassGaussians,
@@ -839,7 +839,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         missing = self._ignores_missing()
         finite = "allow-nan" if missing else True
         if reset:
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
+            X, y = validate_rows(self, X, y, dtype=np.float64, ensure_all_finite=finite)
         else:  # the classes are known, and y is checked against them
             X = self._check_more_rows(X, finite)
             if not (isinstance(y, np.ndarray) and y.shape == (len(X),)):
@@ -870,7 +870,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         return X, y, weights, column_sizes(X, largest)
 
     def _check_more_rows(self, X, finite):
-        """validate_data, unless X is a plain array: it takes as long as the sums over few rows.
+        """validate_rows, unless X is a plain array: it takes as long as the sums over few rows.
 
         That a plain array is finite is seen when its extent is.
         """
@@ -878,7 +878,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         named = hasattr(self, "feature_names_in_")
         if plain and finite is True and X.shape[1] == self.n_features_in_ and not named:
             return X
-        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+        return validate_rows(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
 
     def _gaussians(self):
         check_is_fitted(self)
@@ -931,7 +931,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         refuse_dask_query(X)
         finite = "allow-nan" if allow_nan else True
         try:
-            X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+            X = validate_rows(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
         except ValueError as error:
             if "contains NaN" in str(error):
                 raise ValueError(

@@ -4,7 +4,6 @@ from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from .._base import ScoreClassifierMixin, refuses_weights
 from .._typing import Objects
@@ -17,6 +16,7 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
     take,
+    validate_rows,
 )
 from ..formulas.learned_metric import MetricRidge, fit_metric_ridge
 from ..kernels.protocol import column_scales
@@ -110,7 +110,7 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         if self.n_iter != 0:
             check_count(self.n_iter, "n_iter")
         refuse_dask(self, X, y)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_rows(self, X, y, dtype=np.float64)
         self.classes_, codes = check_classes(y)
         check_memory(4 * len(X) ** 2, f"The kernel matrix of {len(X)} objects and its factors")
         self._center, self._spread = column_scales(X)
@@ -127,7 +127,7 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         refuse_dask_query(X)
-        return self._query_scores(validate_data(self, X, reset=False, dtype=np.float64))
+        return self._query_scores(validate_rows(self, X, reset=False, dtype=np.float64))
 
     def _query_scores(self, X):
         Z = (X - self._center) / self._spread

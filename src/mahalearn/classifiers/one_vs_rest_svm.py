@@ -103,10 +103,13 @@ class OneVsRestSVC(KernelClassifier):
         Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
-    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues: hand the matrix to the solver as it is ("krein" and
-        "ignore"; the problem is then not convex, and the answer a stationary point); raise; or
-        correct the kernel first, for training objects and queries alike.
+    spectrum : {"flip", "clip", "square", "shift", "ignore", "raise"}, default="flip"
+        What to do about negative eigenvalues: correct the kernel first, for training objects and
+        queries alike ("flip" is the Kreĭn SVM [1]_); hand the matrix to the solver as it is
+        ("ignore"; the problem is then not convex, and the answer a stationary point); or raise.
+
+        .. versionchanged:: 0.2
+            The default was "krein", which did what "ignore" does and is refused now.
     standardize : {"auto", True, False}, default="auto"
         Whether the columns are centred and divided by their standard deviations first, for the
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
@@ -126,6 +129,11 @@ class OneVsRestSVC(KernelClassifier):
         The kernel as fitted.
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
+
+    References
+    ----------
+    .. [1] G. Loosli, S. Canu and C. S. Ong, Learning SVM in Kreĭn spaces, IEEE Transactions on
+       Pattern Analysis and Machine Intelligence 38, 2016.
 
     Examples
     --------
@@ -150,7 +158,7 @@ class OneVsRestSVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
+        spectrum: str = "flip",
         standardize: bool | str = "auto",
     ) -> None:
         super().__init__(
@@ -169,6 +177,14 @@ class OneVsRestSVC(KernelClassifier):
     def _check_parameters(self):
         check_positive(self.C, "C")
         check_positive(self.tol, "tol")
+
+    def _check_spectrum(self):
+        if isinstance(self.spectrum, str) and self.spectrum.lower() == "krein":
+            raise ValueError(
+                f"spectrum={self.spectrum!r} is no option of the support vector machine. The Kreĭn "
+                "SVM is spectrum='flip'; spectrum='ignore' hands the matrix to the solver as it is."
+            )
+        return super()._check_spectrum()
 
     def _fit_path(self, training, labels, values):
         K, y = self._fit_full(training), labels.codes[training.order]
@@ -235,7 +251,7 @@ class OneVsRestSVCCV(KernelSearchCV):
         kernel: Kernel = "rbf",
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
+        spectrum: str = "flip",
         standardize: bool | str = "auto",
         cv: CV = 5,
         scoring: Scoring | None = None,

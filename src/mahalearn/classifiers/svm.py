@@ -9,7 +9,6 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import validate_data
 
 from .._base import BestAttributesMixin, BestEstimatorMixin, ScoreClassifierMixin
 from .._progress import progress
@@ -21,6 +20,7 @@ from .._validation import (
     check_sample_weight,
     refuse_dask,
     refuse_dask_query,
+    validate_rows,
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.linalg import times
@@ -241,7 +241,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         """
         check_positive(self.C, "C")
         refuse_dask(self, X, y)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_rows(self, X, y, dtype=np.float64)
         own = check_sample_weight(sample_weight, len(y))
         present = np.arange(len(y)) if own is None else np.flatnonzero(own)
         self.classes_, codes, problems = self._problems(
@@ -292,7 +292,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         refuse_dask_query(X)
-        return self._query_scores(validate_data(self, X, reset=False, dtype=np.float64))
+        return self._query_scores(validate_rows(self, X, reset=False, dtype=np.float64))
 
     def _query_scores(self, X):
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
@@ -448,7 +448,7 @@ class MahalanobisSVCCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         deltas = _distinct(deltas, "deltas")
         given = X  # the best estimator is to see the names of the columns too
         refuse_dask(self, X, y)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_rows(self, X, y, dtype=np.float64)
         self.classes_, _ = check_classes(y)
         weights = check_sample_weight(sample_weight, len(y))
         splits = check_splits(splits_of(self.cv, X, y, groups), y)

@@ -1,8 +1,10 @@
 """Landmarks: how they are chosen, and kernel rows against them."""
 
 import warnings
+from functools import cached_property
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
@@ -16,6 +18,8 @@ _ROWS_PER_LANDMARK, _LEAST_ROWS = 10, 10_000
 _LLOYD_STEPS = 3
 # Rows of kernel values that are computed at a time: they stay in the processor's cache.
 _PIECE = 256
+# γ‖x‖² up to which the exponent of an RBF kernel is expanded: it costs at most 1e-11 and 1e-4.
+_LIMITS = {"float64": 1e4, "float32": 250.0}
 
 
 def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
@@ -143,7 +147,6 @@ class LandmarkKernel:
         if self.dtype not in (np.float64, np.float32):
             raise ValueError(f"dtype must be float64 or float32; got {dtype!r}.")
         self.landmarks = landmarks
-        self._fast = None
 
     def __getstate__(self):
         return {"kernel": self.kernel, "landmarks": self.landmarks, "dtype": self.dtype.name}
@@ -153,6 +156,14 @@ class LandmarkKernel:
 
     def __len__(self):
         return len(self.landmarks)
+
+    @cached_property
+    def _rbf(self):
+        """The fast path of RBF kernels, None for other kernels."""
+        whitens = hasattr(self.kernel, "whiten") and hasattr(self.kernel, "gamma_")
+        if whitens or getattr(self.kernel, "name", None) == "rbf":
+            return _RBFRows(self.kernel, self.landmarks, self.dtype)
+        return None
 
     @property
     def positive_definite(self):
@@ -169,15 +180,17 @@ class LandmarkKernel:
         """Kernel matrix of the landmarks, float64."""
         if self.kernel is None:
             return check_symmetric(np.array(self.landmarks, dtype=float), "The landmarks' matrix")
-        K = kernel_matrix(self.kernel, self.landmarks, self.landmarks)
+        if self._rbf is not None:
+            Z = np.asarray(self.landmarks, dtype=float)
+            K = LandmarkKernel(self.kernel, Z).rows(Z)
+        else:
+            K = kernel_matrix(self.kernel, self.landmarks, self.landmarks)
         return check_symmetric(K, "The landmarks' kernel matrix")
 
     def rows(self, X, out=None, origin=None):
         """Kernel rows (b, m) of objects X; written into `out` if given, relative to `origin`."""
         out = np.empty((len(X), len(self)), self.dtype) if out is None else out
-        if self._fast is None:
-            self._fast = _rbf_parts(self.kernel, self.landmarks, self.dtype)
-        if not self._fast:
+        if self._rbf is None:
             if self.kernel is None:
                 np.copyto(out, np.asarray(X)[:, : len(self)], casting="same_kind")
             else:
@@ -185,12 +198,10 @@ class LandmarkKernel:
             if origin is not None:
                 out -= origin
             return out
-        prepare, right, gamma = self._fast
         for start in range(0, len(X), _PIECE):
             rows = slice(start, start + _PIECE)
-            left, piece = prepare(X[rows], gamma, self.dtype), out[rows]
-            np.dot(left, right, out=piece)
-            np.exp(piece, out=piece)
+            piece = out[rows]
+            self._rbf.fill(piece, X[rows])
             if origin is not None:
                 piece -= origin
         return out
@@ -205,42 +216,57 @@ class LandmarkKernel:
         return None
 
 
-class _Prepare:
-    """Rows of X as the left factor of the exponent −γ‖x − z‖² = [2γx, −γ‖x‖², 1]·[z; 1; −γ‖z‖²]."""
+class _RBFRows:
+    """Rows exp(−γ‖x − z‖²) by a product, −γ‖x − z‖² = [x, −γ‖x‖², 1]·[2γz; 1; −γ‖z‖²].
 
-    def __init__(self, center, scale, whiten):
-        self.center, self.scale, self.whiten = center, scale, whiten
+    Vectors are taken relative to the median of the landmarks. The product loses about eps·γ‖x‖²,
+    which is bounded: rows beyond the limit are computed by differences instead, and the value of
+    any other row at a landmark of more than twice that distance is exp(−limit) = 0.
+    """
+
+    def __init__(self, kernel, landmarks, dtype):
+        self.whiten = getattr(kernel, "whiten", None)
+        self.gamma = float(kernel.gamma if self.whiten is None else kernel.gamma_)
+        self.dtype, self.limit = dtype, _LIMITS[dtype.name]
+        scale = getattr(kernel, "scale", None)
+        self.scale = None if scale is None else scale.astype(dtype)
+        self.center = 0.0
+        # The same rounded numbers for landmarks and rows: a common offset cancels.
+        self.center = np.median(self._unscaled(landmarks), axis=0).astype(dtype)
+        self.Z = Z = self.vectors(np.asarray(landmarks, dtype=float))
+        norms = self._norms(Z)
+        near = norms <= 4 * self.limit
+        right = np.zeros((Z.shape[1] + 2, len(Z)))
+        right[:-2, near] = 2 * self.gamma * Z[near].T
+        right[-2, near] = 1
+        right[-1] = np.where(near, -norms, -self.limit)
+        self.right = np.ascontiguousarray(right, dtype=dtype)
+
+    def _unscaled(self, X):
+        return np.asarray(X if self.whiten is None else self.whiten(X))
 
     def vectors(self, X):
-        X = self.whiten(X) if self.whiten is not None else np.asarray(X)
-        return (X - self.center) / self.scale
+        """The rows of X as the kernel sees them, relative to the median landmark."""
+        X = self._unscaled(X) - self.center
+        return X if self.scale is None else X / self.scale
 
-    def __call__(self, X, gamma, dtype):
-        X = self.vectors(X)
-        left = np.empty((len(X), X.shape[1] + 2), dtype)
-        left[:, :-2] = X
-        left[:, -2] = -gamma * np.einsum("ij,ij->i", X, X)
+    @np.errstate(over="ignore")  # an infinite norm is beyond the limit
+    def _norms(self, X):
+        return self.gamma * np.einsum("ij,ij->i", X, X)
+
+    def fill(self, out, X):
+        """Write the kernel rows of X into out."""
+        V = self.vectors(X)
+        norms = self._norms(V)
+        far = ~(norms <= self.limit)
+        if far.any():
+            V, norms = np.where(far[:, None], 0, V), np.where(far, 0, norms)
+        left = np.empty((len(V), V.shape[1] + 2), self.dtype)
+        left[:, :-2] = V
+        left[:, -2] = -norms
         left[:, -1] = 1
-        return left
-
-
-def _rbf_parts(kernel, landmarks, dtype):
-    """What the fast path of RBF kernels needs, () for other kernels."""
-    whiten = getattr(kernel, "whiten", None)
-    if whiten is not None and hasattr(kernel, "gamma_"):
-        gamma, center, scale = kernel.gamma_, None, None
-    elif getattr(kernel, "name", None) == "rbf":
-        gamma, whiten = kernel.gamma, None
-        center, scale = (getattr(kernel, name, None) for name in ("center", "scale"))
-    else:
-        return ()
-    Z = np.asarray(whiten(landmarks) if whiten is not None else landmarks, dtype=float)
-    scale = np.ones(Z.shape[1]) if scale is None else np.asarray(scale, dtype=float)
-    # Relative to the middle of the landmarks, so that a common offset costs no digits.
-    Z = (Z - (0.0 if center is None else center)) / scale
-    middle = Z.mean(axis=0)
-    Z = Z - middle
-    center = (0.0 if center is None else np.asarray(center)) + middle * scale
-    right = np.vstack([2 * gamma * Z.T, np.ones(len(Z)), -gamma * np.einsum("ij,ij->i", Z, Z)])
-    prepare = _Prepare(center.astype(dtype), scale.astype(dtype), whiten)
-    return prepare, np.ascontiguousarray(right, dtype=dtype), float(gamma)
+        np.dot(left, self.right, out=out)
+        if far.any():
+            rows = self.vectors(np.asarray(X, dtype=float)[far])
+            out[far] = -self.gamma * cdist(rows, self.Z, "sqeuclidean")
+        np.exp(out, out=out)

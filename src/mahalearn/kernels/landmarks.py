@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Kernel, Objects, RandomState
 from .._validation import (
@@ -14,7 +14,9 @@ from .._validation import (
     check_fraction,
     check_objects,
     is_dask_collection,
+    refuse_objects,
     take,
+    validate_rows,
 )
 from ..formulas.landmarks import landmark_features
 from ..formulas.spectrum import CORRECTIONS
@@ -193,7 +195,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 'transform the parts by mahalearn.distributed.predict(map, X, "transform").'
             )
         if takes_vectors(self.kernel):
-            return validate_data(self, X, reset=reset, dtype=np.float64)
+            refuse_objects(X)
+            return validate_rows(self, X, reset=reset, dtype=np.float64)
         return check_objects(X)
 
     def _fit_precomputed(self, X):

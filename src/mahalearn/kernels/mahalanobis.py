@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike, Objects
 from .._validation import (
@@ -17,6 +17,7 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
     spelt,
+    validate_rows,
 )
 from ..formulas.whitening import whitening
 
@@ -110,7 +111,7 @@ class MahalanobisKernel(BaseEstimator):
         full = check_choice(self.covariance, "covariance", COVARIANCES) == "full"
         delta = check_positive(self.delta, "delta")
         refuse_dask(self, X)
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_rows(self, X, dtype=np.float64)
         weights = check_sample_weight(sample_weight, len(X))
         if weights is not None:
             X, weights = X[weights > 0], weights[weights > 0]
@@ -136,7 +137,7 @@ class MahalanobisKernel(BaseEstimator):
         """
         check_is_fitted(self)
         refuse_dask_query(X)
-        return self._whitening.apply(validate_data(self, X, reset=False, dtype=np.float64))
+        return self._whitening.apply(validate_rows(self, X, reset=False, dtype=np.float64))
 
     def __call__(self, X: Objects, Y: Objects | None = None) -> np.ndarray:
         """The matrix of kernel values."""

@@ -6,12 +6,21 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._typing import MeasureLike, Objects
-from .._validation import check_choice, check_positive, refuse_dask, refuse_dask_query, spelt
+from .._validation import (
+    check_choice,
+    check_positive,
+    refuse_dask,
+    refuse_dask_query,
+    spelt,
+    take,
+)
 from ..measures.base import Measure
 from ..measures.table import GROUPS, as_measure, elastic_measures
 
 # What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
 PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
+# Objects that show whether a function is a distance, where their matrix is not computed.
+_CHECKED = 10
 # What an ensemble compares of a dissimilarity: kind and width.
 FORMS = (("neg_squared", 1.0), ("neg", 1.0), ("rbf", 0.3), ("rbf", 1.0), ("rbf", 3.0))
 
@@ -65,11 +74,13 @@ class MeasureKernel(BaseEstimator):
     kind : {"auto", "similarity", "neg_squared", "neg", "rbf", "laplacian"}, default="auto"
         What the measure is, and which kernel it becomes: a similarity s as it is, a dissimilarity d
         as −d², −d, exp(−gamma·d²) or exp(−gamma·d). "auto": −d² for a dissimilarity by name or
-        from :mod:`mahalearn.measures`; a function is treated as a similarity.
+        from :mod:`mahalearn.measures`; a function is treated as a similarity, and refused if it is
+        smallest for an object and itself.
     gamma : float, default=1.0
         Width of ``kind="rbf"`` and ``"laplacian"``, on scaled dissimilarities.
-    symmetric : bool, default=True
-        For a function: measure(a, b) = measure(b, a), so that a Gram matrix costs half. The other
+    symmetric : bool, default=False
+        For a function: measure(a, b) = measure(b, a), so that each pair is measured once (some
+        pairs are checked). Otherwise a function is called for both directions. The other
         measures know.
     symmetrize : {"mean", "min", "max", None}, default="mean"
         How the two directions of an asymmetric measure are combined.
@@ -130,7 +141,7 @@ class MeasureKernel(BaseEstimator):
         measure: MeasureLike,
         kind: str = "auto",
         gamma: float = 1.0,
-        symmetric: bool = True,
+        symmetric: bool = False,
         symmetrize: str | None = "mean",
         scale: float | str | None = "mean",
     ) -> None:
@@ -167,6 +178,9 @@ class MeasureKernel(BaseEstimator):
         else:
             self.measure_ = clone(self._measure()).fit(X)
             self.scale_ = resolve_scale(self.scale, None, self.kind_)
+            if self._is_function():
+                some = _some(X)
+                self._refuse_distances(self.pair_values(some, some))
         return self
 
     def fit_gram(self, X: Objects, y: Any = None) -> np.ndarray:
@@ -203,8 +217,23 @@ class MeasureKernel(BaseEstimator):
         """
         if not hasattr(self, "measure_"):
             self.measure_ = clone(self._measure())
+        self._refuse_distances(values)
         self.scale_ = resolve_scale(self.scale, values, self.kind_)
         return self.from_pairs(values)
+
+    def _is_function(self):
+        return callable(self.measure) and not isinstance(self.measure, Measure)
+
+    def _refuse_distances(self, values):
+        """Refuse a function of unknown kind whose values (n, n) are those of a distance."""
+        own, least = values.diagonal(), values.min(axis=1, initial=np.inf)
+        smallest = (own <= least).all() and (own < values.max(axis=1, initial=-np.inf)).any()
+        if self._is_function() and self.kind == "auto" and smallest:
+            raise ValueError(
+                "The measure is smallest for an object and itself, as a distance is; without kind "
+                "it is treated as a similarity. Pass kind='neg_squared' (the kernel −d²), 'neg', "
+                "'rbf' or 'laplacian' for a distance, kind='similarity' otherwise."
+            )
 
     @property
     def kind_(self) -> str:
@@ -320,6 +349,11 @@ class MeasureKernel(BaseEstimator):
     def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""
         return self.from_pairs(self.pair_diagonal(X))
+
+
+def _some(X):
+    """A few of the objects, from all over the collection."""
+    return take(X, np.unique(np.linspace(0, len(X) - 1, _CHECKED).astype(int)))
 
 
 def _frozen(value):

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike
 from .._validation import (
@@ -15,6 +15,7 @@ from .._validation import (
     looks_like_dissimilarity,
     refuse_dask,
     refuse_dask_query,
+    validate_rows,
 )
 from .measure import PROXIMITY_KINDS, proximity_to_kernel, resolve_scale
 from .protocol import check_magnitude
@@ -89,7 +90,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
         refuse_dask(self, X)
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_rows(self, X, dtype=np.float64)
         check_square(X, "The matrix of proximities")
         X = check_symmetric(X, "The matrix of proximities")
         for sentence in suspicions(X, "similarity" if kind == "similarity" else "dissimilarity"):
@@ -112,7 +113,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_dask_query(X)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_rows(self, X, reset=False, dtype=np.float64)
         kind = check_choice(self.kind, "kind", PROXIMITY_KINDS)
         with np.errstate(over="ignore"):  # what overflows is refused in the next line
             K = proximity_to_kernel(X / self.scale_, kind, self.gamma)

@@ -290,7 +290,14 @@ class CorrectedKernel:
 
 def with_policy(training, spectrum):
     """The training kernel as the policy `spectrum` wants it: corrected or as it is."""
-    return CorrectedKernel(training, spectrum) if spectrum in CORRECTIONS else training
+    if not corrects(spectrum, training.positive_definite):
+        return training
+    return CorrectedKernel(training, spectrum)
+
+
+def corrects(spectrum, positive_definite):
+    """Whether the policy changes a kernel; a definite one has nothing to clip or flip."""
+    return spectrum in CORRECTIONS and not (positive_definite and spectrum in ("clip", "flip"))
 
 
 def fit_training(X, y, codes, kernel, spectrum="krein", gram=None, **params):
@@ -443,7 +450,9 @@ class KernelFolds:
 
         A correction depends on the training set, too.
         """
-        return None if self.lookup is None or self.spectrum in CORRECTIONS else self.lookup.K
+        if self.lookup is None or corrects(self.spectrum, self.positive_definite):
+            return None
+        return self.lookup.K
 
     @property
     def positive_definite(self):

@@ -45,7 +45,7 @@ class Alignment(Measure):
     gap_open : int, default=11
         Cost of a gap of one letter.
     gap_extend : int, default=1
-        Cost of each further letter of a gap.
+        Cost of each further letter of a gap, at most gap_open.
     normalize : bool, default=True
         Whether to normalise by the scores of the sequences with themselves.
 
@@ -100,6 +100,11 @@ class Alignment(Measure):
                 raise ValueError(
                     f"{name} must be a whole number that is not negative; got {value!r}."
                 )
+        if self.gap_extend > self.gap_open:
+            raise ValueError(
+                f"gap_extend={self.gap_extend} is larger than gap_open={self.gap_open}: several "
+                "short gaps would cost less than one long gap. Let it be at most gap_open."
+            )
         matrix, letters = self._matrix()
         sides = [self._texts(object_list(X), letters)]
         if Y is not None:
@@ -135,10 +140,13 @@ class Alignment(Measure):
         return 1 - scores / np.sqrt(np.multiply.outer(P.own, Q.own))
 
     def _functions(self, bits):
-        """parasail's fastest functions for this mode and width: (profile, alignment)."""
+        """parasail's functions for this mode and width: (profile, alignment).
+
+        By scan: its striped functions miss the optimum where gap_open equals gap_extend.
+        """
         parasail = _parasail()
         local = check_choice(self.mode, "mode", MODES) == "local"
-        name = f"{'sw_striped' if local else 'nw_scan'}_profile_{bits}"
+        name = f"{'sw' if local else 'nw'}_scan_profile_{bits}"
         return getattr(parasail, f"profile_create_{bits}"), getattr(parasail, name)
 
     def _matrix(self):

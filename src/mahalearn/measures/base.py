@@ -5,18 +5,21 @@ A measure compares objects in two steps, so that what depends on one object is d
 and ``block(P, Q)`` gives the matrix of values between two such slices.
 """
 
-import math
 import numbers
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._typing import Objects
-from .._validation import check_choice, check_objects
+from .._validation import SYMMETRY_RTOL, check_choice, check_objects
 
+# Pairs of a block on the diagonal that a function said to be symmetric is checked with.
+_CHECKED = 8
 SYMMETRIZE = ("mean", "min", "max", None)
 
 
@@ -152,7 +155,9 @@ class Measure(BaseEstimator):
         out = np.empty((len(P), len(Q)))
         for rows, cols in block_slices(len(P), len(Q), self.block_size, half):
             own = Y is None and rows == cols
-            place(out, rows, cols, pair_block(self, P[rows], Q[cols], own, symmetrize), half)
+            start = rows.start, cols.start
+            values = pair_block(self, P[rows], Q[cols], own, symmetrize, start)
+            place(out, rows, cols, values, half)
         return out
 
     def diagonal(self, X: Objects) -> np.ndarray:
@@ -171,7 +176,9 @@ class Measure(BaseEstimator):
         if self.self_value is not None:
             return np.full(len(X), float(self.self_value))
         P, _ = self.prepare(X)
-        return np.array([self.block(P[i : i + 1], P[i : i + 1])[0, 0] for i in range(len(P))])
+        parts = [P[i : i + 1] for i in range(len(P))]
+        values = [pair_block(self, p, p, True, None, (i, i)) for i, p in enumerate(parts)]
+        return np.array(values).reshape(len(P))
 
     def __call__(self, a: Any, b: Any) -> float:
         """The value of two objects, in the direction from a to b."""
@@ -186,7 +193,8 @@ class FunctionMeasure(Measure):
     function : callable
         ``function(a, b)`` returns a number.
     symmetric : bool, default=False
-        Whether function(a, b) = function(b, a): then a matrix of all pairs costs half.
+        Whether function(a, b) = function(b, a): then a matrix of all pairs costs half. Some pairs
+        are checked.
     dissimilarity : bool, default=True
         Whether larger means less alike.
 
@@ -215,28 +223,50 @@ class FunctionMeasure(Measure):
         half = Q is P and self.symmetric
         for i, a in enumerate(P):
             for j in range(i if half else 0, len(Q)):
-                values[i, j] = check_value(self.function(a, Q[j]))
+                values[i, j] = check_value(self.function(a, Q[j]), a, Q[j])
                 if half:
                     values[j, i] = values[i, j]
+        if half:
+            self._check_symmetry(P, values)
         return values
 
+    def _check_symmetry(self, P, values):
+        """Measure some pairs the other way round, too."""
+        for i, (a, b) in enumerate(pairwise(P[: _CHECKED + 1])):
+            there, back = values[i, i + 1], check_value(self.function(b, a), b, a)
+            if abs(there - back) > SYMMETRY_RTOL * max(abs(there), abs(back)):
+                raise ValueError(
+                    "symmetric=True says that f(a, b) = f(b, a); the function gives "
+                    f"{there:.6g} and {back:.6g} for {reprlib.repr(a)} and {reprlib.repr(b)}. "
+                    "Leave symmetric=False: then both directions are measured and combined."
+                )
 
-def check_value(value):
-    """A finite number, as a measure must return."""
+
+def check_value(value, a, b):
+    """A number, as a measure of a and b must return."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
-    if not isinstance(value, numbers.Real) or not math.isfinite(value):
+    if not isinstance(value, numbers.Real):
         raise ValueError(
             "The measure must return a finite number for every pair of objects; got "
-            f"{value!r}. Check the objects it was given, or return a large number instead."
+            f"{reprlib.repr(value)} for {reprlib.repr(a)} and {reprlib.repr(b)}."
         )
     return value
 
 
 def object_list(X):
-    """The objects as a list; a table's objects are its rows."""
+    """The objects as a list; a table's objects are its rows, or the entries of its one column.
+
+    A single column of text or objects, as ColumnTransformer passes it, is a column of objects. Of
+    numbers a row stays a row.
+    """
     X = check_objects(X)
-    return list(np.asarray(X)) if hasattr(X, "columns") else list(X)
+    if hasattr(X, "columns"):
+        X = np.asarray(X)
+    shape, dtype = getattr(X, "shape", ()), getattr(X, "dtype", None)
+    if len(shape) == 2 and shape[1] == 1 and getattr(dtype, "kind", "") in ("O", "U", "S", "T"):
+        X = X[:, 0]
+    return list(X)
 
 
 def is_half(measure, Y, symmetrize):
@@ -251,17 +281,28 @@ def block_slices(n_rows, n_cols, size, half):
     return [(r, c) for r in rows for c in cols if not half or c.start >= r.start]
 
 
-def pair_block(measure, A, B, own, symmetrize):
-    """One block of the matrix, between two slices; own: they are the same objects."""
+def pair_block(measure, A, B, own, symmetrize, start=(0, 0)):
+    """One block of the matrix, between two slices; own: they are the same objects.
+
+    start: positions of their first objects, for the message that names a pair.
+    """
     B = A if own else B
     values = np.asarray(measure.block(A, B), dtype=np.float64)
     if not measure.symmetric and symmetrize is not None:
         back = values if own else np.asarray(measure.block(B, A), dtype=np.float64)
         values = _symmetric(values, back.T, symmetrize)
-    if values.shape != (len(A), len(B)) or not np.isfinite(values).all():
+    if values.shape != (len(A), len(B)):
         raise ValueError(
-            f"{type(measure).__name__} gave values that are not finite, or a block of shape "
-            f"{values.shape} for {len(A)} and {len(B)} objects; check the objects and their scale."
+            f"{type(measure).__name__} gave a block of shape {values.shape} for {len(A)} and "
+            f"{len(B)} objects."
+        )
+    if not np.isfinite(values).all():
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            "The measure must return a finite number for every pair of objects; "
+            f"{type(measure).__name__} gave {values[i, j]} for object {start[0] + i} of the rows "
+            f"and object {start[1] + j} of the columns. Check these objects and their scale, or "
+            "return a large number instead."
         )
     if own and measure.self_value is not None:
         np.fill_diagonal(values, measure.self_value)

@@ -222,10 +222,15 @@ class Elastic(Measure):
 
 def series_arrays(X, of_columns=False):
     """The series as a list of finite arrays (n_channels, length), padding removed."""
-    arrays = []
-    for i, x in enumerate(object_list(X)):
+    arrays = [_as_numbers(x, label(i, of_columns)) for i, x in enumerate(object_list(X))]
+    if all(array.shape[1] == 1 < len(array) for array in arrays):
+        raise ValueError(
+            f"Every series has {len(arrays[0])} channels of a single value. Series are arrays of "
+            "shape (length,) or (n_channels, length); those of tslearn, (length, n_channels), must "
+            "be transposed: X.transpose(0, 2, 1)."
+        )
+    for i, array in enumerate(arrays):
         name = label(i, of_columns)
-        array = _as_numbers(x, name)
         padding = np.isnan(array).all(axis=0)
         length = array.shape[1] - int(np.cumprod(padding[::-1]).sum())
         if length == 0:
@@ -238,7 +243,7 @@ def series_arrays(X, of_columns=False):
                 f"{name} contains NaN or infinite values before its end; interpolate or remove "
                 "such time points. Only NaN at the end is taken for padding."
             )
-        arrays.append(np.ascontiguousarray(array))
+        arrays[i] = np.ascontiguousarray(array)
     return arrays
 
 

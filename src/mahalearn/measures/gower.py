@@ -1,5 +1,6 @@
 """Gower's dissimilarity of rows with numbers and names."""
 
+import numbers
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -188,7 +189,22 @@ def _columns(X):
         names, columns = list(range(rows.shape[1])), [_tidy(c) for c in rows.T]
     if not names:
         raise ValueError("The table has no columns.")
+    for name, column in zip(names, columns, strict=True):
+        if column.dtype.kind == "c" or (column.dtype.kind == "O" and any(map(_is_complex, column))):
+            raise ValueError(
+                f"Column {name!r} holds complex numbers, which have no order: pass their real and "
+                "imaginary parts as two columns."
+            )
+        if column.dtype.kind in "mM":
+            raise ValueError(
+                f"Column {name!r} holds dates or time differences: pass them as numbers, such as "
+                "days since a date, or as text if they are names."
+            )
     return names, columns
+
+
+def _is_complex(value):
+    return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
 
 
 def _series(column):
@@ -203,9 +219,7 @@ def _tidy(column):
     if column.dtype.kind != "O":
         return column
     present = [v for v in column if not is_missing(v)]
-    numeric = all(
-        isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in present
-    )
+    numeric = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in present)
     return _floats(column) if present and numeric else column
 
 

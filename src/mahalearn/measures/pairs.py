@@ -100,7 +100,14 @@ def _fill(D, measure, P, Q, blocks, half, symmetrize, n_jobs, progress, file=Non
     todo = [k for k in range(len(blocks)) if file is None or not file.done[k]]
     sizes = [(r.stop - r.start) * (c.stop - c.start) for r, c in blocks]
     calls = (
-        joblib.delayed(pair_block)(measure, P[rows], Q[cols], Q is P and rows == cols, symmetrize)
+        joblib.delayed(pair_block)(
+            measure,
+            P[rows],
+            Q[cols],
+            Q is P and rows == cols,
+            symmetrize,
+            (rows.start, cols.start),
+        )
         for rows, cols in (blocks[k] for k in todo)
     )
     if joblib.effective_n_jobs(n_jobs) == 1:

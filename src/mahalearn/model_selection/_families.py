@@ -143,11 +143,12 @@ def _on_kernels(searches, bounded=False):
 
 
 def _path_search(search, grid, given):
-    flips = isinstance(search, FLIPPED) and given.spread and given.spectrum == "krein"
+    flips = isinstance(search, OneVsRestSVCCV)
+    flips |= isinstance(search, KernelRidgeClassifierCV) and bool(given.spread)
     search.set_params(
         **grid,
         cv=given.splits,
-        spectrum="flip" if flips else given.spectrum,
+        spectrum="flip" if flips and given.spectrum == "krein" else given.spectrum,
         standardize=False,
         scoring=given.scoring,
         n_jobs=given.n_jobs,
@@ -165,10 +166,6 @@ def _found(search, fixed=None):
         search.temperature_,
         search.oof_scores_,
     )
-
-
-# Searches on objects that flip negative eigenvalues, where the user leaves the spectrum as it is.
-FLIPPED = (OneVsRestSVCCV, KernelRidgeClassifierCV)
 
 
 # --- vectors: the searches that refit -------------------------------------------------------------

@@ -16,7 +16,6 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from .._base import BestEstimatorMixin
@@ -33,6 +32,7 @@ from .._validation import (
     refuse_dask_query,
     refuse_objects,
     spelt,
+    validate_rows,
 )
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
@@ -130,8 +130,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
         .. versionadded:: 0.2
     spectrum : str, default="krein"
-        What to do about negative eigenvalues, as in the plain estimators. The SVM and ridge
-        regression on objects and matrices flip them where this is "krein".
+        What to do about negative eigenvalues, as in the plain estimators. Where this is "krein",
+        the SVM flips them, and so does ridge regression on objects and matrices.
     scoring : str or callable, default=None
         What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
         accuracy if None; "balanced_accuracy" or any other scikit-learn scorer. Probabilities are
@@ -347,7 +347,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             get_scorer(self.scoring)
         if all(takes_vectors(kernel) for kernel in self._kernels()):
             refuse_objects(X)
-            checked, y = validate_data(self, X, y, dtype=np.float64)
+            checked, y = validate_rows(self, X, y, dtype=np.float64)
         else:
             X = checked = check_objects(X)
             y = column_or_1d(y, warn=True)
@@ -407,6 +407,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     UserWarning,
                     stacklevel=3,
                 )
+            # Scale-free, as the calibration is; equal weights are none.
+            sample_weight = sample_weight / sample_weight[sample_weight > 0].mean()
+            if np.ptp(sample_weight) == 0:
+                sample_weight = None
         weights = np.ones(len(y)) if one else object_weights(y, sample_weight, class_weight)
         return weights, sample_weight
 
@@ -620,7 +624,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         X = self._input(X)
         if not self._by_name():
             return self.best_estimator_._check_query(X)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_rows(self, X, reset=False, dtype=np.float64)
         scaler = self.best_estimator_[0]
         return (X - scaler.mean_) / scaler.scale_
 

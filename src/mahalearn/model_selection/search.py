@@ -10,6 +10,7 @@ numbers; one matrix per number then serves all folds.
 import numbers
 import warnings
 from collections.abc import Sequence
+from inspect import signature
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
@@ -17,14 +18,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._base import BestAttributesMixin, BestEstimatorMixin, refuses_weights
 from .._progress import with_bar
 from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
 from .._validation import (
     LANDMARKS_REMEDY,
-    check_choice,
     check_classes,
     check_memory,
     check_objects,
@@ -34,11 +34,11 @@ from .._validation import (
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
+    validate_rows,
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.linalg import total_spread
 from ..formulas.offsets import settled, settling_step
-from ..formulas.spectrum import SPECTRA
 from ..kernels.measure import MeasureKernel
 from ..kernels.protocol import (
     POLYNOMIAL,
@@ -80,7 +80,7 @@ SEARCH_PARAMETERS = """gammas : sequence of float, default=None
         Constant term of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
-    spectrum : str, default="krein"
+    spectrum : str, default="{spectrum}"
         What to do about negative eigenvalues, as in the plain estimator.
     standardize : {"auto", True, False}, default="auto"
         Whether columns are standardised, as in the plain estimator; decided once, on all training
@@ -150,6 +150,7 @@ def documented(estimator):
         ("{search parameters}", SEARCH_PARAMETERS),
         ("{landmark parameters}", LANDMARK_PARAMETERS),
         ("{search attributes}", SEARCH_ATTRIBUTES),
+        ("{spectrum}", signature(estimator).parameters["spectrum"].default),
     ):
         estimator.__doc__ = estimator.__doc__.replace(name, text)
     return estimator
@@ -251,9 +252,13 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
         plain = set() if isinstance(plain, str) else {float(plain)}
         return [v * spread**power for v in sorted({*values} | plain)]
 
+    def _policy(self):
+        """What to do about negative eigenvalues, as the plain estimator takes it."""
+        return self._plain(spectrum=self.spectrum)._check_spectrum()
+
     def _check_parameters(self):
         """Refuse what the refitted estimator would refuse in the end."""
-        check_choice(self.spectrum, "spectrum", SPECTRA)
+        self._policy()
         for variant in self._variants():
             self._plain(**{**self._common(), **variant})._check_parameters()
             self._values(variant, 1.0, np.inf)
@@ -298,7 +303,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             # At landmarks rows stay in the precision that they come in.
             refuse_objects(X)
             floats = np.float64 if self.landmarks is None else [np.float64, np.float32]
-            X, y = validate_data(self, X, y, dtype=floats)
+            X, y = validate_rows(self, X, y, dtype=floats)
         else:
             X, y = check_objects(X), column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -486,7 +491,7 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             objects.codes,
             objects.splits,
             kernel,
-            check_choice(self.spectrum, "spectrum", SPECTRA),
+            self._policy(),
             gram,
             kernel_params=self.kernel_params,
         )

@@ -28,6 +28,7 @@ from .._validation import (
     check_real,
     refuse_dask,
     refuse_dask_query,
+    refuse_tensors,
 )
 from ..classifiers.kernel_quadratic import (
     KernelQuadraticDiscriminant,
@@ -205,6 +206,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_objects(self, X, reset):
         refuse_dask_query(X)
+        refuse_tensors(self, X)
         tags = get_tags(self.estimator).input_tags
         if tags.two_d_array and _wants_table(self.estimator):
             if hasattr(X, "iloc") and not tags.pairwise:

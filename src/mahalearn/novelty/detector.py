@@ -10,7 +10,6 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from .._base import NO_LABELS, KernelEstimator
@@ -24,9 +23,11 @@ from .._validation import (
     check_real,
     check_reg,
     refuse_dask,
+    refuse_objects,
     sorted_labels,
     spelt,
     take,
+    validate_rows,
 )
 from ..classifiers.distances import KernelMahalanobisTransformer
 from ..classifiers.gaussian import GaussianClassifier
@@ -291,7 +292,8 @@ default="auto"
             )
         refuse_dask(self, X, y)
         if takes_vectors(self.kernel):
-            X = validate_data(self, X, dtype=np.float64)
+            refuse_objects(X)
+            X = validate_rows(self, X, dtype=np.float64)
         else:
             X = check_objects(X)
         if y is None:
