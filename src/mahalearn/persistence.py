@@ -8,6 +8,7 @@ read without building anything.
 import gc
 import io
 import json
+import math
 import types
 import warnings
 import zipfile
@@ -522,10 +523,26 @@ def _with_types(data, module_of, more=None):
                 walk(schema)
                 new.writestr(SCHEMA, json.dumps(schema))
             else:
-                new.writestr(info.filename, old.read(info))
+                content = old.read(info)
+                _check_array(content)
+                new.writestr(info.filename, content)
         for name, text in (more or {}).items():
             new.writestr(name, text)
     return buffer.getvalue()
+
+
+def _check_array(content):
+    """Refuse an array whose header asks for other memory than its bytes fill."""
+    if not content.startswith(np.lib.format.MAGIC_PREFIX):
+        return
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
+        raise ValueError("an array is longer or shorter than its header says")
 
 
 def _facts(model):

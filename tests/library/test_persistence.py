@@ -222,6 +222,20 @@ def test_small_files_do_not_become_large_texts(tmp_path, part):
     assert peak < 2**22
 
 
+@pytest.mark.parametrize("length", ["2000000000", "2"])
+def test_arrays_have_the_length_that_their_headers_say(tmp_path, length):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name, data in parts.items() if b"(3,)" in data[:100])
+    parts[name] = parts[name].replace(b"(3,)", f"({length},)".encode(), 1)
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+    with pytest.raises(UntrustedModelError, match="not a model file"):
+        load_model(path)
+
+
 def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
     import skops.io
 
