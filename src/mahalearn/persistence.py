@@ -5,8 +5,11 @@ file. A file holds, beside the model, a text ``mahalearn.json`` that says what i
 read without building anything.
 """
 
+import gc
 import io
 import json
+import math
+import types
 import warnings
 import zipfile
 import zlib
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ._typing import File
 from .results import versions, write_bytes
@@ -158,7 +162,14 @@ SCHEMA = "schema.json"
 # Levels of lists and dicts within each other in what a file says about itself.
 DEEPEST = 20
 # A file may unpack to so many bytes, or to so many times its size.
-MOST_BYTES, MOST_RATIO = 2**30, 100
+MOST_BYTES, MOST_RATIO = 2**28, 100
+# A text takes up to 25 times its size when it is parsed. Small ones may have any ratio (that of
+# forests is near 60); what a file says about itself may have so many bytes.
+SMALL_TEXT, MOST_ABOUT = 2**20, 2**25
+# Parameters of scikit-learn's estimators that open files, and the value with which they do not.
+FILE_PARAMETERS = {"input": "content", "memory": None}
+# What holds no estimator.
+_LEAVES = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, str, bytes)
 
 
 class UntrustedModelError(ValueError):
@@ -196,7 +207,8 @@ def save_model(
     path : str or path
         File to write; its name should end with .skops.
     about : dict, default=None
-        Plain values to keep with it; versions and the time are added.
+        Plain values to keep with it; the estimator, its classes and columns, versions and the
+        time are added.
     trusted : sequence of str, default=()
         Full names of types of your own that may be in it; whoever loads it must name them too.
     overwrite : bool, default=False
@@ -258,9 +270,15 @@ def model_bytes(model, *, about=None, trusted=()):
             f"The model holds types that are not known to be safe: {', '.join(unknown)}. If they "
             "are yours, name them in trusted=, when saving and when loading."
         )
-    about = {**(about or {}), "versions": versions(), "saved": datetime.now(UTC).isoformat("T")}
+    if reason := _opens_files(model, trusted):
+        raise UntrustedModelError(f"The model holds {reason}.")
+    about = {**_facts(model), **(about or {}), "versions": versions()}
+    about["saved"] = datetime.now(UTC).isoformat("T")
     text = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
-    return _with_types(_compact(data), lambda module, name: PACKAGE, {ABOUT: text})
+    data = _with_types(_compact(data), lambda module, name: PACKAGE, {ABOUT: text})
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _refuse_bomb(archive, "the file")
+    return data
 
 
 def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
@@ -297,6 +315,8 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     try:
         data = _with_types(path.read_bytes(), _home)
         found = sio.get_untrusted_types(data=data)
+    except MemoryError:
+        raise _too_large(path) from None
     except Exception:
         raise _not_a_model(path) from None
     unknown = _unknown(found, trusted)
@@ -307,12 +327,17 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
         )
     _compare_versions(about.get("versions", {}))
     try:
-        return sio.loads(data, trusted=list(found))
+        model = sio.loads(data, trusted=list(found))
+    except MemoryError:
+        raise _too_large(path) from None
     except Exception as error:
         raise UntrustedModelError(
             f"{str(path)!r} cannot be loaded: the file is damaged, or was saved by a version that "
             f"this one does not know ({type(error).__name__}: {str(error)[:200]})."
         ) from None
+    if reason := _opens_files(model, trusted):
+        raise UntrustedModelError(f"{str(path)!r} was not loaded: it holds {reason}.")
+    return model
 
 
 def model_about(path: File) -> dict[str, Any]:
@@ -372,10 +397,20 @@ def _refuse_bomb(archive, path):
     """Refuse a file that unpacks to far more than a model of its size does."""
     members = archive.infolist()
     size = sum(info.file_size for info in members)
-    if size > MOST_BYTES and size > MOST_RATIO * sum(info.compress_size for info in members):
+    packed = sum(info.compress_size for info in members)
+    about = [info.file_size for info in members if info.filename == ABOUT]
+    if (
+        (size > MOST_BYTES and size > MOST_RATIO * packed)
+        or max(about, default=0) > MOST_ABOUT
+        or any(
+            info.file_size > max(SMALL_TEXT, MOST_RATIO * info.compress_size)
+            for info in members
+            if info.filename in (ABOUT, SCHEMA)
+        )
+    ):
         raise UntrustedModelError(
             f"{str(path)!r} would unpack to {size / 2**20:.0f} MB, far more than models of its "
-            "size do, and was not loaded."
+            "size do; it is refused."
         )
 
 
@@ -383,6 +418,36 @@ def _not_a_model(path):
     return UntrustedModelError(
         f"{str(path)!r} is not a model file of mahalearn; mahalearn train makes one."
     )
+
+
+def _too_large(path):
+    return MemoryError(f"There is not enough memory for the model in {str(path)!r}.")
+
+
+def _opens_files(model, trusted):
+    """Name the first estimator within a model whose parameters let it open files.
+
+    Estimators may stand anywhere in what a file builds: in lists, in attributes, in arrays of
+    objects, twice.
+    """
+    seen, stack = {}, [model]
+    while stack:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, _LEAVES):
+            continue
+        seen[id(value)] = value
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            stack += np.asarray(value).tolist()  # arrays do not show the collector what they hold
+        kind = type(value)
+        if isinstance(value, BaseEstimator) and f"{kind.__module__}.{kind.__name__}" not in trusted:
+            for name, harmless in FILE_PARAMETERS.items():
+                if (option := vars(value).get(name, harmless)) != harmless:
+                    return (
+                        f"{kind.__name__}({name}={option!r}), which opens files; set {name} to "
+                        f"{harmless!r}"
+                    )
+        stack += gc.get_referents(value)
+    return None
 
 
 def _home(module, name):
@@ -458,10 +523,41 @@ def _with_types(data, module_of, more=None):
                 walk(schema)
                 new.writestr(SCHEMA, json.dumps(schema))
             else:
-                new.writestr(info.filename, old.read(info))
+                content = old.read(info)
+                _check_array(content)
+                new.writestr(info.filename, content)
         for name, text in (more or {}).items():
             new.writestr(name, text)
     return buffer.getvalue()
+
+
+def _check_array(content):
+    """Refuse an array whose header asks for other memory than its bytes fill."""
+    if not content.startswith(np.lib.format.MAGIC_PREFIX):
+        return
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
+        raise ValueError("an array is longer or shorter than its header says")
+
+
+def _facts(model):
+    """What a file says of any estimator: its name, classes and columns, as far as it has them."""
+    names = [type(step).__name__ for _, step in getattr(model, "steps", ())]
+    facts = {"estimator": " → ".join(names) or type(model).__name__}
+    classes = np.asarray(getattr(model, "classes_", []))
+    if classes.size:
+        facts["classes"] = [str(label) for label in classes.ravel().tolist()]
+    columns = getattr(model, "feature_names_in_", None)
+    if columns is not None:
+        facts["columns"] = [str(name) for name in columns]
+    elif hasattr(model, "n_features_in_"):
+        facts["columns"] = int(model.n_features_in_)
+    return facts
 
 
 def _skops():

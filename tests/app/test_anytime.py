@@ -1,11 +1,12 @@
 """A comparison that may end at any time: order, ranking so far, budget, Ctrl-C, resume, samples."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from own_data import flowers, works, write_csv
+from own_data import flowers, refused, works, write_csv
 
 from mahalearn.app.comparing import crossval
 from mahalearn.app.comparing.compare import Silent, rank, sampled
@@ -139,22 +140,44 @@ def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
         other = again.cells[key]
         assert (one.predicted == other.predicted).all() and one.predicted.dtype.kind == "U"
         np.testing.assert_array_equal(one.scores, other.scores)
-    # Of another problem or plan nothing is taken.
-    assert Progress(path, fingerprint(problem, Plan(3, 1))).start(resume=True) == {}
+    # Of another problem or plan nothing is taken, and nothing is lost.
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="of other data, options or versions"):
+        Progress(path, fingerprint(problem, Plan(3, 1))).start(resume=True)
+    assert path.read_bytes() == before
 
 
-def test_resume_on_the_command_line(tmp_path):
+def test_resume_goes_on_from_an_interruption(tmp_path, monkeypatch):
     table = write_csv(tmp_path / "t.csv", *flowers())
     options = ["--target", "species", "--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1]
-    options += ["--folds", 2, "--out", tmp_path / "o"]
-    works("compare", table, *options)
-    assert not (tmp_path / "o" / "progress.jsonl").exists()
+    options += ["--folds", 5]
+    command = ["compare", table, *options, "--out", tmp_path / "o"]
+    run_cell = crossval.run_cell
+
+    def stopped(data, setting, name, fold, *rest):
+        if (name, fold) == ("gaussian", 3):
+            raise KeyboardInterrupt
+        return run_cell(data, setting, name, fold, *rest)
+
+    monkeypatch.setattr(crossval, "run_cell", stopped)
+    done = works(*command)
+    assert "--resume goes on" in done.output  # the finished folds are ranked, and kept
     first = json.loads((tmp_path / "o" / "comparison.json").read_text())
-    done = works("compare", table, *options, "--resume")
-    assert "0 finished folds taken over" in done.output
+    assert "exists already" in refused(*command)
+    monkeypatch.setattr(crossval, "run_cell", run_cell)
+    done = works(*command, "--resume")
+    assert re.search(r"\b[3-8] finished folds taken over", done.output)
+    assert "Gaussian" in done.output and "LDA (reference): error" in done.output
+    assert not (tmp_path / "o" / "progress.jsonl").exists()
     again = json.loads((tmp_path / "o" / "comparison.json").read_text())
-    assert first["confusion"] == again["confusion"]
-    assert "LDA (reference): error" in done.output  # a line a method without a terminal
+    works("compare", table, *options, "--out", tmp_path / "whole")
+    whole = json.loads((tmp_path / "whole" / "comparison.json").read_text())
+    assert whole["confusion"] == again["confusion"] != first["confusion"]
+    # What is finished is not overwritten.
+    before = (tmp_path / "o" / "comparison.json").read_bytes()
+    assert "exists already; --force" in refused(*command, "--resume")
+    assert (tmp_path / "o" / "comparison.json").read_bytes() == before
+    assert "0 finished folds taken over" in works(*command, "--resume", "--force").output
 
 
 def test_large_tables_are_ranked_on_a_sample(tmp_path):

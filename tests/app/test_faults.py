@@ -92,10 +92,47 @@ def test_an_interruption_leaves_nothing(slow, tmp_path):
     assert wait_until(lambda: len(session(run.pid)) >= 4, 60)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does
     _, said = run.communicate(timeout=15)
-    assert run.returncode == 130 and said.endswith("Stopped; no result was written.\n")
+    assert run.returncode == 130
+    assert said.endswith("Stopping …\nStopped; no result was written.\n")
     assert "Traceback" not in said
     assert not (tmp_path / "o" / "model.skops").exists()
     assert wait_until(lambda: not session(run.pid), SECONDS)
+
+
+CODE = """
+import time
+import numpy as np
+import typer
+from mahalearn.app.cli._terminal import speaking
+
+A = np.random.default_rng(0).normal(size=(700, 700))
+
+def work():
+    with speaking():
+        print("ready", flush=True)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            np.linalg.svd(np.vstack([A] * 4))  # compiled code: Python sees the signal after it
+
+typer.run(work)
+"""
+
+
+def test_an_interruption_is_answered_at_once():
+    with subprocess.Popen(
+        [sys.executable, "-c", CODE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+    ) as run:
+        assert run.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        run.send_signal(signal.SIGINT)
+        assert run.stderr.readline() == "Stopping …\n"
+        assert run.wait(30) == 130
+        assert run.stderr.read() == "Stopped; no result was written.\n"
 
 
 def test_two_runs_into_one_folder(tmp_path):

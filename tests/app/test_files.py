@@ -378,7 +378,8 @@ def test_a_folder_of_results_does_not_hide_a_set(tmp_path, monkeypatch):
 
 
 def test_names_do_not_steer_the_terminal(tmp_path):
-    nasty = "\x1b]0;title\x07\x1b[31mred\u202e"
+    turning = "\u061c\u200e\u200f\u2028\u2029\u202e\u2066\u2067\u2068\u2069"
+    nasty = f"\x1b]0;title\x07\x1b[31mred{turning}"
     frame = truth().replace("rose", nasty)
     frame[nasty] = np.where(frame["species"] == nasty, "yes", "no")
     (tmp_path / "t.csv").write_text(text(frame))
@@ -387,7 +388,7 @@ def test_names_do_not_steer_the_terminal(tmp_path):
         "inspect", tmp_path / "t.csv", "--target", "colour", "--id", nasty + "x", code=2
     )
     for output in (done.output, refused.output):
-        assert not set(output) & set("\x1b\x07\u202e")
+        assert not set(output) & set("\x1b\x07" + turning)
     assert "[31mred" in done.output
 
 

@@ -1,19 +1,28 @@
 """Model files: every estimator comes back the same, and nothing unknown is built."""
 
+import inspect
 import json
+import os
+import re
+import shutil
+import tracemalloc
 import warnings
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import all_estimators
 from test_common import ESTIMATORS
 
 from mahalearn import (
@@ -23,7 +32,7 @@ from mahalearn import (
     model_about,
     save_model,
 )
-from mahalearn.persistence import HOMES, UntrustedModelError
+from mahalearn.persistence import FILE_PARAMETERS, HOMES, UntrustedModelError
 
 X, y = load_wine(return_X_y=True)
 X, y = StandardScaler().fit_transform(X)[::4], np.array(["a", "b", "ç"])[y[::4]]
@@ -120,6 +129,125 @@ def test_files_say_what_they_are_and_are_not_overwritten(tmp_path):
         save_model(model, path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["m.skops"]
+
+
+def test_files_name_estimator_classes_and_columns(tmp_path):
+    model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    about = model_about(save_model(model, tmp_path / "m.skops"))
+    assert about["estimator"] == "StandardScaler → SVC"
+    assert about["classes"] == ["a", "b", "ç"] and about["columns"] == X.shape[1]
+    named = pd.DataFrame(X[:, :2], columns=["hue", "ash"])
+    model = KernelQuadraticDiscriminant().fit(named, np.unique(y, return_inverse=True)[1])
+    about = model_about(save_model(model, tmp_path / "n.skops", about={"columns": "mine"}))
+    assert about["estimator"] == "KernelQuadraticDiscriminant"
+    assert about["classes"] == ["0", "1", "2"] and about["columns"] == "mine"
+    about = model_about(save_model(model, tmp_path / "k.skops"))
+    assert about["columns"] == ["hue", "ash"]
+
+
+TEXTS = ["a file", "another file", "a book", "another book"]
+
+
+def file_openers():
+    """Models of trusted types that would open files."""
+    vectorizer = CountVectorizer().fit(TEXTS)
+    vectorizer.input = "filename"  # as a file may say
+    hidden = StandardScaler().fit(X)
+    hidden.parts_ = np.array([{"deep": [vectorizer]}, None])
+    cached = make_pipeline(StandardScaler(), SVC(), memory="cache").fit(X, y)
+    shutil.rmtree("cache")
+    return {
+        "vectorizer": vectorizer,
+        "tfidf": TfidfVectorizer(input="file"),
+        "pipeline": make_pipeline(vectorizer, SVC()),
+        "hidden": hidden,
+        "cached": cached,
+    }
+
+
+@pytest.mark.parametrize("name", ["vectorizer", "tfidf", "pipeline", "hidden", "cached"])
+def test_models_that_open_files_are_refused(tmp_path, monkeypatch, name):
+    import skops.io
+
+    monkeypatch.chdir(tmp_path)
+    model = file_openers()[name]
+    with pytest.raises(UntrustedModelError, match="which opens files"):
+        save_model(model, "m.skops")
+    skops.io.dump(model, "foreign.skops")
+    with pytest.raises(UntrustedModelError, match="which opens files"):
+        load_model("foreign.skops")
+    assert sorted(os.listdir()) == ["foreign.skops"]
+
+
+def test_only_trusted_estimators_open_files(tmp_path):
+    model = make_pipeline(CountVectorizer(), MultinomialNB()).fit(TEXTS, [0, 0, 1, 1])
+    again = load_model(save_model(model, tmp_path / "m.skops"))
+    assert_array_equal(again.predict(TEXTS), model.predict(TEXTS))
+    model.memory = str(tmp_path)
+    trusted = ["sklearn.pipeline.Pipeline"]
+    save_model(model, tmp_path / "n.skops", trusted=trusted)
+    assert load_model(tmp_path / "n.skops", trusted=trusted).memory == str(tmp_path)
+
+
+def test_the_parameters_that_open_files_are_all_there():
+    """Of scikit-learn's estimators no other opens files: those have a parameter of such a name."""
+    words = re.compile("input|memory|file|path|cache|dir|home|url")
+    harmless = {"cache_size", "fit_path", "input_type", "path_method", "transform_input"}
+    harmless |= {"direction"}
+    found = {
+        parameter
+        for _, estimator in all_estimators()
+        for parameter in inspect.signature(estimator).parameters
+        if words.search(parameter)
+    }
+    assert found - harmless == FILE_PARAMETERS.keys()
+
+
+@pytest.mark.parametrize("part", ["mahalearn.json", "schema.json"])
+def test_small_files_do_not_become_large_texts(tmp_path, part):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts[part] = b'{"a": [' + b",".join([b"[]"] * 3_000_000) + b"]}"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert path.stat().st_size < 100_000
+    tracemalloc.start()
+    for function in (model_about, load_model):
+        with pytest.raises(UntrustedModelError, match="would unpack to"):
+            function(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
+
+
+@pytest.mark.parametrize("length", ["2000000000", "2"])
+def test_arrays_have_the_length_that_their_headers_say(tmp_path, length):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name, data in parts.items() if b"(3,)" in data[:100])
+    parts[name] = parts[name].replace(b"(3,)", f"({length},)".encode(), 1)
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+    with pytest.raises(UntrustedModelError, match="not a model file"):
+        load_model(path)
+
+
+def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
+    import skops.io
+
+    def fails(*_, **__):
+        raise MemoryError
+
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    for name in ("get_untrusted_types", "loads"):
+        with monkeypatch.context() as patch:
+            patch.setattr(skops.io, name, fails)
+            with pytest.raises(MemoryError, match="not enough memory for the model"):
+                load_model(path)
 
 
 def test_other_files_are_no_models(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import contextmanager
 
 import rich.live
 from rich.markup import escape
@@ -24,6 +25,7 @@ console = Console()
 SHARE = 0.75
 # Importance and learning curve have so many seconds each, however little time is left.
 LEAST_SECONDS = 1.0
+KEPT = "Finished folds are kept: --resume goes on from them."
 # Rows from which on training part by part is faster than in memory.
 MANY = 20_000
 
@@ -33,7 +35,7 @@ def compare(
     sample=None, quick=False, figures=None, everything=None, started=None,
 ):  # fmt: skip
     """Compare, save the best, write the page."""
-    check_out(out, force or resume, OUTPUTS, inputs)
+    check_out(out, force or (resume and _stopped(out)), OUTPUTS, inputs)
     with locked(out):
         part = sampled(problem, sample, plan.seed)
         if quick and methods is None:
@@ -44,26 +46,24 @@ def compare(
             spent = time.monotonic() - started
             budget = max(SHARE * time_budget - spent, 0.2 * time_budget)
         progress = out / "progress.jsonl"
-        try:
+        with _resumable(progress):
             ranked = run(part, methods, plan, jobs, budget, progress, resume)
-        except KeyboardInterrupt:
-            if progress.exists():
-                console.print("Finished folds are kept: --resume goes on from them.")
-            raise
         quickly = METHODS[ranked.winner].cost <= QUICK
         whole = problem if part is not problem and quickly else None
         fitted = "the best, fitted on all objects"
         if part is not problem and whole is None:
             fitted = f"the best, fitted on the sample of {len(part)} rows"
-        with console.status("Fitting the best one on all objects"):
+        with _resumable(progress), console.status("Fitting the best one on all objects"):
             winner = fit_winner(ranked, whole=whole, command=command)
             seconds = SECONDS
             if time_budget is not None:
                 left = time_budget - (time.monotonic() - started)
                 seconds = min(SECONDS, max(LEAST_SECONDS, left / 3))
             found = conclude(ranked, winner, seconds)
+            found["stopped"] = ranked.outcome.stopped
             made = _write(out, found, winner.refitted.model, winner.about)
-        progress.unlink(missing_ok=True)
+        if not ranked.outcome.stopped:
+            progress.unlink(missing_ok=True)
         show(ranked.board, plan.by)
         if everything is not None:
             finals = _finals(everything, out, ranked, winner, found)
@@ -72,9 +72,30 @@ def compare(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
     ):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
+    if ranked.outcome.stopped:
+        console.print(KEPT)
     if figures is not None:
         save_figures(made, figures)
         console.print(f"{figures}  [dim]figures and numbers[/]", soft_wrap=True, highlight=False)
+
+
+def _stopped(out):
+    """Whether the results in a folder are those of a run that Ctrl-C ended."""
+    try:
+        found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("stopped") is True
+
+
+@contextmanager
+def _resumable(progress):
+    try:
+        yield
+    except KeyboardInterrupt:
+        if progress.exists():
+            console.print(KEPT)
+        raise
 
 
 def _write(out, found, model, about):

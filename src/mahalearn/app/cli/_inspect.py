@@ -1,5 +1,7 @@
 """What `inspect` and `datasets` print: data before any model is chosen, a model file, the sets."""
 
+from typing import NamedTuple
+
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
@@ -77,49 +79,73 @@ def _vectors(problem):
 
 
 def class_facts(Z, y):
-    """For each class: name, rows, rank, condition number, nearest class and the bound with it."""
-    from sklearn.covariance import ledoit_wolf
+    """For each class: name, rows, rank, condition number, nearest class and the bound with it.
 
+    With more features than rows all is computed in the span of the centred rows: outside it a
+    shrunk covariance is a multiple of the identity.
+    """
     from ...formulas.linalg import eigh
 
-    classes = np.unique(y)
-    parts = [Z[y == c] for c in classes]
-    means = [part.mean(axis=0) for part in parts]
-    shrunk = [
-        ledoit_wolf(part)[0] + 1e-9 * np.eye(Z.shape[1]) if len(part) > 1 else np.eye(Z.shape[1])
-        for part in parts
-    ]
-    priors = [len(part) / len(Z) for part in parts]
-    bound = np.array(
-        [
-            [
-                np.sqrt(priors[i] * priors[j])
-                / (priors[i] + priors[j])
-                * np.exp(-_bhattacharyya(means[i], shrunk[i], means[j], shrunk[j]))
-                for j in range(len(classes))
-            ]
-            for i in range(len(classes))
-        ]
-    )
-    np.fill_diagonal(bound, -1)
-    for i, label in enumerate(classes):
-        centred = parts[i] - means[i]
-        values = eigh(centred.T @ centred / len(parts[i]), vectors=False).values
+    n, p = Z.shape
+    classes, codes = np.unique(y, return_inverse=True)
+    A = Z - Z.mean(axis=0)
+    if p > n:
+        U, s, _ = np.linalg.svd(A, full_matrices=False)
+        A = U * s
+    parts = [A[codes == j] for j in range(len(classes))]
+    gaussians = [_shrunk_gaussian(part, p) for part in parts]
+    shares = np.array([len(part) / n for part in parts])
+    bound = np.full((len(classes), len(classes)), -1.0)
+    for i in range(len(classes)):
+        for j in range(i):
+            weight = np.sqrt(shares[i] * shares[j]) / (shares[i] + shares[j])
+            distance = _bhattacharyya(gaussians[i], gaussians[j])
+            bound[i, j] = bound[j, i] = weight * np.exp(-distance)
+    for i, (label, part) in enumerate(zip(classes, parts)):
+        centred = part - part.mean(axis=0)
+        values = eigh(centred.T @ centred / len(part), vectors=False).values
         positive = values[values > 0]
         condition = f"{positive.max() / positive.min():.1e}" if len(positive) else "–"
-        if len(positive) < Z.shape[1]:
+        if len(positive) < p:
             condition += " (singular)"
         j = int(bound[i].argmax())
-        rank = f"{len(positive)} of {Z.shape[1]}"
-        yield label, len(parts[i]), rank, condition, classes[j], f"{bound[i, j]:.1%}"
+        rank = f"{len(positive)} of {p}"
+        yield label, len(part), rank, condition, classes[j], f"{bound[i, j]:.1%}"
 
 
-def _bhattacharyya(m1, C1, m2, C2):
+class _Gaussian(NamedTuple):
+    """A Gaussian whose covariance is C within a subspace and c·I in the `rest` dimensions."""
+
+    mean: np.ndarray
+    C: np.ndarray
+    c: float
+    rest: int
+
+    @property
+    def log_det(self):
+        return np.linalg.slogdet(self.C)[1] + self.rest * np.log(self.c)
+
+
+def _shrunk_gaussian(part, p):
+    """The Gaussian of rows of p features, shrunk by Ledoit and Wolf, in coordinates of a span."""
+    from ...formulas.moments import ledoit_wolf_intensity
+
+    mean, r = part.mean(axis=0), part.shape[1]
+    if len(part) < 2:
+        return _Gaussian(mean, np.eye(r), 1.0, p - r)
+    centred = part - mean
+    S = centred.T @ centred / len(part)
+    # Coordinates that are 0 for all rows change norms by nothing, and the mean variance tr S/p.
+    rho, mu = ledoit_wolf_intensity(np.pad(centred, ((0, 0), (0, p - r))))
+    c = rho * mu + 1e-9
+    return _Gaussian(mean, (1 - rho) * S + c * np.eye(r), c, p - r)
+
+
+def _bhattacharyya(one, other):
     """Bhattacharyya's distance of two Gaussians."""
-    C = (C1 + C2) / 2
-    gap = m1 - m2
-    logs = [np.linalg.slogdet(A)[1] for A in (C, C1, C2)]
-    return gap @ np.linalg.solve(C, gap) / 8 + (logs[0] - (logs[1] + logs[2]) / 2) / 2
+    C, gap = (one.C + other.C) / 2, one.mean - other.mean
+    between = one._replace(C=C, c=(one.c + other.c) / 2).log_det
+    return gap @ np.linalg.solve(C, gap) / 8 + (between - (one.log_det + other.log_det) / 2) / 2
 
 
 def inspect_model(about):
@@ -129,10 +155,13 @@ def inspect_model(about):
     tested = training.get("tested")
     rows = {
         "classifier": about.get("title"),
-        "data": f"{about.get('data')} ({about.get('kind')})",
+        "estimator": None if "title" in about else about.get("estimator"),
+        "data": f"{about['data']} ({about.get('kind')})" if "data" in about else None,
         "column of classes": about.get("target") if about.get("features") else None,
-        "classes": ", ".join(f"{k} ({n})" for k, n in training.get("counts", {}).items()),
-        "features": ", ".join(f["name"] for f in about.get("features", [])) or None,
+        "classes": ", ".join(f"{k} ({n})" for k, n in training.get("counts", {}).items())
+        or ", ".join(about.get("classes", [])),
+        "features": ", ".join(f["name"] for f in about.get("features", [])),
+        "columns": None if "features" in about else _columns(about.get("columns")),
         "measure": about.get("measure"),
         "cross-validated error": None if tested else _interval(training.get("error")),
         "balanced error": None if tested else _interval(training.get("balanced_error")),
@@ -146,6 +175,13 @@ def inspect_model(about):
         if value:
             table.add_row(name, escape(str(value)))
     console.print(table)
+
+
+def _columns(columns):
+    """Names of columns, or how many there are."""
+    if isinstance(columns, list):
+        return ", ".join(map(str, columns))
+    return columns and f"{columns}, without names"
 
 
 def _interval(values):

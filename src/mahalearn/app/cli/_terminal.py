@@ -3,7 +3,10 @@
 import math
 import os
 import shlex
+import signal
+import socket
 import tempfile
+import threading
 from contextlib import contextmanager
 
 import rich.console
@@ -12,10 +15,10 @@ import typer
 from ..reading.problem import DataError
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
-# Control characters, and those that turn the direction of writing.
-CONTROLS = dict.fromkeys([*range(32), *range(127, 160), *range(0x202A, 0x202F)], "\ufffd") | {
-    ord(blank): blank for blank in "\t\n"
-}
+# Characters that steer a terminal, and those that turn the direction of writing or end a line.
+STEERING = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
+TURNING = [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+CONTROLS = STEERING | dict.fromkeys(TURNING, "\ufffd")
 # Options that do not change results, or that others stand for.
 SILENT = ("jobs", "force", "figures", "config", "resume")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
@@ -27,7 +30,8 @@ def speaking():
     from ...persistence import UntrustedModelError
 
     try:
-        yield
+        with _interrupts_announced():
+            yield
         return
     except KeyboardInterrupt:
         typer.echo("Stopped; no result was written.", err=True)
@@ -48,6 +52,32 @@ def speaking():
             sentence = f'This command needs {error.name}: pip install "mahalearn[cli]".'
     typer.echo(f"Error: {visible(' '.join(sentence.split()))}", err=True)
     raise typer.Exit(2)
+
+
+@contextmanager
+def _interrupts_announced():
+    """Say at once that Ctrl-C was pressed: compiled code may go on for a while before it ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=_announce, args=(reader,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        writer.close()
+        thread.join()
+        reader.close()
+
+
+def _announce(reader):
+    while number := reader.recv(1):
+        if number[0] == signal.SIGINT:
+            typer.echo("Stopping …", err=True)
 
 
 def visible(text):
@@ -235,7 +265,10 @@ def table_bytes(rows, suffix):
 
 
 def csv_text(rows, delimiter=","):
-    """Rows (dicts with the same keys) as CSV text, in which no spreadsheet finds a formula."""
+    """Rows (dicts with the same keys) as CSV text.
+
+    No spreadsheet finds a formula in it, and no terminal that shows it a command.
+    """
     import csv
     import io
 
@@ -251,9 +284,10 @@ def _harmless(cell):
     """The cell, behind a ' if it is a text that a spreadsheet would compute; -1 is a number."""
     from ..reading.columns import number
 
-    if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) and number(cell) is None:
-        return f"'{cell}"
-    return cell
+    if not isinstance(cell, str):
+        return cell
+    computed = cell.startswith(FORMULA_STARTS) and number(cell) is None
+    return ("'" + cell if computed else cell).translate(STEERING)
 
 
 def command_line(context, **values):

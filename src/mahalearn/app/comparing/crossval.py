@@ -117,6 +117,7 @@ class Outcome:
     failed: dict = field(default_factory=dict)  # method -> reason
     notes: list = field(default_factory=list)
     seconds: float = 0.0
+    stopped: bool = False  # by Ctrl-C, before all folds were finished
 
     def of(self, method):
         """The cells of a method, in the order of the folds."""
@@ -464,7 +465,7 @@ def cross_validate(
         raise DataError(
             _too_slow(problem, time_budget, found, left, len(splits), jobs), "time_budget"
         )
-    outcome = Outcome(plan, [splits[f] for f in complete], {}, ranked, failed)
+    outcome = Outcome(plan, [splits[f] for f in complete], {}, ranked, failed, stopped=stopped)
     for new, old in enumerate(complete):
         for method in ranked:
             outcome.cells[method.name, new] = found[method.name, old]
@@ -792,7 +793,12 @@ class Progress:
 
     def start(self, resume):
         """The cells of an earlier run that `resume` takes over; else the file begins anew."""
-        cells = self._read() if resume else {}
+        cells, others = self._read() if resume else ({}, 0)
+        if others and not cells:
+            raise DataError(
+                f"{str(self.path)!r} holds finished folds of other data, options or versions, "
+                "which cannot be resumed; the command that made them goes on from them."
+            )
         self.path.unlink(missing_ok=True)
         for cell in cells.values():
             self.add(cell)
@@ -809,13 +815,15 @@ class Progress:
         return json.dumps(entry, default=str) + "\n"
 
     def _read(self):
-        cells = {}
+        """The cells of this key, and how many there are of others."""
+        cells, others = {}, 0
         if not self.path.exists():
-            return cells
+            return cells, others
         for line in self.path.read_bytes().decode("utf-8", "replace").split("\n"):
             try:
                 entry = json.loads(line)
                 if entry.pop("key") != self.key:
+                    others += 1
                     continue
                 entry["predicted"] = np.array(entry["predicted"])
                 entry["scores"] = np.array(entry["scores"], dtype=float)
@@ -823,4 +831,4 @@ class Progress:
             except (ValueError, TypeError, KeyError, AttributeError):
                 continue  # half a line, of a kill
             cells[cell.method, cell.fold] = cell
-        return cells
+        return cells, others
