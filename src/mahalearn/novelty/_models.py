@@ -69,7 +69,7 @@ class FullConformal(NamedTuple):
         d2, p = np.full((2, len(k), len(self.models)), np.nan)
         for j, (model, joined) in enumerate(self.augmented(k, kxx)):
             d2[:, j] = query_sq_distances(joined, model.alpha)
-            p[:, j] = distance_p_values(joined, model.c)
+            p[:, j] = distance_p_values(joined, model.c, model.tie)
         return d2, p
 
     def margin_p_values(self, k, kxx, rivals):
@@ -80,7 +80,9 @@ class FullConformal(NamedTuple):
         p = np.full_like(query_rivals, np.nan)
         for j, (model, joined) in enumerate(joined_classes):
             own = rivals[self.slices[j], j]
-            p[:, j] = margin_p_values(joined, model.alpha, model.c, own, query_rivals[:, j])
+            p[:, j] = margin_p_values(
+                joined, model.alpha, model.c, own, query_rivals[:, j], model.tie
+            )
         return p
 
     def leave_one_out(self, block, kxx):
