@@ -213,10 +213,11 @@ def _inverse(Kc, alpha, size):
     """(S (n, n) for centred vectors, c (n,), relative difference of ties); Kc is overwritten.
 
     size: the largest value before centring, whose rounding K̃ keeps. None if K̃ + αI is not positive
-    definite, or if rounding may change c by more than LARGEST_LOSS.
+    definite, or if rounding may change r·c_i by more than LARGEST_LOSS: c by the rounding of K̃, r
+    by that of S, whose elements are as large as c.
     """
     n = len(Kc)
-    tau = max(np.trace(Kc), 0.0)
+    tau, spread = max(np.trace(Kc), 0.0), np.abs(np.diagonal(Kc)).max()
     Kc += tau / n
     Kc.flat[:: n + 1] += alpha
     L = cholesky(Kc, overwrite=True)
@@ -227,7 +228,7 @@ def _inverse(Kc, alpha, size):
     S = np.tril(S)
     S += np.tril(S, -1).T
     c = np.maximum(np.diagonal(S) - 1 / ((alpha + tau) * n), 0.0)
-    loss = rounding_tolerance(size, n) * c.max()
+    loss = rounding_tolerance(size * c.max() + (spread * c.max()) ** 2, n)
     if loss > LARGEST_LOSS:
         return None
     return np.ascontiguousarray(S), c, max(TIE_RTOL, loss)
