@@ -9,12 +9,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 
 import naive
@@ -25,6 +33,7 @@ from mahalearn import (
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
     MahalanobisClassifierCV,
+    MahalanobisKernel,
     MahalanobisNovelty,
     MeasureKernel,
     PrecomputedKernel,
@@ -87,7 +96,7 @@ def test_p_values_are_those_of_refits(problem, variant, landmarks):
         assert abs(len(marks) - (landmarks or len(X))) <= 1
     found, d2 = model.p_values(Q), model.mahalanobis(Q)
     left_out = np.empty((len(X), 3))
-    for j, label in enumerate(model.classes_):
+    for j, label in enumerate(model.class_labels_):
         own = X[y == label]
         n = len(own)
         k = class_map(X, y, label, marks) if variant == "landmark" else kernel
@@ -113,7 +122,7 @@ def test_cross_conformal_p_values_are_those_of_refits(problem, variant):
     codes = np.unique(y, return_inverse=True)[1]
     alpha, n = 0.2, len(X)
     model = MahalanobisNovelty(variant, gamma=GAMMA, reg=alpha, reg_on="kernel", cv=n).fit(X, y)
-    assert model.method_ == "cross" and "2a" in model.guarantee_
+    assert model.method_ == "cross" and "about a (at most 2a + 2(K" in model.guarantee_
     beyond, nearest = np.zeros((len(Q), 3)), np.zeros(len(Q))
     for i in range(n):
         rest = np.delete(np.arange(n), i)
@@ -481,6 +490,40 @@ def test_an_indefinite_kernel_is_ranked_in_its_folds(rng):
         MahalanobisNovelty("RC+", kernel="precomputed", spectrum="raise").fit(K, y)
 
 
+@pytest.mark.parametrize("options", [{"standardize": True}, {"kernel": MahalanobisKernel("full")}])
+@pytest.mark.parametrize("variant", ["landmark", "RC+"])
+def test_a_kernel_that_learns_is_fitted_anew_in_each_fold(problem, options, variant):
+    X, y, Q = problem
+    codes, n = np.unique(y, return_inverse=True)[1], len(X)
+    model = MahalanobisNovelty(variant, cv=n, reg=0.1, **options).fit(X, y)
+    assert model.method_ == "cross"
+    beyond = np.zeros((len(Q), 3))
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        A, B = X[rest], np.vstack([X[i], Q])
+        if "kernel" in options:
+            fitted = MahalanobisKernel("full").fit(A)
+            fold = MahalanobisNovelty(variant, reg=0.1, kernel=lambda S, T, k=fitted: k(S, T))
+        else:
+            scaler = StandardScaler().fit(A)
+            A, B = scaler.transform(A), scaler.transform(B)
+            fold = MahalanobisNovelty(variant, reg=0.1, standardize=False)
+        d2 = fold.fit(A, y[rest]).mahalanobis(B)[:, codes[i]]
+        assert fold.method_ == "full"
+        beyond[:, codes[i]] += d2[0] >= d2[1:]
+    assert_allclose(model.p_values(Q), (1 + beyond) / (1 + np.bincount(codes)))
+    drift = drift_test(model, Q)
+    assert ((drift.p_values > 0) & (drift.p_values <= 1)).all()
+
+
+def test_a_learned_kernel_and_a_class_that_a_fold_does_not_hold(problem):
+    X, _, Q = problem
+    y = np.r_[np.zeros(27), 1]
+    p = MahalanobisNovelty(standardize=True, cv=3).fit(X, y).p_values(Q)
+    assert_allclose(p[:, 1], 1)
+    assert ((p[:, 0] > 0) & (p[:, 0] <= 1)).all()
+
+
 def test_a_corrected_kernel_is_cross_conformal(problem):
     X, y, _ = problem
     assert MahalanobisNovelty("RC+", spectrum="clip").fit(X, y).method_ == "cross"
@@ -526,7 +569,7 @@ def test_searches(problem, variant):
         found = model.search_results_
         best = np.argmax(found["auroc"])
         assert len(found["auroc"]) == 4
-        assert model.guarantee_.endswith("about a" if variant == "auto" else "at most a")
+        assert "probability about a (gamma and reg are taken" in model.guarantee_
         assert (model.gamma_, model.reg_) == (found["gamma"][best], found["reg"][best])
         fixed = MahalanobisNovelty(variant, gamma=model.gamma_, reg=model.reg_).fit(X, y)
         assert_array_equal(fixed.p_values(Q), model.p_values(Q))
@@ -654,7 +697,7 @@ def test_full_falls_back_to_cross(problem):
         model = ConformalClassifier(estimator).fit(train, y)
         assert model.method_ == "cross" and "2a" in model.guarantee_
         assert model.p_values(query).shape == (8, 3)
-        with pytest.raises(ValueError, match="method='full' has no closed form"):
+        with pytest.raises(ValueError, match="method='full' has no valid closed form"):
             ConformalClassifier(estimator, "full").fit(train, y)
 
 
@@ -701,14 +744,30 @@ def test_split_calibrates_with_what_it_holds_out(problem):
         assert model.predict_set(Q).all()
 
 
-def test_a_pipeline_keeps_the_closed_form(problem):
+def test_steps_that_learn_nothing_keep_the_closed_form(problem):
     X, y, Q = problem
-    pipeline = make_pipeline(StandardScaler(), KernelQuadraticDiscriminant(reg=0.1))
-    model = ConformalClassifier(pipeline).fit(X, y)
+    last = KernelQuadraticDiscriminant(reg=0.1)
+    steps = [Normalizer(), PolynomialFeatures(include_bias=False), "passthrough"]
+    model = ConformalClassifier(make_pipeline(*steps, last)).fit(X, y)
     assert model.method_ == "full"
-    scaler = StandardScaler().fit(X)
-    plain = ConformalClassifier(KernelQuadraticDiscriminant(reg=0.1)).fit(scaler.transform(X), y)
-    assert_array_equal(model.p_values(Q), plain.p_values(scaler.transform(Q)))
+    before = make_pipeline(*steps).fit(X)
+    plain = ConformalClassifier(last).fit(before.transform(X), y)
+    assert_array_equal(model.p_values(Q), plain.p_values(before.transform(Q)))
+
+
+@pytest.mark.parametrize(
+    "step", [StandardScaler(), PCA(2), SelectKBest(k=2), make_pipeline(Normalizer(), PCA(2))]
+)
+def test_steps_that_learn_are_fitted_anew_in_each_fold(problem, step):
+    X, y, Q = problem
+    pipeline = make_pipeline(Normalizer(), step, KernelQuadraticDiscriminant(reg=0.1))
+    model = ConformalClassifier(pipeline, cv=3).fit(X, y)
+    assert model.method_ == "cross"
+    assert_array_equal(
+        model.p_values(Q), ConformalClassifier(pipeline, "cross", cv=3).fit(X, y).p_values(Q)
+    )
+    with pytest.raises(ValueError, match=r"is fitted to the training objects.* Use 'cross'"):
+        ConformalClassifier(pipeline, "full").fit(X, y)
 
 
 def test_conformal_classifier_on_precomputed_and_objects(problem):
@@ -738,10 +797,7 @@ def test_a_pipeline_may_take_columns_by_name(problem, estimator):
         np.where(Q[:, 0] > 0, "high", "low"),
     )
     model = ConformalClassifier(make_pipeline(columns, estimator)).fit(table, y)
-    columns.fit(table)
-    if model.method_ == "full":
-        plain = ConformalClassifier(estimator).fit(columns.transform(table), y)
-        assert_array_equal(model.p_values(new), plain.p_values(columns.transform(new)))
+    assert model.method_ == "cross" and model.p_values(new).shape == (8, 3)
     assert_array_equal(model.predict(new), model.estimator_.predict(new))
     with pytest.raises(ValueError, match="feature names should match"):
         model.p_values(new[["s", "r", "q", "p"]])
@@ -751,22 +807,28 @@ def test_a_search_is_cross_conformal_and_has_the_closed_form_on_request(problem)
     X, y, Q = problem
     own = KernelQuadraticDiscriminantCV(regs=[0.01, 1.0], gammas=[0.1, 1.0], cv=3)
     grid = GridSearchCV(
-        make_pipeline(StandardScaler(), KernelQuadraticDiscriminant()),
+        make_pipeline(Normalizer(), KernelQuadraticDiscriminant()),
         {"kernelquadraticdiscriminant__reg": [0.01, 1.0]},
     )
-    for search in (own, grid, make_pipeline(StandardScaler(), own)):
+    for search in (own, grid, make_pipeline(Normalizer(), own)):
         assert ConformalClassifier(search).fit(X, y).method_ == "cross"
         for nonconformity in ("margin", "distance"):
             model = ConformalClassifier(search, "full", nonconformity).fit(X, y)
             assert model.method_ == "full" and "probability about a" in model.guarantee_
             best = model.estimator_
-            scaler = StandardScaler().fit(X) if search is not own else None
+            scaler = Normalizer().fit(X) if search is not own else None
             A, B = (X, Q) if scaler is None else (scaler.transform(X), scaler.transform(Q))
             best = best[-1] if hasattr(best, "steps") else best
             best = best.best_estimator_
             best = best[-1] if hasattr(best, "steps") else best
             plain = ConformalClassifier(best, "full", nonconformity).fit(A, y)
             assert_array_equal(model.p_values(Q), plain.p_values(B))
+    scaled = GridSearchCV(
+        make_pipeline(StandardScaler(), KernelQuadraticDiscriminant()), grid.param_grid
+    )
+    for search in (scaled, KernelQuadraticDiscriminantCV(regs=[1.0], standardize=True, cv=3)):
+        with pytest.raises(ValueError, match=r"training objects.* Use 'cross'"):
+            ConformalClassifier(search, "full").fit(X, y)
     other = KernelQuadraticDiscriminantCV(variants=["IC+"], regs=[1.0], gammas=[1.0], cv=3)
     with pytest.raises(ValueError, match="the closed form is that of variant='RC\\+'"):
         ConformalClassifier(other, "full").fit(X, y)
@@ -950,6 +1012,22 @@ def test_typicality_plot(problem):
     assert again.ax_.get_xlabel() == "p-value"
     with pytest.raises(TypeError, match="needs a MahalanobisNovelty"):
         TypicalityDisplay.from_estimator(KernelQuadraticDiscriminant().fit(X, y), Q)
+
+
+@pytest.mark.parametrize("labels", [None, "y"])
+def test_scikit_learn_draws_the_boundary_of_a_detector(problem, labels):
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y, _ = problem
+    X = X[:, :2]
+    model = MahalanobisNovelty(level=0.2).fit(X, None if labels is None else y)
+    for method in ("predict", "decision_function"):
+        display = DecisionBoundaryDisplay.from_estimator(
+            model, X, response_method=method, grid_resolution=5, eps=20
+        )
+        grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+        assert_allclose(display.response.ravel(), getattr(model, method)(grid))
+    assert_array_equal(np.unique(model.predict(np.vstack([grid, X]))), [-1, 1])
+    assert_array_equal(model.class_labels_, [1] if labels is None else np.unique(y))
 
 
 def test_known_classes_have_the_same_colours_in_both_plots(problem):

@@ -34,8 +34,11 @@ does not know class j, so that the p-values are exact as before. A *margin* of s
 valid: the objects of class j are themselves landmarks of the other classes' maps, and x is not.
 
 **Cross-conformal ranks.** Each fold's objects and x are compared inside one model, which was fitted
-without them. The sum of these ranks gives a p-value with P(p ≤ a) ≤ 2a at worst, near a in practice
-(V. Vovk, Cross-conformal predictors).
+without them. With K folds of n_k objects, n in all, p_k = (1 + count_k)/(1 + n_k) is valid, and so
+is twice their mean with weights 1 + n_k (V. Vovk and R. Wang, Combining p-values via averaging).
+The sum of the ranks gives p = (1 + Σ count_k)/(1 + n), which is about valid in practice (V. Vovk,
+Cross-conformal predictors) and at worst P(p ≤ a) ≤ 2a + 2(1 − a)(K − 1)/(n + K): where p ≤ a, this
+mean is at most (a(n + 1) + K − 1)/(n + K).
 
 Scores are nonconformity scores throughout: large means strange.
 """

@@ -107,12 +107,12 @@ def drift_test(
         )
     check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
     X = model._check_query(X_batch)
-    c = len(model.classes_)
+    c = len(model.class_labels_)
     codes = None
     if y_batch is not None:
         y_batch = column_or_1d(y_batch)
         check_consistent_length(X, y_batch)
-        codes = known_codes(y_batch, model.classes_)
+        codes = known_codes(y_batch, model.class_labels_)
     if model.variant_ == "gaussian":
         raise ValueError(
             "drift_test works on kernel distances; fit MahalanobisNovelty with "
@@ -132,7 +132,7 @@ def drift_test(
         if len(rows):
             pool = np.r_[members.start : members.stop, n + rows]
             if model.variant_ == "landmark":
-                marks = np.arange(n)[model._full.columns]
+                marks = np.flatnonzero(np.isin(training.order, model.landmark_indices_))
                 others = (marks < members.start) | (marks >= members.stop)
                 phi = K[np.ix_(pool, marks[others])]
                 phi = phi / np.sqrt(phi.shape[1])
@@ -142,7 +142,7 @@ def drift_test(
             size = members.stop - members.start
             p[j] = _pool_p_value(part, size, reg[j], model.reg_on, alternative)
     pooled = _pool_p_value(K, n, float(reg.mean()), model.reg_on, alternative)
-    return DriftTest(model.classes_, p, counts, pooled)
+    return DriftTest(model.class_labels_, p, counts, pooled)
 
 
 def _batch_gram(model, X, batch_kernel):
