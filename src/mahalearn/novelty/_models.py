@@ -215,7 +215,7 @@ def probability(method, relative=(), definite=True):
     if relative:
         *rest, last = relative
         names = f"{', '.join(rest)} and {last}" if rest else last
-        return f"about a ({names} {'are' if rest else 'is'} taken from the training objects)"
+        return f"about a (the training objects set {names})"
     if method == "cross":
         return "about a (at most 2a + 2(K - 1)/(n + K) for K folds of n objects)"
     return "at most a" if definite else "at most a if the kernel is positive definite"

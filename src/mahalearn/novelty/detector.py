@@ -189,7 +189,7 @@ default="auto"
     >>> known = y != 2
     >>> model = MahalanobisNovelty("RC+").fit(X[known], y[known])
     >>> print(f"{(model.predict(X[~known]) == -1).mean():.2f} of them are rejected")
-    0.60 of them are rejected
+    0.69 of them are rejected
     """
 
     def __init__(
