@@ -1,7 +1,8 @@
 """How often p ≤ a, by simulation, for every road to a p-value, against what `guarantee_` says.
 
 A draw is a training set of two classes and one new object of the first. Limits are exact 99.9 %
-binomial ones. Classes have the same distribution where a road could learn from the labels.
+binomial ones, wider in the long versions, which compare hundreds of shares. Classes have the same
+distribution where a road could learn from the labels.
 """
 
 import zlib
@@ -48,27 +49,27 @@ def shares(p_value, n, d, kind, draws, shift=0.0, seed=0):
     return [np.mean(p <= level + 1e-12) for level in LEVELS]
 
 
-def upper_limits(n, draws):
-    """99.95 % limits of the shares where p ≤ a has the probability ⌊a(n + 1)⌋/(n + 1)."""
+def limits(n, draws):
+    """Exact limits of the shares where p ≤ a has the probability ⌊a(n + 1)⌋/(n + 1)."""
     expected = np.floor(np.multiply(LEVELS, n + 1) + 1e-9) / (n + 1)
-    return stats.binom.ppf(0.9995, draws, expected) / draws
+    width = 0.999 if draws < 200 else 0.99998
+    return np.array(stats.binom.interval(width, draws, expected)) / draws
 
 
 def check_at_most(*args, draws, n, **options):
     measured = shares(*args, n=n, draws=draws, **options)
-    assert (measured <= upper_limits(n, draws)).all(), measured
+    assert (measured <= limits(n, draws)[1]).all(), measured
 
 
 def check_exact(*args, draws, n, **options):
     measured = shares(*args, n=n, draws=draws, **options)
-    expected = np.floor(np.multiply(LEVELS, n + 1) + 1e-9) / (n + 1)
-    lower = stats.binom.ppf(0.0005, draws, expected) / draws
-    assert (lower <= measured).all() and (measured <= upper_limits(n, draws)).all(), measured
+    lower, upper = limits(n, draws)
+    assert (lower <= measured).all() and (measured <= upper).all(), measured
 
 
 def check_fails(*args, draws, n, **options):
     measured = shares(*args, n=n, draws=draws, **options)
-    assert (measured > upper_limits(n, draws)).any(), measured
+    assert (measured > limits(n, draws)[1]).any(), measured
 
 
 def novelty(*args, promise, **options):
@@ -305,7 +306,7 @@ def test_what_is_not_valid_fails(name):
 @pytest.mark.full
 @pytest.mark.parametrize("name", AT_MOST_A)
 @pytest.mark.parametrize("kind", DRAWS)
-@pytest.mark.parametrize(("n", "draws"), [(9, 2000), (19, 2000), (60, 1000), (200, 300)])
+@pytest.mark.parametrize(("n", "draws"), [(9, 1500), (40, 600), (200, 200)])
 def test_at_most_a_of_many_draws(name, n, kind, draws):
     tied = kind == "ties" or name in ("words", "margin after a step")
     split = name.startswith("split")  # ranks among half of the objects
@@ -316,7 +317,7 @@ def test_at_most_a_of_many_draws(name, n, kind, draws):
 @pytest.mark.full
 @pytest.mark.parametrize("name", SCALED)
 @pytest.mark.parametrize("kind", DRAWS)
-@pytest.mark.parametrize(("n", "draws"), [(9, 2000), (20, 2000), (200, 300)])
+@pytest.mark.parametrize(("n", "draws"), [(9, 1500), (40, 600), (200, 200)])
 def test_scales_of_the_training_objects_of_many_draws(name, n, kind, draws):
     check_at_most(SCALED[name], n=n, d=3, kind=kind, draws=draws, shift=1.0)
 
@@ -328,13 +329,13 @@ def test_scales_of_the_training_objects_of_many_draws(name, n, kind, draws):
 def test_searches_are_near_their_level(name, n, kind):
     """Shares of p ≤ a are above a, by little."""
     measured = shares(SEARCHED[name], n=n, d=3, kind=kind, draws=600, shift=1.0)
-    assert (measured <= upper_limits(n, 600) + 0.05).all(), measured
+    assert (measured <= limits(n, 600)[1] + 0.05).all(), measured
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", CROSS)
 @pytest.mark.parametrize("kind", ["normal", "t3"])
-@pytest.mark.parametrize(("n", "draws"), [(9, 400), (19, 600), (40, 300)])
+@pytest.mark.parametrize(("n", "draws"), [(9, 300), (19, 300)])
 def test_cross_conformal_of_many_draws(name, n, kind, draws):
     d, road = CROSS[name]
     check_at_most(road, n=n, d=d, kind=kind, draws=draws)
@@ -345,7 +346,7 @@ def test_cross_conformal_of_many_draws(name, n, kind, draws):
 @pytest.mark.parametrize("kind", ["normal", "t3"])
 def test_what_is_not_valid_fails_with_many_draws(name, kind):
     d, n, shift, road = WRONG[name]
-    check_fails(road, n=n, d=d, kind=kind, draws=1000, shift=shift)
+    check_fails(road, n=n, d=d, kind=kind, draws=500, shift=shift)
 
 
 @pytest.mark.full

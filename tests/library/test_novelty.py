@@ -706,17 +706,32 @@ def test_conformal_classifier_refuses(problem):
 # --- drift ----------------------------------------------------------------------------------------
 
 
-def test_drift_p_values_are_exact():
+@pytest.mark.parametrize(
+    ("d", "options"),
+    [(2, {}), (100, {"standardize": True}), (10, {"kernel": MahalanobisKernel("full")})],
+)
+def test_drift_p_values_are_exact(d, options):
     """Shares of p ≤ a over draws of a class and a batch of the same distribution."""
-    rng, draws = np.random.default_rng(0), 100
+    rng, draws = np.random.default_rng(0), 60
     p = []
     for _ in range(draws):
-        model = MahalanobisNovelty().fit(rng.standard_t(3, size=(20, 2)))
-        p.append(drift_test(model, rng.standard_t(3, size=(6, 2))).p_values[0])
+        model = MahalanobisNovelty(cv=2, **options).fit(rng.standard_t(3, size=(20, d)))
+        p.append(drift_test(model, rng.standard_t(3, size=(6, d))).p_values[0])
     for level in (0.05, 0.2, 0.5):
         high = stats.binom.ppf(0.9995, draws, level) / draws
         assert np.mean(np.array(p) <= level) <= high
     assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_drift_of_objects_that_a_measure_learns_from():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.normal(size=40), "kind": rng.choice(["a", "b"], 40)})
+    model = MahalanobisNovelty(kernel="gower").fit(table[:30])
+    assert model.method_ == "cross"
+    assert drift_test(model, table[30:]).p_values[0] > 0.01
+    words = MahalanobisNovelty(kernel="edit", level=0.1).fit(WORDS)
+    assert drift_test(words, OTHERS[:3]).p_values[0] < 0.1
 
 
 def test_drift_of_classes(problem, rng):

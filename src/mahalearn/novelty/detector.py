@@ -40,8 +40,10 @@ from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.protocol import (
     WITH_GAMMA,
     fit_kernel,
+    fit_kernel_and_gram,
     is_named,
     is_precomputed,
+    kernel_settings,
     standardizes,
     takes_vectors,
 )
@@ -352,6 +354,13 @@ default="auto"
             vars(self).pop("classes_", None)  # predict gives 1 and −1
             if names is not None:  # X is an array by now, and has none
                 self.feature_names_in_ = names
+
+    def _fit_kernel_to(self, X):
+        """The kernel fitted to X with the parameters of this model, and its Gram matrix or None."""
+        settings = kernel_settings(self, X)
+        if is_named(self.kernel):
+            settings["gamma"] = self.gamma_ if self.search is not None else self._kernel_gamma(X)
+        return fit_kernel_and_gram(self.kernel, X, **settings)
 
     def _fit_kernel_distances(self, X, variant, reg_on, full_only):
         spectrum = self.spectrum.lower() if isinstance(self.spectrum, str) else self.spectrum
