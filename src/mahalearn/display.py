@@ -45,7 +45,8 @@ def _last_step(estimator, X=None):
 
 def _two_classes(estimator, classes):
     """Two of the classes, the first two if None, and their positions."""
-    labels = list(estimator.classes_)
+    # A detector's predict gives no class, so that its labels have another name.
+    labels = list(getattr(estimator, "class_labels_", getattr(estimator, "classes_", ())))
     pair = labels[:2] if classes is None else list(classes)
     if len(pair) != 2 or not set(pair) <= set(labels):
         raise ValueError(f"classes must be two of {labels}; got {classes!r}.")
@@ -593,7 +594,7 @@ class TypicalityDisplay:
                 f"TypicalityDisplay.from_predictions. Got {type(last).__name__}."
             )
         level = last.level if level is None else level
-        classes = getattr(last, "classes_", None)
+        classes = getattr(last, "class_labels_", None)
         return cls(p_values=last.p_none(X), y=y, level=level, classes=classes).plot(ax=ax)
 
     @classmethod

@@ -143,12 +143,38 @@ def test_leverages_of_an_indefinite_pool(rng):
     assert_allclose(pooled_leverages(K.copy(), 0.7, definite=False), expected, rtol=1e-8)
 
 
-def test_a_duplicate_is_no_stranger_than_its_original(rng):
-    X = rng.normal(size=(20, 4))
-    alpha = 1e-6
-    model = conformal_class(rbf_kernel(X, gamma=0.2), alpha)
-    p = distance_p_values(model.augment(rbf_kernel(X, X, gamma=0.2), np.ones(20)), model.c)
-    assert (p >= 2 / 21).all()
+@pytest.mark.parametrize("sigma2", [1e-4, 1e-7, 1e-8, 1e-9, 1e-10, 1e-13])
+def test_small_regularisation_keeps_its_digits(rng, sigma2):
+    """p-values against 50 digits: (K̃ + αI)⁻¹ is 1/α on the constant vector, however small α is."""
+    mp = pytest.importorskip("mpmath")
+    X, Q = rng.normal(size=(12, 3)), rng.normal(size=(15, 3))
+    alpha, gamma = 13 * sigma2, 5.0
+    model = conformal_class(rbf_kernel(X, gamma=gamma), alpha)
+    p = distance_p_values(model.augment(rbf_kernel(Q, X, gamma=gamma), np.ones(15)), model.c)
+    with mp.workdps(50):
+        for q, x in enumerate(Q):
+            pool = [[mp.mpf(v) for v in row] for row in np.vstack([X, x]).tolist()]
+            sq = [[sum((s - t) ** 2 for s, t in zip(a, b)) for b in pool] for a in pool]
+            K = mp.matrix([[mp.exp(-gamma * value) for value in row] for row in sq])
+            H = mp.eye(13) - mp.ones(13) / 13
+            S = (H * K * H + alpha * mp.eye(13)) ** -1
+            strangest = [-(S[i, i] - 1 / (mp.mpf(alpha) * 13)) for i in range(13)]
+            assert p[q] == sum(s >= strangest[-1] for s in strangest) / 13
+    assert len(set(p)) > 3
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("offset", [0, 1e3])
+def test_a_duplicate_is_no_stranger_than_its_original(rng, alpha, offset):
+    X = rng.normal(size=(20, 4)) + offset
+    for kernel in (KERNELS["rbf"], linear_kernel):
+        model = conformal_class(kernel(X, X), alpha)
+        if model is None:
+            assert kernel is linear_kernel and alpha < 1e-3
+            continue
+        kxx = np.diagonal(kernel(X, X)).copy()
+        p = distance_p_values(model.augment(kernel(X, X), kxx), model.c, model.tie)
+        assert (p >= 2 / 21).all()
 
 
 def test_a_kernel_that_is_not_definite_with_the_query(rng):

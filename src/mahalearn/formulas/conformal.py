@@ -19,6 +19,11 @@ which falls with M. So d²_i ≥ d²_x if and only if r·c_i + (u_i + 1/n)² ≤
 
     p = (1 + #{i : d²_i ≥ d²_x})/(n + 1).
 
+S has the eigenvalue 1/α on the constant vector, because K̃ is centred. For small α its share 1/(αn)
+of S_ii swamps the rest, which is c_i. What S is multiplied with is centred, too, so that this
+eigenvalue never counts: S is computed from K̃ + αI + (τ/n)11ᵀ with τ = tr K̃, and
+c_i = S_ii − 1/((α + τ)n) loses no digits.
+
 α and σ² stay as they are when an object is left out. The p-value is exact for exchangeable objects
 whatever their distribution: all n + 1 objects are treated alike. The kernel is positive definite
 here; in a Kreĭn space the signs of the regularisation belong to the augmented spectrum, and
@@ -29,8 +34,11 @@ does not know class j, so that the p-values are exact as before. A *margin* of s
 valid: the objects of class j are themselves landmarks of the other classes' maps, and x is not.
 
 **Cross-conformal ranks.** Each fold's objects and x are compared inside one model, which was fitted
-without them. The sum of these ranks gives a p-value with P(p ≤ a) ≤ 2a at worst, near a in practice
-(V. Vovk, Cross-conformal predictors).
+without them. With K folds of n_k objects, n in all, p_k = (1 + count_k)/(1 + n_k) is valid, and so
+is twice their mean with weights 1 + n_k (V. Vovk and R. Wang, Combining p-values via averaging).
+The sum of the ranks gives p = (1 + Σ count_k)/(1 + n), which is about valid in practice (V. Vovk,
+Cross-conformal predictors) and at worst P(p ≤ a) ≤ 2a + 2(1 − a)(K − 1)/(n + K): where p ≤ a, this
+mean is at most (a(n + 1) + K − 1)/(n + K).
 
 Scores are nonconformity scores throughout: large means strange.
 """
@@ -55,6 +63,8 @@ from .linalg import (
 # Scores closer than this (relatively) are ties, which count against rejection: rounding must not
 # make a duplicate of a training object stranger than that object.
 TIE_RTOL = 1e-9
+# Where rounding may change full-conformal scores by more than this (relatively), there is no model.
+LARGEST_LOSS = 1e-4
 
 
 # --- full conformal RC+ ---------------------------------------------------------------------------
@@ -77,6 +87,7 @@ class ConformalClass(NamedTuple):
     means: Centering
     S: np.ndarray
     c: np.ndarray
+    tie: float
 
     def augment(self, k, kxx):
         """Join queries: k (m, n) kernel values against the class, overwritten; kxx (m,)."""
@@ -100,6 +111,7 @@ class LandmarkClass(NamedTuple):
     W: np.ndarray
     A: np.ndarray
     c: np.ndarray
+    tie: float
 
     @property
     def mean(self):
@@ -170,9 +182,10 @@ def conformal_class(K, alpha):
 
     None, too, if K̃ + αI is not positive definite. α is that of the augmented class, (n + 1)σ².
     """
+    size = np.abs(K).max()
     means = centering(K)
-    S = _inverse(center_gram(K, means, overwrite=True), alpha)
-    return None if S is None else ConformalClass(alpha, means, S, _leverage(S, alpha))
+    inverse = _inverse(center_gram(K, means, overwrite=True), alpha, size)
+    return None if inverse is None else ConformalClass(alpha, means, *inverse)
 
 
 def landmark_class(k, alpha):
@@ -180,14 +193,15 @@ def landmark_class(k, alpha):
 
     None if α is lost in rounding. α is that of the augmented class, (n + 1)σ².
     """
+    size = row_sq_norms(k).max() / k.shape[1]
     phi, mean = landmark_map(k)
     K = phi @ phi.T
-    S = _inverse(K.copy(), alpha)
-    if S is None:
+    inverse = _inverse(K.copy(), alpha, size)
+    if inverse is None:
         return None
-    B = S @ phi
+    S, c, tie = inverse
     K.flat[:: len(K) + 1] += alpha
-    return LandmarkClass(alpha, np.vstack([B, mean]), K, _leverage(S, alpha))
+    return LandmarkClass(alpha, np.vstack([S @ phi, mean]), K, c, tie)
 
 
 def landmark_map(k):
@@ -198,11 +212,16 @@ def landmark_map(k):
     return k, mean
 
 
-def _inverse(Kc, alpha):
-    """(K̃ + αI)⁻¹ as a full symmetric matrix."""
+def _inverse(Kc, alpha, size):
+    """(S (n, n) for centred vectors, c (n,), relative difference of ties); Kc is overwritten.
+
+    size: the largest value before centring, whose rounding K̃ keeps. None if K̃ + αI is not positive
+    definite, or if rounding may change r·c_i by more than LARGEST_LOSS: c by the rounding of K̃, r
+    by that of S, whose elements are as large as c.
+    """
     n = len(Kc)
-    if alpha <= rounding_tolerance(np.trace(Kc), n):
-        return None
+    tau, spread = max(np.trace(Kc), 0.0), np.abs(np.diagonal(Kc)).max()
+    Kc += tau / n
     Kc.flat[:: n + 1] += alpha
     L = cholesky(Kc, overwrite=True)
     if L is None:
@@ -211,11 +230,11 @@ def _inverse(Kc, alpha):
     refuse_singular(info)
     S = np.tril(S)
     S += np.tril(S, -1).T
-    return np.ascontiguousarray(S)
-
-
-def _leverage(S, alpha):
-    return np.maximum(np.diagonal(S) - 1 / (alpha * len(S)), 0.0)
+    c = np.maximum(np.diagonal(S) - 1 / ((alpha + tau) * n), 0.0)
+    loss = rounding_tolerance(size * c.max() + (spread * c.max()) ** 2, n)
+    if loss > LARGEST_LOSS:
+        return None
+    return np.ascontiguousarray(S), c, max(TIE_RTOL, loss)
 
 
 def query_sq_distances(augmented, alpha):
@@ -247,7 +266,7 @@ def leave_one_out_sq_distances(alpha, c):
         return (1 / c - alpha * (1 + 1 / (n - 1))) * ((n + 1) / alpha)
 
 
-def distance_p_values(augmented, c):
+def distance_p_values(augmented, c, tie=TIE_RTOL):
     """Full-conformal p-values of the queries by distance: (m,). `augmented` is overwritten."""
     shifted, r = augmented
     n = len(c)
@@ -255,16 +274,16 @@ def distance_p_values(augmented, c):
     if negative.any():
         with np.errstate(divide="ignore"):
             inverse = 1 / (c + shifted[negative] ** 2 / r[negative][:, None])
-        beyond = (inverse >= r[negative][:, None] * (1 + TIE_RTOL)).sum(axis=1)
+        beyond = (inverse >= r[negative][:, None] * (1 + tie)).sum(axis=1)
     shifted *= shifted
     shifted += r[:, None] * c
-    count = np.count_nonzero(shifted <= 1 + TIE_RTOL, axis=1)
+    count = np.count_nonzero(shifted <= 1 + tie, axis=1)
     if negative.any():
         count[negative] = beyond
     return (1 + count) / (n + 1)
 
 
-def margin_p_values(augmented, alpha, c, rivals, query_rivals):
+def margin_p_values(augmented, alpha, c, rivals, query_rivals, tie=TIE_RTOL):
     """Full-conformal p-values by the margin d² − min_{k≠j} d²_k: (m,).
 
     rivals (n,) and query_rivals (m,) are the least distances to the *other* classes, which x does
@@ -272,7 +291,7 @@ def margin_p_values(augmented, alpha, c, rivals, query_rivals):
     """
     margin = query_sq_distances(augmented, alpha) - query_rivals
     members = member_sq_distances(augmented, alpha, c) - rivals
-    tie = TIE_RTOL * (np.abs(margin) + np.abs(query_rivals))
+    tie = tie * (np.abs(margin) + np.abs(query_rivals))
     count = np.count_nonzero(members >= (margin - tie)[:, None], axis=1)
     return (1 + count) / (len(c) + 1)
 
@@ -476,12 +495,12 @@ def pooled_leverages(K, alpha, *, definite=True):
     n·λJ/(λ + αJ) on the axes of K̃, the sign J of each eigenvalue where the kernel is indefinite:
     functions of the pool that treat all its objects alike, so that a rank test on them is exact.
     """
-    n = len(K)
+    n, size = len(K), np.abs(K).max()
     Kc = center_gram(K, centering(K), overwrite=True)
     if definite:
-        S = _inverse(Kc.copy(), alpha)
-        if S is not None:
-            return n * (1 - alpha * np.diagonal(S))
+        inverse = _inverse(Kc.copy(), alpha, size)
+        if inverse is not None:
+            return n - 1 - n * alpha * inverse[1]
     values, U = linalg.eigh(Kc, check_finite=False, driver="evd")
     values[np.abs(values) <= 1e-10 * np.abs(values).max(initial=0.0)] = 0.0
     J = np.where(values < 0, -1.0, 1.0)

@@ -4,6 +4,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
@@ -21,6 +22,16 @@ from ..formulas.conformal import (
     query_sq_distances,
 )
 from ..formulas.linalg import row_sq_norms
+from ..kernels.protocol import (
+    STANDARDIZED,
+    WITH_GAMMA,
+    as_kernel,
+    check_kernel_name,
+    is_named,
+    is_precomputed,
+    is_stateless,
+    standardizes,
+)
 from ..kernels.training import class_slices, row_chunks
 
 SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
@@ -69,7 +80,7 @@ class FullConformal(NamedTuple):
         d2, p = np.full((2, len(k), len(self.models)), np.nan)
         for j, (model, joined) in enumerate(self.augmented(k, kxx)):
             d2[:, j] = query_sq_distances(joined, model.alpha)
-            p[:, j] = distance_p_values(joined, model.c)
+            p[:, j] = distance_p_values(joined, model.c, model.tie)
         return d2, p
 
     def margin_p_values(self, k, kxx, rivals):
@@ -80,7 +91,9 @@ class FullConformal(NamedTuple):
         p = np.full_like(query_rivals, np.nan)
         for j, (model, joined) in enumerate(joined_classes):
             own = rivals[self.slices[j], j]
-            p[:, j] = margin_p_values(joined, model.alpha, model.c, own, query_rivals[:, j])
+            p[:, j] = margin_p_values(
+                joined, model.alpha, model.c, own, query_rivals[:, j], model.tie
+            )
         return p
 
     def leave_one_out(self, block, kxx):
@@ -164,6 +177,50 @@ def fit_full(training_block, slices, kind, reg, reg_on, columns=slice(None)):
     return FullConformal(models, slices, columns, marks, origin)
 
 
+# --- what is taken from the training objects, which x is not among --------------------------------
+
+
+def why_refitted(kernel, standardize, X):
+    """Why the kernel must be fitted anew in each fold, as a sentence; "" where it need not.
+
+    A kernel that learns more than a scale from the training objects X knows them better than a
+    query: full-conformal p-values would be too small.
+    """
+    if is_precomputed(kernel):
+        return ""
+    if is_named(kernel):
+        standardized = standardizes(standardize, check_kernel_name(kernel), X) is True
+        return "the columns are standardised by the training objects." if standardized else ""
+    learner = as_kernel(kernel)
+    if getattr(learner, "measure_is_stateless", False) or is_stateless(learner):
+        return ""
+    name = learner if isinstance(learner, BaseEstimator) else type(learner).__name__
+    return f"the kernel {name} is fitted to the training objects."
+
+
+def relative_parameters(kernel, gamma, standardize):
+    """Which single numbers, or choices, of the kernel are taken from the training objects."""
+    if is_precomputed(kernel):
+        return []
+    if not is_named(kernel):
+        return [] if is_stateless(kernel) else ["the kernel's scale"]
+    name = check_kernel_name(kernel)
+    scaled = isinstance(gamma, str) and gamma.lower() != "auto" and name in WITH_GAMMA
+    chosen = isinstance(standardize, str) and name in STANDARDIZED
+    return ["gamma"] * scaled + ["standardize"] * chosen
+
+
+def probability(method, relative=(), definite=True):
+    """How probable p ≤ a is for an object of its class, in words; relative: parameter names."""
+    if relative:
+        *rest, last = relative
+        names = f"{', '.join(rest)} and {last}" if rest else last
+        return f"about a (the training objects set {names})"
+    if method == "cross":
+        return "about a (at most 2a + 2(K - 1)/(n + K) for K folds of n objects)"
+    return "at most a" if definite else "at most a if the kernel is positive definite"
+
+
 class CrossFold(NamedTuple):
     """One fold of a cross-conformal fit: a model and its scores of the objects it has not seen.
 
@@ -213,6 +270,13 @@ def class_folds(codes, n_folds, random_state):
         fold[rows] = (start + np.arange(len(rows))) % n_folds
         start += len(rows)
     return [rows for rows in (np.flatnonzero(fold == f) for f in range(n_folds)) if len(rows)]
+
+
+def fold_distances(model, X, known, n_classes):
+    """Distances (m, n_classes) by the model of a fold; inf to classes that it has not seen."""
+    if model is None:
+        return np.full((len(X), n_classes), np.inf)
+    return spread_columns(model.mahalanobis(X), known, n_classes)
 
 
 def spread_columns(scores, known, n_classes):

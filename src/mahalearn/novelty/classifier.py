@@ -11,6 +11,12 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedShuffleSplit
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    Normalizer,
+    PolynomialFeatures,
+)
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -42,6 +48,7 @@ from ._models import (
     check_confidence,
     class_folds,
     objects_of,
+    probability,
     spread_columns,
     warn_small_classes,
 )
@@ -49,6 +56,9 @@ from .detector import REG_ON, MahalanobisNovelty
 
 METHODS = ("auto", "full", "cross", "split")
 NONCONFORMITIES = ("margin", "distance")
+# Steps that learn nothing: a query and a training object are treated alike. (A StandardScaler is
+# none of them: its columns have variance 1 on the training objects, and more on new ones.)
+STATELESS = (FunctionTransformer, Normalizer, Binarizer, PolynomialFeatures)
 # Searches whose best estimator predicts, and may have the closed form.
 SEARCHES = (KernelQuadraticDiscriminantCV, GridSearchCV, RandomizedSearchCV)
 
@@ -62,13 +72,15 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         A classifier of mahalearn or scikit-learn, or a pipeline that ends with one.
     method : {"auto", "full", "cross", "split"}, default="auto"
         How the p-values arise. ``"full"``: the query joins each class in turn, in closed form, for
-        :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel; every training
-        object calibrates. A search (:class:`KernelQuadraticDiscriminantCV`, ``GridSearchCV``) whose
-        best estimator is one has it too, but then p ≤ a holds for about a share a only, because
-        the labels of the training objects chose the parameters. ``"cross"``: cross-conformal, `cv`
-        models; every training object calibrates. ``"split"``: a share `calibration_size` of the
-        training objects calibrates and is not trained on. ``"auto"``: full where it is exact, else
-        cross.
+        :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel that learns
+        nothing from the training objects but a scale, alone or after steps that learn nothing
+        (``FunctionTransformer``, ``Normalizer``, ``Binarizer``, ``PolynomialFeatures``); every
+        training object calibrates. A search (:class:`KernelQuadraticDiscriminantCV`,
+        ``GridSearchCV``) whose best estimator is one has it too, but then p ≤ a holds for about a
+        share a only, because the labels of the training objects chose the parameters. ``"cross"``:
+        cross-conformal, `cv` models of the whole pipeline; every training object calibrates.
+        ``"split"``: a share `calibration_size` of the training objects calibrates and is not
+        trained on. ``"auto"``: full where it is valid and nothing was searched, else cross.
     nonconformity : {"margin", "distance"}, default="margin"
         How strange an object is for a class. ``"margin"``: how much better the best other class is
         (by decision function, or by probability where there is none; by squared distances for
@@ -180,7 +192,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.estimator_ = clone(self.estimator).fit(X, y)
             reason = why_not_full(self.estimator_)  # a search knows it now
         if method == "full" and reason:
-            raise ValueError(f"method='full' has no closed form here: {reason} Use 'cross'.")
+            refuse_full(reason)
         exact = not reason and not searched and self.class_conditional
         if method == "full" or (method == "auto" and exact):
             self._full = self._fit_full(X, y, required=method == "full")
@@ -197,12 +209,24 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.method_ = method
         scope = "class-conditional" if self.class_conditional else "marginal"
         who = "of class j" if self.class_conditional else "of the mixture of the classes"
-        bound = "2a (about a in practice)" if method == "cross" else "a"
-        how = "at most" if method != "full" or not searched else "about"
         self.guarantee_ = (
-            f"{scope}: a new object {who} has p <= a for its class with probability {how} {bound}"
+            f"{scope}: a new object {who} has p <= a for its class with probability "
+            + self._probability(searched)
         )
         return self
+
+    def _probability(self, searched):
+        """How probable p ≤ a is for an object of its class, in words."""
+        if self.method_ == "split" and not self.class_conditional:
+            return "about a (each class gives a share of the objects that calibrate)"
+        if self._full is None:
+            return probability(self.method_)
+        if searched:
+            return probability("full", ["the parameters"])
+        last = unwrapped(self.estimator_)[1]
+        if isinstance(last.reg, str) and not takes_vectors(last.kernel):
+            return probability("full", ["reg"])
+        return self._full._probability()
 
     def _check_objects(self, X, reset):
         refuse_dask_query(X)
@@ -234,15 +258,12 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             spectrum=last.spectrum,
             standardize=last.standardize,
         )
-        for step in before:
+        for step in before:  # steps that learn nothing
             X = step.transform(X)
         if model._fit(X, y, full_only=True) is not None:
             return model
         if required:
-            raise ValueError(
-                "method='full' has no closed form here: the kernel has negative eigenvalues on a "
-                "class, or a precomputed matrix does not tell k(x, x) of queries. Use 'cross'."
-            )
+            refuse_full(model._why_cross)
         return None
 
     def _fit_folds(self, X, y, codes, method):
@@ -421,9 +442,20 @@ def _is_ours(estimator):
     return type(estimator).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
+def refuse_full(reason):
+    """Raise because full-conformal p-values have no closed form, or would be wrong."""
+    raise ValueError(f"method='full' has no valid closed form here: {reason} Use 'cross'.")
+
+
 def why_not_full(estimator):
-    """Why a classifier has no closed form of full-conformal p-values; "" where it may have."""
-    last = unwrapped(estimator)[1]
+    """Why full-conformal p-values have no valid closed form; "" where they may have."""
+    before, last = unwrapped(estimator)
+    for step in (step for part in before for _, step in part.steps):
+        if type(step) not in STATELESS and step not in (None, "passthrough"):
+            return (
+                f"{type(step).__name__} is fitted to the training objects, which a query is not "
+                "among."
+            )
     if isinstance(last, SEARCHES):
         return ""  # that depends on the best estimator
     if type(last) is not KernelQuadraticDiscriminant:

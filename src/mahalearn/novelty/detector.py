@@ -4,7 +4,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin
+from sklearn.base import OutlierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -41,8 +41,10 @@ from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.protocol import (
     WITH_GAMMA,
     fit_kernel,
+    fit_kernel_and_gram,
     is_named,
     is_precomputed,
+    kernel_settings,
     standardizes,
     takes_vectors,
 )
@@ -55,10 +57,13 @@ from ._models import (
     draw_by_class,
     evaluate_folds,
     fit_full,
+    fold_distances,
     objects_of,
+    probability,
+    relative_parameters,
     separation,
-    spread_columns,
     warn_small_classes,
+    why_refitted,
 )
 
 KERNEL_VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
@@ -74,12 +79,14 @@ SEARCH_OBJECTS = 1500
 
 
 class MahalanobisNovelty(OutlierMixin, KernelEstimator):
-    """Novelty detection by kernel Mahalanobis distances, with exact p-values.
+    """Novelty detection by kernel Mahalanobis distances, with conformal p-values.
 
     For each class a p-value says how typical an object is of it: p_j ≤ a has at most the
     probability a for a new object of class j, whatever the distribution, if it is drawn as the
-    training objects of the class were. No contamination rate is guessed, and no outliers are needed
-    for fitting. ``method_`` says how the p-values arise and ``guarantee_`` what holds.
+    training objects of the class were. That is exact where no parameter is taken from the training
+    objects, and nearly so where gamma and reg are scaled by them, as by default. No contamination
+    rate is guessed, and no outliers are needed for fitting. ``method_`` says how the p-values arise
+    and ``guarantee_`` what holds.
 
     Parameters
     ----------
@@ -87,7 +94,9 @@ class MahalanobisNovelty(OutlierMixin, KernelEstimator):
 default="auto"
         Which distance. ``"landmark"``: RC+ in the map x → k(x, training objects of the other
         classes), full conformal, for two classes and more. ``"RC+"``: full conformal where the
-        kernel is positive definite on each class. The other kernel variants, and RC+ for an
+        kernel is positive definite on each class. Both are cross-conformal where the kernel learns
+        more than a scale from the training objects (standardised columns, ``MahalanobisKernel``,
+        ``"gower"``): each fold fits it anew. The other kernel variants, and RC+ for an
         indefinite kernel, are cross-conformal, as is ``"gaussian"``: distances of
         :class:`GaussianClassifier` in the input space. ``"auto"`` is ``"landmark"``, and ``"RC+"``
         if there is one class.
@@ -119,14 +128,16 @@ default="auto"
     standardize : {"auto", True, False}, default="auto"
         Whether the columns are centred and divided by their standard deviations first, as in
         :class:`KernelQuadraticDiscriminant`. "auto": where these differ by more than a factor of
-        ten.
+        ten. The p-values are then cross-conformal. A scaler that was fitted on the training objects
+        before is not seen here: with many columns its p-values are too small.
     shrinkage : None, "auto" or float, default="auto"
         Shrinkage of the covariances of ``variant="gaussian"``.
     search : {None, "auto", "loco", "permuted"}, default=None
-        How to choose gamma and reg without outliers (full conformal only). ``"loco"``: each known
-        class plays the unknown one. ``"permuted"``: objects with shuffled features play the
-        unknown ones, for one class too. ``"auto"``: "permuted" for tables, "loco" otherwise.
-        Landmark p-values are then not exact but near it: the search favours the training objects.
+        How to choose gamma and reg without outliers (landmarks, and RC+ with a positive definite
+        kernel). ``"loco"``: each known class plays the unknown one. ``"permuted"``: objects with
+        shuffled features play the unknown ones, for one class too. ``"auto"``: "permuted" for
+        tables, "loco" otherwise.
+        p ≤ a then holds for about a share a only: the search favours the training objects.
     gammas : sequence of float, default=(0.03, 0.1, 0.3, 1)
         Candidates of `search`, as multiples of ``"scale"``; only for named kernels with a gamma.
     regs : sequence of float, default=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -142,8 +153,9 @@ default="auto"
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels; ``[1]`` where `fit` got none.
+    class_labels_ : ndarray of shape (n_classes,)
+        Labels of the training classes; ``[1]`` where `fit` got none. (``classes_`` would be what
+        `predict` gives, which is 1 and −1.)
     method_ : {"full", "cross"}
         How the p-values arise.
     guarantee_ : str
@@ -175,15 +187,12 @@ default="auto"
     Wines of a cultivar that was never seen:
 
     >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import StandardScaler
     >>> from mahalearn import MahalanobisNovelty
     >>> X, y = load_wine(return_X_y=True)
     >>> known = y != 2
-    >>> scaler = StandardScaler().fit(X[known])
-    >>> model = MahalanobisNovelty().fit(scaler.transform(X[known]), y[known])
-    >>> new = scaler.transform(X[~known])
-    >>> print(f"{(model.predict(new) == -1).mean():.2f} of them are rejected")
-    0.60 of them are rejected
+    >>> model = MahalanobisNovelty("RC+").fit(X[known], y[known])
+    >>> print(f"{(model.predict(X[~known]) == -1).mean():.2f} of them are rejected")
+    0.69 of them are rejected
     """
 
     def __init__(
@@ -250,14 +259,14 @@ default="auto"
         return self._fit(X, y)
 
     def _fit(self, X, y, full_only=False):
-        """As fit; with full_only None where there is no closed form."""
+        """As fit; with full_only None where there is no closed form (`_why_cross` says why)."""
         level = check_real(self.level, "level")
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1; got {self.level!r}.")
         variant = check_choice(self.variant, "variant", VARIANTS)
         reg_on = check_choice(self.reg_on, "reg_on", REG_ON)
         X, codes = self._check_fit(X, y, variant)
-        n_classes = len(self.classes_)
+        n_classes = len(self.class_labels_)
         if variant == "auto":
             variant = "landmark" if n_classes > 1 else "RC+"
         if self.landmarks is not None:
@@ -270,7 +279,7 @@ default="auto"
         self.variant_ = variant
         self._codes = codes
         self.reg_, self.gamma_ = self._default_reg(variant), None
-        self._full, self._folds = None, None
+        self._full, self._folds, self._why_cross = None, None, ""
         if variant == "gaussian":
             self._refuse_search()
             self._fit_cross(X)
@@ -282,7 +291,7 @@ default="auto"
         return self
 
     def _check_fit(self, X, y, variant):
-        """X ready for the kernel, class codes; sets classes_."""
+        """X ready for the kernel, class codes; sets class_labels_."""
         if variant == "gaussian" and (
             is_precomputed(self.kernel) or not takes_vectors(self.kernel)
         ):
@@ -297,11 +306,11 @@ default="auto"
         else:
             X = check_objects(X)
         if y is None:
-            self.classes_ = np.array([1])
+            self.class_labels_ = np.array([1])
             return X, np.zeros(len(X), dtype=np.intp)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        self.classes_, codes = sorted_labels(y)
+        self.class_labels_, codes = sorted_labels(y)
         return X, codes
 
     def _default_reg(self, variant):
@@ -337,23 +346,29 @@ default="auto"
 
     def _train(self, X, gamma):
         """The training kernel at this gamma, in class order."""
-        labels = NO_LABELS if len(self.classes_) == 1 else self.classes_[self._codes]
-        classes, mine = self.classes_, self.gamma
+        labels = NO_LABELS if len(self.class_labels_) == 1 else self.class_labels_[self._codes]
+        gamma, self.gamma = self.gamma, gamma
         names = getattr(self, "feature_names_in_", None)
         try:
-            self.gamma = gamma
-            training, _ = self._fit_training(X, labels)
+            return self._fit_training(X, labels)[0]
         finally:
-            self.gamma, self.classes_ = mine, classes
+            self.gamma = gamma
+            vars(self).pop("classes_", None)  # predict gives 1 and −1
             if names is not None:  # X is an array by now, and has none
                 self.feature_names_in_ = names
-        return training
+
+    def _fit_kernel_to(self, X):
+        """The kernel fitted to X with the parameters of this model, and its Gram matrix or None."""
+        settings = kernel_settings(self, X)
+        if is_named(self.kernel):
+            settings["gamma"] = self.gamma_ if self.search is not None else self._kernel_gamma(X)
+        return fit_kernel_and_gram(self.kernel, X, **settings)
 
     def _fit_kernel_distances(self, X, variant, reg_on, full_only):
         spectrum = self.spectrum.lower() if isinstance(self.spectrum, str) else self.spectrum
         as_it_is = spectrum in SPECTRA_AS_THEY_ARE
         if variant == "landmark":
-            if len(self.classes_) == 1:
+            if len(self.class_labels_) == 1:
                 raise ValueError(
                     "variant='landmark' compares an object with the objects of the *other* classes "
                     "and needs two classes; for one class use variant='auto' or 'RC+'."
@@ -365,28 +380,47 @@ default="auto"
                 )
         gamma = self._kernel_gamma(X)
         training = self._train(X, gamma)
-        full = variant == "landmark" or (
-            variant == "RC+" and as_it_is and self._definite(training, spectrum)
-        )
-        if full_only and (not full or training.self_similarities(X) is None):
+        self._why_cross = self._why_no_closed_form(training, variant, spectrum)
+        closed = not self._why_cross
+        if closed:
+            self._why_cross = why_refitted(self.kernel, self.standardize, X)
+        if closed and training.self_similarities(X) is None and full_only:
+            self._why_cross = "a precomputed matrix does not tell k(x, x) of queries."
+        if full_only and self._why_cross:
             return
         search = check_choice(self.search, "search", SEARCHES)
-        if full and search is not None:
+        if not closed:
+            self._refuse_search()
+        elif search is not None:
             gamma = self._search(X, gamma, search, variant, reg_on)
             training = self._train(X, gamma)
         self.gamma_ = gamma
-        if full:
-            self._fit_closed_form(training, variant, reg_on)
+        columns = self._draw_landmarks(training)
+        if variant == "landmark":
+            self.landmark_indices_ = training.order[columns]
+        if not self._why_cross:
+            self._fit_closed_form(training, variant, reg_on, columns)
         if self._full is None:
-            self._refuse_search()
-            if isinstance(self.reg, str):
+            if isinstance(self.reg, str) and search is None and variant != "landmark":
                 self.reg_ = OTHER_REG
             self._fit_cross(X)
         training.release()
 
-    def _fit_closed_form(self, training, variant, reg_on):
+    def _why_no_closed_form(self, training, variant, spectrum):
+        """Why these distances have no closed form of p-values, as a sentence; "" if they have."""
+        if variant == "landmark":
+            return ""
+        if variant != "RC+":
+            return f"the closed form is that of variant='RC+', not of {variant!r}."
+        if spectrum not in SPECTRA_AS_THEY_ARE:
+            return f"spectrum={spectrum!r} corrects the kernel by the training objects."
+        if not self._definite(training, spectrum):
+            return "the kernel has negative eigenvalues on a class."
+        return ""
+
+    def _fit_closed_form(self, training, variant, reg_on, columns):
         """The closed form; None stays where spectrum="ignore" leaves no definite matrix."""
-        n, columns = len(training), self._draw_landmarks(training)
+        n = len(training)
         block = training.training_cross
         if isinstance(columns, np.ndarray):
             check_memory(
@@ -407,11 +441,9 @@ default="auto"
             check_memory(2 * int((training.counts**2).sum()), "The class kernel matrices")
         self._full = fit_full(block, training.slices, variant, self.reg_, reg_on, columns)
         if self._full is not None:
-            if variant == "landmark":
-                self.landmark_indices_ = training.order[columns]
             kxx = training.training_self_similarities()
             self._leave_one_out = self._full.leave_one_out(block, kxx)
-        elif variant == "landmark" or training.positive_definite:
+        elif variant == "landmark" or self._policy != "ignore":
             raise ValueError(
                 f"reg={self.reg_!r} ({reg_on}) is lost in the rounding of the kernel's values. "
                 "Give a larger reg, or scale the kernel."
@@ -456,7 +488,7 @@ default="auto"
             part = objects_of(X, members, pairwise)
             model, known = self._fold_model(part, self._codes[members])
             query = objects_of(X, held_out, pairwise, members)
-            scores = spread_columns(model.mahalanobis(query), known, len(self.classes_))
+            scores = fold_distances(model, query, known, len(self.class_labels_))
             self._folds.append(CrossFold(model, members, scores, self._codes[held_out]))
 
     def _fold_model(self, X, codes):
@@ -467,13 +499,16 @@ default="auto"
             if len(known) == 1:  # a second copy makes a second class, whose column is dropped
                 return model.fit(np.vstack([X, X]), np.repeat([0, 1], len(X))), known
             return model.fit(X, codes), known
-        reg = check_reg(self.reg_, len(self.classes_))[known]
+        reg = check_reg(self.reg_, len(self.class_labels_))[known]
+        gamma = self.gamma_ if self.search is not None else self._kernel_gamma(X)
+        if self.variant_ == "landmark":
+            return self._landmark_model(X, codes, known, gamma, reg), known
         model = KernelMahalanobisTransformer(
             self.variant_,
             reg,
             reg_on=self.reg_on,
             kernel=self.kernel,
-            gamma=self._kernel_gamma(X),
+            gamma=gamma,
             degree=self.degree,
             coef0=self.coef0,
             kernel_params=self.kernel_params,
@@ -481,6 +516,18 @@ default="auto"
             standardize=self.standardize,
         )
         return model.fit(X, codes if len(known) > 1 else NO_LABELS), known
+
+    def _landmark_model(self, X, codes, classes, gamma, reg):
+        """Landmark distances to the classes of a part of the objects; None for one class."""
+        if len(classes) == 1:
+            return None
+        model = clone(self)
+        model.class_labels_, model._codes = np.unique(codes, return_inverse=True)
+        model.reg_ = reg
+        training = model._train(X, gamma)
+        model._fit_closed_form(training, "landmark", self.reg_on, model._draw_landmarks(training))
+        training.release()
+        return model
 
     def _finish(self, level):
         n = len(self._codes)
@@ -494,12 +541,22 @@ default="auto"
                 stacklevel=4,
             )
         self.method_ = "full" if self._full is not None else "cross"
-        bound = "at most a" if self._full is not None else "at most 2a (about a in practice)"
-        if self.search is not None and self.variant_ == "landmark":
-            bound = "about a"  # the search favours the training objects
         self.guarantee_ = (
-            f"class-conditional: a new object of class j has p_j <= a with probability {bound}"
+            "class-conditional: a new object of class j has p_j <= a with probability "
+            + self._probability()
         )
+
+    def _probability(self):
+        """How probable p ≤ a is for an object of its class, in words."""
+        if self.search is not None:
+            return probability(self.method_, ["gamma", "reg"])
+        if self._full is None:
+            return probability(self.method_)
+        relative = relative_parameters(self.kernel, self.gamma, self.standardize)
+        if self.reg_on == "relative":
+            relative.append("reg")
+        definite = self._full.landmarks or self._training.positive_definite
+        return probability(self.method_, relative, definite)
 
     # --- the search for gamma and reg -------------------------------------------------------------
 
@@ -514,10 +571,10 @@ default="auto"
                 "search='permuted' shuffles the features of a table; objects and precomputed "
                 "matrices have none. Use search='loco'."
             )
-        if search == "loco" and len(self.classes_) < least:
+        if search == "loco" and len(self.class_labels_) < least:
             raise ValueError(
                 f"search='loco' lets each class play the unknown one and needs {least} classes for "
-                f"variant={variant!r}; got {len(self.classes_)}. "
+                f"variant={variant!r}; got {len(self.class_labels_)}. "
                 + ("Use search='permuted'." if vectors else "Give reg, or search=None.")
             )
         rng = check_random_state(self.random_state)
@@ -555,7 +612,7 @@ default="auto"
     def _evaluate(self, X):
         """(d² (m, c), p-values (m, c), p_none (m,)); chunks of queries keep to working_memory."""
         X = self._check_query(X)
-        m, c = len(X), len(self.classes_)
+        m, c = len(X), len(self.class_labels_)
         if self._full is None:
             return self._evaluate_cross(X)
         d2, p = np.full((2, m, c), np.nan)
@@ -589,12 +646,12 @@ default="auto"
 
     def _evaluate_cross(self, X):
         pairwise = is_precomputed(self.kernel)
-        c = len(self.classes_)
+        c = len(self.class_labels_)
         distances = []
         for model, members, _, _ in self._folds:
             query = X[:, members] if pairwise else X
             known = np.unique(self._codes[members])
-            distances.append(spread_columns(model.mahalanobis(query), known, c))
+            distances.append(fold_distances(model, query, known, c))
         return evaluate_folds(self._folds, distances)[:3]
 
     def mahalanobis(self, X: Objects) -> np.ndarray:
@@ -610,14 +667,14 @@ default="auto"
         Returns
         -------
         d2 : ndarray of shape (n_samples, n_classes)
-            Squared distances, columns in the order of ``classes_``.
+            Squared distances, columns in the order of ``class_labels_``.
         """
         check_is_fitted(self)
         if self._full is None:
             return self._evaluate(X)[0]
         X = self._check_query(X)
         kxx = self._self_similarities(X)
-        d2 = np.full((len(X), len(self.classes_)), np.nan)
+        d2 = np.full((len(X), len(self.class_labels_)), np.nan)
         for rows in row_chunks(len(X), 4 * len(self._training)):
             k = self._training.cross(take(X, rows), self._full.columns)
             d2[rows] = self._full.sq_distances(k, kxx[rows])
@@ -626,8 +683,7 @@ default="auto"
     def p_values(self, X: Objects) -> np.ndarray:
         """How typical each row of X is of each class.
 
-        A new object of class j has p_j ≤ a with probability at most a (full conformal; 2a at worst
-        for cross-conformal): see ``guarantee_``.
+        ``guarantee_`` says how probable p_j ≤ a is for a new object of class j.
 
         Parameters
         ----------
@@ -637,7 +693,7 @@ default="auto"
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``; the least possible value is 1/(n_j + 1).
+            Columns in the order of ``class_labels_``; the least possible value is 1/(n_j + 1).
         """
         return self._evaluate(X)[1]
 
@@ -677,7 +733,7 @@ default="auto"
             Whether a class is in the set; a row without any belongs to none of them.
         """
         p = self.p_values(X)
-        warn_small_classes(self.classes_, np.bincount(self._codes), confidence)
+        warn_small_classes(self.class_labels_, np.bincount(self._codes), confidence)
         return prediction_sets(p, check_confidence(confidence))
 
     def select(self, X: Objects, fdr: float = 0.1) -> np.ndarray:
@@ -777,7 +833,7 @@ default="auto"
         X = self._check_query(X)
         kxx = self._self_similarities(X)
         rivals = least_other(self._leave_one_out)
-        p = np.full((len(X), len(self.classes_)), np.nan)
+        p = np.full((len(X), len(self.class_labels_)), np.nan)
         for rows in row_chunks(len(X), 4 * len(self._training)):
             k = self._training.cross(take(X, rows))
             p[rows] = self._full.margin_p_values(k, kxx[rows], rivals)
@@ -792,7 +848,7 @@ default="auto"
             In the order of the training objects; of its fold's model for cross-conformal ones.
         """
         check_is_fitted(self)
-        d2 = np.full((len(self._codes), len(self.classes_)), np.nan)
+        d2 = np.full((len(self._codes), len(self.class_labels_)), np.nan)
         if self._full is not None:
             d2[self._training.order] = self._leave_one_out
         else:
@@ -802,7 +858,7 @@ default="auto"
         return d2
 
     def training_codes(self) -> np.ndarray:
-        """Class of each training object, as a position in ``classes_``.
+        """Class of each training object, as a position in ``class_labels_``.
 
         Returns
         -------

@@ -59,10 +59,12 @@ def drift_test(
     """Whether a batch of objects differs from the training objects.
 
     The batch joins the class, every object's leverage in class ∪ batch is computed, and a rank-sum
-    test asks whether the batch's are larger. The leverages treat all objects alike, so that the
+    test asks whether the batch's are larger. The leverages treat all objects alike, and the kernel
+    (gamma, standardised columns) is fitted to training objects and batch together, so that the
     p-value is exact, whatever the distribution: if the batch was drawn as the class was, p ≤ a has
-    at most the probability a. (A Kolmogorov–Smirnov test on conformal p-values is not valid: they
-    share the training objects.) It is a test against objects that lie farther out.
+    at most the probability a; about a if the model's `search` chose gamma and reg. (A
+    Kolmogorov–Smirnov test on conformal p-values is not valid: they share the training objects.)
+    It is a test against objects that lie farther out.
 
     A batch as large as the class would be half of the pool, and its objects no farther out than
     those of the class. A batch of more than half the class (of 15 objects and more) is therefore
@@ -107,12 +109,12 @@ def drift_test(
         )
     check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
     X = model._check_query(X_batch)
-    c = len(model.classes_)
+    c = len(model.class_labels_)
     codes = None
     if y_batch is not None:
         y_batch = column_or_1d(y_batch)
         check_consistent_length(X, y_batch)
-        codes = known_codes(y_batch, model.classes_)
+        codes = known_codes(y_batch, model.class_labels_)
     if model.variant_ == "gaussian":
         raise ValueError(
             "drift_test works on kernel distances; fit MahalanobisNovelty with "
@@ -121,9 +123,7 @@ def drift_test(
     training = model._training
     n, m = len(training), len(X)
     check_memory(3 * (n + m) ** 2, f"The kernel matrix of {n} training objects and the batch")
-    cross = training.cross(X)
-    own = _batch_gram(model, X, batch_kernel)
-    K = np.block([[training.training_cross(slice(None), slice(None)), cross.T], [cross, own]])
+    K = _pool_gram(model, X, batch_kernel)
     reg = check_reg(model.reg_, c)
     p, counts = np.full(c, np.nan), np.zeros(c, dtype=int)
     for j, members in enumerate(training.slices):
@@ -132,7 +132,7 @@ def drift_test(
         if len(rows):
             pool = np.r_[members.start : members.stop, n + rows]
             if model.variant_ == "landmark":
-                marks = np.arange(n)[model._full.columns]
+                marks = np.flatnonzero(np.isin(training.order, model.landmark_indices_))
                 others = (marks < members.start) | (marks >= members.stop)
                 phi = K[np.ix_(pool, marks[others])]
                 phi = phi / np.sqrt(phi.shape[1])
@@ -142,10 +142,11 @@ def drift_test(
             size = members.stop - members.start
             p[j] = _pool_p_value(part, size, reg[j], model.reg_on, alternative)
     pooled = _pool_p_value(K, n, float(reg.mean()), model.reg_on, alternative)
-    return DriftTest(model.classes_, p, counts, pooled)
+    return DriftTest(model.class_labels_, p, counts, pooled)
 
 
-def _batch_gram(model, X, batch_kernel):
+def _pool_gram(model, X, batch_kernel):
+    """Kernel matrix of the training objects, in class order, and the batch X."""
     if model._policy not in SPECTRA_AS_THEY_ARE:
         raise ValueError(
             f"drift_test takes the kernel as it is; fit with spectrum='krein' instead of "
@@ -157,7 +158,9 @@ def _batch_gram(model, X, batch_kernel):
                 "batch_kernel= is for kernel='precomputed'; the model computes these values by its "
                 "own kernel."
             )
-        return kernel_matrix(model.kernel_, X, X)
+        pool = _join(model._training.X, X)
+        kernel, gram = model._fit_kernel_to(pool)
+        return kernel_matrix(kernel, pool, pool) if gram is None else gram
     if batch_kernel is None:
         raise ValueError(
             "With a precomputed kernel the test needs the batch's kernel values with itself: pass "
@@ -166,7 +169,21 @@ def _batch_gram(model, X, batch_kernel):
     own = check_array(batch_kernel, dtype=np.float64, input_name="batch_kernel")
     if own.shape != (len(X), len(X)):
         raise ValueError(f"batch_kernel must have shape {(len(X), len(X))}; got {own.shape}.")
-    return check_symmetric(own, "batch_kernel")
+    own = check_symmetric(own, "batch_kernel")
+    cross = model._training.cross(X)
+    within = model._training.training_cross(slice(None), slice(None))
+    return np.block([[within, cross.T], [cross, own]])
+
+
+def _join(A, B):
+    """The objects of A and B together."""
+    if hasattr(A, "iloc") and hasattr(B, "iloc"):
+        import pandas as pd
+
+        return pd.concat([A, B], ignore_index=True)
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1:] == B.shape[1:]:
+        return np.concatenate([A, B])
+    return [*A, *B]
 
 
 def _pool_p_value(K, n, reg, reg_on, alternative):
