@@ -132,8 +132,9 @@ def _delimited(source, header, find, texts, sheet, skip):
     try:
         classes = find(names) if find and rows else None
     except DataError as error:
-        if source.suffix in WORKBOOKS and sheet is None and notes:  # which sheet was read
-            raise DataError(f"{error} {' '.join(notes)}", "sheet") from None
+        for note in notes:
+            if getattr(note, "option", None) == "sheet":
+                raise DataError(f"{error} {note}", "sheet") from None
         raise
     points = source.suffix not in WORKBOOKS and separated
     doubt = misleading_mark(
