@@ -188,7 +188,9 @@ def _zip(data, name, notes):
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = [info for info in archive.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+    except MemoryError:
+        raise
+    except Exception:  # zipfile also raises IndexError, ValueError and others
         raise DataError(f"{name!r} is a damaged zip archive; make it again.") from None
     size = sum(info.file_size for info in members)
     if size > MOST_BYTES:
@@ -221,7 +223,9 @@ def _zip(data, name, notes):
     try:
         with archive.open(files[0]) as file:
             inside = _limited(file, name)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+    except (DataError, MemoryError):
+        raise
+    except Exception:
         raise DataError(f"{name!r} is a damaged zip archive; make it again.") from None
     notes.append(f"{files[0].filename!r} was read from the archive.")
     inner = Path(files[0].filename)
