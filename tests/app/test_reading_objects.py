@@ -145,10 +145,10 @@ HOSTILE = {
     "nolabel.ts": ("@classLabel true a b\n@data\n1,2\n", "series 1 .* has no label"),
     "cell.ts": ("@data\n1,x,3\n", "series 1 .* holds 'x', which is not a number"),
     "ragged.ts": ("@data\n1,2:3\n", "channels of the series 1 .* differ in length: 2, 1"),
-    "hole.ts": ("@data\n1,?,3\n", "series 1 .* missing or infinite values before its end"),
+    "hole.ts": ("@data\n1,?,3\n", "series 1 .* missing or infinite value before its end, the first at time 2"),
     "none.ts": ("@data\n?,?\n", "series 1 .* has no values"),
     "word.tsv": ("1\t2\t3\n2\tx\t4\n", "The cell 'x' in line 2 .* label and the values"),
-    "hole.csv": ("1,2,,3\n2,1,1,1\n", "line 1 .* missing or infinite values before its end"),
+    "hole.csv": ("1,2,,3\n2,1,1,1\n", "line 1 .* missing or infinite value before its end, the first at time 2"),
     "inf.csv": ("1,2,inf\n2,1,1\n", "line 1 .* missing or infinite"),
     "nolabel.csv": (",2,3\n2,1,1\n", "Line 1 of .* has no label"),
     "deep.jsonl": ("[" * 100_000 + "\n", "Line 1 .* is not JSON"),
@@ -174,7 +174,7 @@ def test_hostile_arrays_get_one_sentence(tmp_path):
             (np.zeros((2, 0)), r"shape \(2, 0\)"),
             (np.zeros((2, 2)) + 1j, "complex128"),
             (np.array([["a", "b"]]), "got <U1"),
-            (np.array([[1, np.nan, 2]]), "missing or infinite values before its end"),
+            (np.array([[1, np.nan, 2]]), "missing or infinite value before its end, the first at time 2"),
             (np.array([[object()]]), "not an NPY file of plain numbers"),
         )
     ):

@@ -17,8 +17,8 @@ console = Console()
 OPTIONAL = {
     "pandas": ("tables", "cli"),
     "pyarrow": ("Parquet, Arrow and Feather files", "cli"),
-    "openpyxl": ("Excel workbooks", "cli"),
-    "odfpy": ("OpenDocument spreadsheets", "cli"),
+    "python-calamine": ("workbooks", "cli"),
+    "openpyxl": ("writing Excel workbooks", "cli"),
     "charset-normalizer": ("text files in other encodings", "cli"),
     "skops": ("saved models", "cli"),
     "jinja2": ("reports", "cli"),

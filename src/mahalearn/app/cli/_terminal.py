@@ -102,6 +102,7 @@ HINTS = {
     "sheet": "--sheet names another.",
     "measure": "--measure names another.",
     "skip": "--skip says how many lines stand above the header.",
+    "header": "--header says that the first line holds names, --no-header that it holds data.",
 }
 
 

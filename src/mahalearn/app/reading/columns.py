@@ -13,22 +13,33 @@ import numpy as np
 from ..words import counted
 from .problem import DataError, Note, is_text, listed
 
-MISSING = frozenset(["", "na", "n/a", "nan", "?", "null", "none", "nil", "-", "#n/a"])
+# Errors that a spreadsheet program writes where a formula has no value.
+ERRORS = frozenset(
+    ["#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#spill!", "#calc!"]
+)
+MISSING = ERRORS | {"", "na", "n/a", "nan", "?", "null", "none", "nil", "-"}
 # A class may well be called none, nil or NA (of a disease, a continent): fewer words are no class.
-NO_CLASS = frozenset(["", "nan", "?", "null", "#n/a"])
+NO_CLASS = ERRORS | {"", "nan", "?", "null"}
 # A column of codes: digits alone, all of one length, some with zeros before them (ZIP codes). Two
 # digits may as well be an hour or a month.
 SHORTEST_CODE = 3
 # So large a share of numbers was meant to be all numbers, so large a share of dates all dates.
 NEARLY_ALL = 0.9
-COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+")
+_MINUS = "−"  # as typesetting programs write it
+COMMA_NUMBER = re.compile(rf"[+{_MINUS}-]?\d*,\d+([eE][+{_MINUS}-]?\d+)?|[+{_MINUS}-]?\d+")
 _PADDED = re.compile(r"0\d+")
 _PLAIN = r"\d+([.,]\d+)?"
 _GROUPED = (
     r"\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?"
     r"|\d{1,3}([ '’\u00a0\u202f]\d{3})+([.,]\d+)?"
 )
-_DECORATED = re.compile(rf"[+-]?[$€£]?\s*({_GROUPED}|{_PLAIN})\s*[%‰$€£]?")
+_SCIENTIFIC = r"\d+([.,]\d*)?([eE][+-]?\d+)?"
+_DECORATED = re.compile(
+    rf"[+-]?[$€£]?\s*({_GROUPED}|{_PLAIN})\s*[%‰$€£]?"
+    r"|[+-]?\d{1,3}(_\d{3})+(\.\d+)?"
+    rf"|[+-]?{_SCIENTIFIC}\s*(±|\+/-|\+-)\s*{_SCIENTIFIC}"
+    r"|[+-]?(\d+[.,]\d*[dD][+-]?\d+|\d+[dD][+-]\d+)"
+)
 _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
     r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
@@ -44,7 +55,7 @@ _NAMED_DATE = re.compile(
 # 1.065 or 1,065: a number with thousands separated, or one with three decimals.
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+") for mark in ".,"}
 # Beyond what an instrument can tell: "<0.01", "≥ 500".
-_LIMIT = re.compile(r"[<>≤≥]=?\s*([+-]?\d*[.,]?\d+(?:[eE][+-]?\d+)?)")
+_LIMIT = re.compile(rf"[<>≤≥]=?\s*([+{_MINUS}-]?\d*[.,]?\d+(?:[eE][+{_MINUS}-]?\d+)?)")
 
 
 def limit(cell, comma=False):
@@ -113,7 +124,7 @@ def number(cell, comma=False, missing=MISSING):
     if "_" in cell:  # 1_2 is a code; Python alone reads it as 12
         return None
     try:
-        return float(cell.replace(",", ".") if comma else cell)
+        return float((cell.replace(",", ".") if comma else cell).replace(_MINUS, "-"))
     except ValueError:
         return None
 
@@ -124,8 +135,8 @@ def is_number(cell):
 
 
 def is_decorated(cell):
-    """Whether a cell is a number but for a thousands separator, a per cent or a currency sign."""
-    return _DECORATED.fullmatch(cell) is not None
+    """Whether a cell is a number but for a thousands separator, a sign or an error behind it."""
+    return _DECORATED.fullmatch(cell.replace(_MINUS, "-")) is not None
 
 
 def mark_in(cell):
@@ -134,6 +145,12 @@ def mark_in(cell):
         return "a per cent sign"
     if any(sign in cell for sign in "$€£"):
         return "a currency sign"
+    if "±" in cell or re.search(r"\+/?-", cell[1:]):
+        return "an error (±) behind them"
+    if "d" in cell.lower():
+        return "the exponent D of Fortran"
+    if "_" in cell:
+        return "underscores"
     return "a comma" if "," in cell else "a thousands separator"
 
 
@@ -145,6 +162,18 @@ def is_date(cell):
 def is_padded(cell):
     """Whether a cell is a whole number behind zeros: 01 is not 1."""
     return _PADDED.fullmatch(cell) is not None
+
+
+def loses_digits(value):
+    """Whether a whole number, or its text, is none that float64 holds: beyond 2**53 most are not.
+
+    An identifier would become that of another object.
+    """
+    if isinstance(value, str):
+        if len(value) < len(str(2**53)) or not value.lstrip("+-").isdecimal():
+            return False
+        value = int(value) if len(value) < 400 else 10**400
+    return abs(value) > 2**53 and (abs(value) >= 10**300 or int(float(value)) != value)
 
 
 def tidy(column, comma=False):
@@ -172,7 +201,7 @@ def tidy_classes(column, comma=False):
     """Classes as float64 where all are whole numbers, else as they were written."""
     values = [number(cell, comma, NO_CLASS) for cell in column]
     whole = all(value is not None and (np.isnan(value) or value.is_integer()) for value in values)
-    if whole and not any(map(is_padded, column)):
+    if whole and not any(is_padded(cell) or loses_digits(cell) for cell in column):
         return np.array(values, dtype=float)
     return as_written(column, NO_CLASS)
 
@@ -190,7 +219,9 @@ def as_written(column, missing=MISSING):
 
 
 def are_codes(column):
-    """Whether numbers are codes: digits of one length, some behind zeros."""
+    """Whether numbers are codes: digits of one length, some behind zeros; or too many of them."""
+    if any(map(loses_digits, column)):
+        return True
     if not any(map(is_padded, column)):
         return False
     present = [cell for cell in column if cell.lower() not in MISSING]
@@ -252,8 +283,11 @@ def select_features(X, notes, numbered=()):
                 notes.append(f"Column {column!r} {why}.")
                 dropped.append(column)
             elif are_codes(values.dropna()):
+                long = next(filter(loses_digits, values.dropna()), None)
+                what = f"whole numbers of more digits than are kept ({long})" if long else ""
                 notes.append(
-                    f"Column {column!r} holds zero-padded codes; they are treated as categories."
+                    f"Column {column!r} holds {what or 'zero-padded codes'}; they are treated as "
+                    "categories."
                 )
         elif column in numbered:
             names = _as_names(values) if names is None else names
@@ -439,7 +473,10 @@ def table_notices(X, y, target):
     -------
     notes : list of Note
     """
-    notes = [*class_notices(y)]
+    notes = [*alike_notices(y, "classes")]
+    for column in X.columns:
+        if is_text(X[column]):
+            notes += alike_notices(X[column].dropna(), f"categories of column {column!r},")
     dates = [column for column in X.columns if looks_like_dates(X[column])]
     if dates:
         notes.append(
@@ -471,15 +508,15 @@ def table_notices(X, y, target):
     return notes + duplicate_notices(X, y)
 
 
-def class_notices(y):
-    """Classes that differ in case or blanks only."""
+def alike_notices(values, what):
+    """Classes or categories that differ in case or blanks only."""
     alike = defaultdict(list)
-    for label in dict.fromkeys(map(str, y)):
+    for label in dict.fromkeys(map(str, values)):
         alike["".join(label.casefold().split())].append(label)
     for labels in alike.values():
         if len(labels) > 1:
             yield Note(
-                f"The classes {listed(map(repr, labels))} differ in case or blanks only and count "
+                f"The {what} {listed(map(repr, labels))} differ in case or blanks only and count "
                 "as different; write them alike if they are one."
             )
 

@@ -257,7 +257,8 @@ def match_columns(frame, about, ids=None):
         more = f"; it has {listed(map(repr, extra))} instead" if extra else ""
         raise DataError(
             f"The table lacks the column{'s' * (len(absent) > 1)} {listed(map(repr, absent))} that "
-            f"the model was trained on{more}."
+            f"the model was trained on{more}.",
+            "header" if _unnamed(frame.columns) else None,
         )
     new = [c for c in frame.columns if c not in names and c not in (about["target"], ids)]
     if new:

@@ -16,11 +16,10 @@ from ..._validation import available_memory
 from .columns import MISSING, NO_CLASS, number, written
 from .problem import DataError, listed
 from .source import Source, cells_of, decoded
-from .tables import COMMAS, _delimited, _plain, find_target
+from .tables import CELL_BYTES, COMMAS, _delimited, _plain, find_target
 
-# Bytes in memory for each byte of a text file, and for each cell of a Parquet file: what reading
-# the whole table takes at its peak.
-TEXT_FACTOR, CELL_BYTES = 15, 24
+# Bytes in memory for each byte of a text file: what reading the whole table takes at its peak.
+TEXT_FACTOR = 15
 # Share of the available memory that a table may take before it is read part by part.
 SHARE = 0.5
 # Beginning of a text file by which its columns are known.
@@ -180,15 +179,20 @@ class TextTable:
                 frame = frame.reset_index(drop=True)
                 for column in self.numeric:
                     if frame[column].dtype.kind not in "fiub":
-                        self._refuse(frame[column], column, position)
+                        frame[column] = self._numbers(frame[column], column, position)
                     frame[column] = frame[column].astype(float)
                 for column in set(self.columns) - set(self.numeric):
                     frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
                 yield position, frame
                 position += len(frame)
 
-    def _refuse(self, values, column, position):
-        odd = next(i for i, v in enumerate(values) if isinstance(v, str) and number(v) is None)
+    def _numbers(self, values, column, position):
+        """Numbers that pandas does not read, such as those with a typeset minus."""
+        comma = self.decimal == ","
+        numbers = [number(v, comma) if isinstance(v, str) else v for v in values]
+        if None not in numbers:
+            return numbers
+        odd = numbers.index(None)
         raise DataError(
             f"Column {column!r} holds numbers at the beginning of the file and {values[odd]!r} in "
             f"row {position + odd + 1}; correct such cells, or save the table as Parquet."

@@ -1,6 +1,5 @@
 """Square matrices of proximities, and classes of their objects by name or in order."""
 
-import io
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from ..words import counted
 from .columns import LARGEST, NO_CLASS, as_labels, is_text, number, tidy_classes
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, cells_of, decoded, lines_of, load
-from .tables import load_npy, load_npz
+from .tables import arrow_frame, load_npy, load_npz
 from .workbooks import sheet_rows
 
 SYMMETRIZE = {
@@ -65,7 +64,10 @@ def read_matrix(path, notes=None):
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
-    if len(widths) > 2 or (len(widths) == 2 and len(cells[0]) != max(widths) - 1):
+    if len(widths) > 2 or (
+        len(widths) == 2
+        and (len(cells[0]) != max(widths) - 1 or len({len(row) for row in cells[1:]}) > 1)
+    ):
         raise DataError(f"The rows of {str(path)!r} differ in length: {sorted(widths)} cells.")
     top = len(widths) == 2 or _names_on_top(cells, values)
     side = any(row[0] is None for row in values[top:])
@@ -201,17 +203,7 @@ def _phylip(text, path):
 
 def _from_frame(source):
     """A labelled data frame: names of rows in its index or in its first column of texts."""
-    import pandas as pd
-
-    reader = pd.read_parquet if source.suffix in (".parquet", ".pq") else pd.read_feather
-    try:
-        frame = reader(io.BytesIO(source.data))
-    except ImportError:
-        raise DataError(
-            'Parquet and Arrow files need pyarrow: pip install "mahalearn[cli]".'
-        ) from None
-    except Exception:
-        raise DataError(f"{source.name!r} is damaged, or not of the format of its name.") from None
+    frame = arrow_frame(source)
     rows = None
     if is_text(frame.index.to_series()):
         rows = [str(name) for name in frame.index]
@@ -252,8 +244,14 @@ def _from_npz(source, notes):
     if M is None:
         raise DataError(f"{str(path)!r} holds no square matrix; it has {listed(arrays)}.")
     y = next((arrays[k] for k in ("y", "labels", "target") if k in arrays), None)
-    names = next((arrays[k].tolist() for k in ("names", "ids") if k in arrays), None)
-    names = None if names is None else [str(name) for name in names]
+    names = next((arrays[k] for k in ("names", "ids") if k in arrays), None)
+    if names is not None:
+        names = [str(name) for name in names.ravel().tolist()]
+        if len(names) != len(M):
+            raise DataError(
+                f"{str(path)!r} has {counted(len(names), 'name')} for {counted(len(M), 'row')}; "
+                "one for each is needed."
+            )
     return _numeric(M, path), names, names, y
 
 

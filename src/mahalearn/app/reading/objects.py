@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .columns import as_labels, number
+from ..words import counted
+from .columns import as_labels, is_comma_column, number
 from .matrices import read_labels
 from .problem import (
     MOST_MET_ONCE,
@@ -19,13 +20,14 @@ from .problem import (
     symbols_met_once,
 )
 from .source import lines_of, load
-from .tables import load_npz
+from .tables import COMMAS, load_npy, load_npz
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
 JSON, ARRAYS = (".jsonl", ".ndjson", ".json"), (".npy", ".npz")
 FASTA = (".fa", ".fasta", ".faa", ".fna", ".fas")
 _HEADER_LABEL = re.compile(rf"(?:^|[\s|;])(?:{'|'.join(LABEL_KEYS[:3])})=([^\s|;]+)", re.IGNORECASE)
+_UNIPROT = re.compile(r"(?:sp|tr)\|([^|]+)\|([^|]+)")
 # Letters on average from which texts are documents.
 LONG_TEXT = 500
 _MISSING = frozenset(["nan", "?", "na", ""])
@@ -212,7 +214,7 @@ def _ts(path, lines):
             break
         if not line.startswith("@"):
             break
-        key, *values = line[1:].split()
+        key, *values = line[1:].split() or [""]
         meta[key.lower()] = values
     if start is None or start == len(lines):
         raise DataError(f"{str(path)!r} is not a .ts file: it needs a line @data and series below.")
@@ -249,13 +251,18 @@ def _says_true(meta, key):
 
 def _ucr(path, lines, sure):
     """Lines of a label and numbers, None if they are something else; sure: they must be."""
-    for delimiter in ("\t", ",", None):
+    tables = []
+    for delimiter in ("\t", ";", ",", None):
         rows = [line.strip(" " if delimiter else None).split(delimiter) for line in lines]
+        rows = [[cell.strip() for cell in row] for row in rows]
         if all(len(row) > 2 for row in rows):
-            break
-    else:
+            comma = delimiter != "," and is_comma_column([c for row in rows for c in row[1:]])
+            values = [[number(c, comma, _MISSING) for c in row[1:]] for row in rows]
+            tables.append((None in [v for row in values for v in row], len(tables), rows, values))
+            tables[-1] += (comma,)
+    if not tables:
         return None
-    values = [[number(cell.strip(), missing=_MISSING) for cell in row[1:]] for row in rows]
+    _, _, rows, values, comma = min(tables, key=lambda table: table[:2])
     for i, row in enumerate(values):
         if None in row:
             if not sure:
@@ -265,8 +272,11 @@ def _ucr(path, lines, sure):
                 f"The cell {rows[i][j + 1].strip()[:40]!r} in line {i + 1} of {str(path)!r} is not "
                 "a number; a line of a time series file is a label and the values of the series."
             )
-    objects = [_series([row[1:]], f"line {i} of {str(path)!r}") for i, row in enumerate(rows, 1)]
-    firsts = [number(row[0].strip(), missing=_MISSING) for row in rows]
+    objects = [
+        _without_padding(np.array([row], dtype=float), f"line {i} of {str(path)!r}")
+        for i, row in enumerate(values, 1)
+    ]
+    firsts = [number(row[0], missing=_MISSING) for row in rows]
     if any(v is None for v in firsts):
         labels = [row[0].strip() for row in rows]
     elif any(np.isnan(v) for v in firsts):
@@ -275,6 +285,8 @@ def _ucr(path, lines, sure):
     else:
         labels = firsts
     notes = ["Each line was read as a label and the values of a time series."]
+    if comma:
+        notes.append(COMMAS)
     return Collection(objects, labels, None, notes, "elastic")
 
 
@@ -297,10 +309,12 @@ def _without_padding(x, where):
     if not len(filled):
         raise DataError(f"The {where} has no values.")
     x = x[:, : filled[-1] + 1]
-    if not np.isfinite(x).all():
+    gaps = ~np.isfinite(x)
+    if gaps.any():
         raise DataError(
-            f"The {where} has missing or infinite values before its end; interpolate them, or "
-            "leave the series out."
+            f"The {where} has {counted(gaps.sum(), 'missing or infinite value')} before its end, "
+            f"the first at time {int(np.argmax(gaps.any(axis=0))) + 1}; series are compared "
+            "without gaps: interpolate them, or leave the series out."
         )
     return x
 
@@ -317,10 +331,7 @@ def _arrays(path):
             )
         X, labels = arrays["X"], arrays.get("y")
     else:
-        try:
-            X = np.load(path, allow_pickle=False)
-        except Exception:
-            raise DataError(f"{str(path)!r} is not an NPY file of plain numbers.") from None
+        X = load_npy(load(path))
     if X.dtype.kind not in "iufb" or X.ndim not in (2, 3) or 0 in X.shape:
         raise DataError(
             f"{str(path)!r} must hold numbers of shape (n, length) or (n, channels, length); got "
@@ -374,6 +385,21 @@ def measure_from_options(name, objects=(), **options):
         raise DataError(str(error)) from None
 
 
+def _labels_by_name(path, n, names):
+    """Classes of sequences by the names in their headers, or by UniProt's accessions in these."""
+    try:
+        return read_labels(path, n, names)
+    except DataError:
+        parts = [_UNIPROT.fullmatch(name) for name in names or ()]
+        if not parts or not all(parts):
+            raise
+        for part, what in ((1, "accessions"), (2, "entry names")):
+            with suppress(DataError):
+                y, notes = read_labels(path, n, [match[part] for match in parts])
+                return y, [*notes, f"Labels were matched by the {what} in UniProt's headers."]
+        raise
+
+
 def objects_problem(path, measure=None, labels=None, name=None, **options):
     """The problem of objects and the measure that compares them.
 
@@ -389,7 +415,8 @@ def objects_problem(path, measure=None, labels=None, name=None, **options):
         names = ", ".join((*GROUPS, *MEASURES))
         raise DataError(f"How are these objects compared? Name a measure: {names}.")
     if labels is not None:
-        y, notes = read_labels(labels, len(objects), collection.names)
+        y, more = _labels_by_name(labels, len(objects), collection.names)
+        notes = [*notes, *more]
     elif collection.labels is not None:
         y = as_labels(collection.labels, "labels")
     else:

@@ -2,13 +2,17 @@
 
 import io
 import json
+import math
 import re
+import sys
 import zipfile
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 
+from ..._validation import available_memory
 from ..words import counted
 from .columns import (
     MISSING,
@@ -17,6 +21,7 @@ from .columns import (
     as_written,
     counts_rows,
     is_comma_column,
+    loses_digits,
     misleading_mark,
     number,
     select_features,
@@ -25,12 +30,14 @@ from .columns import (
     tidy_classes,
     written,
 )
-from .problem import DataError, Problem, is_text, listed
+from .problem import DataError, Note, Problem, is_text, listed
 from .source import MOST_TITLES, Source, cells_of, decoded, load
 from .workbooks import sheet_rows
 
 KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
 COMMAS = "Commas within numbers were read as decimal points."
+# Bytes in memory for each cell of a Parquet file: what reading the whole table takes at its peak.
+CELL_BYTES = 24
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
@@ -61,7 +68,7 @@ def read_table(path, *, header=None, find=None, texts=(), sheet=None, skip=None)
     folder = Path(path)
     if folder.is_dir() and holds_parquet(folder):
         source = Source(str(path), ".parquet", b"", [])
-        frame, notes = _parquet(source, folder)
+        frame, notes = _arrow(source, folder)
     else:
         source = load(path)
         if sheet is not None and source.suffix not in WORKBOOKS:
@@ -117,6 +124,11 @@ def _delimited(source, header, find, texts, sheet, skip):
     if any(commas):
         notes.append(COMMAS)
     named = header if header is not None else _has_header(rows, any(commas))
+    if header is None and not named and _names_target(rows, find):
+        named = True
+        notes.append(
+            Note("The first line holds the name of the target: it was read as names.", "header")
+        )
     if named:
         names, rows = rows[0], rows[1:]
         if names[0] == "" and all(row[0].isdecimal() for row in rows):
@@ -132,8 +144,11 @@ def _delimited(source, header, find, texts, sheet, skip):
     try:
         classes = find(names) if find and rows else None
     except DataError as error:
-        if source.suffix in WORKBOOKS and sheet is None and notes:  # which sheet was read
-            raise DataError(f"{error} {' '.join(notes)}", "sheet") from None
+        for note in notes:
+            if getattr(note, "option", None) == "sheet":
+                raise DataError(f"{error} {note}", "sheet") from None
+        if header is None and not named:
+            raise DataError(f"{error} The first line was read as data.", "header") from None
         raise
     points = source.suffix not in WORKBOOKS and separated
     doubt = misleading_mark(
@@ -155,6 +170,7 @@ def _delimited(source, header, find, texts, sheet, skip):
             tidied[i] = as_written(column)
         elif name == classes:
             tidied[i] = tidy_classes(column, commas[i])
+            notes += _merged_classes(column, tidied[i])
         else:
             tidied[i], found = tidy(column, commas[i])
             if found:
@@ -168,6 +184,36 @@ def _delimited(source, header, find, texts, sheet, skip):
     frame = pd.DataFrame(tidied)
     frame.columns = names
     return frame, notes
+
+
+def _names_target(rows, find):
+    """Whether line 1 holds the name of the target, which no row below has in that column.
+
+    Names of other columns may be numbers: wavelengths of spectra.
+    """
+    try:
+        name = find(rows[0]) if find and len(rows) > 1 else None
+    except DataError:
+        return False
+    if name is None or number(name) is not None:
+        return False
+    i = rows[0].index(name)
+    return all(row[i] != name for row in rows[1:]) and len(set(rows[0])) == len(rows[0])
+
+
+def _merged_classes(column, values):
+    """A sentence on classes that are written differently and are one number."""
+    if values.dtype.kind == "f":
+        written_as = {}
+        for cell, value in zip(column, values):
+            if value == value:
+                written_as.setdefault(value, set()).add(cell)
+        for cells in written_as.values():
+            if len(cells) > 1:
+                yield (
+                    f"The classes {listed(map(repr, sorted(cells)))} are one number and count as "
+                    "one class."
+                )
 
 
 def _without(frame, rows, comma):
@@ -233,42 +279,66 @@ def _has_header(rows, comma):
     )
 
 
-def _parquet(source, folder=None):
-    return _arrow_frame(source, "Parquet", "read_parquet", folder)
+def _arrow(source, folder=None):
+    frame = arrow_frame(source, folder)
+    if frame.index.name is not None:
+        frame = frame.reset_index()
+    return _plain(frame, source), list(source.notes)
 
 
-def _feather(source):
-    return _arrow_frame(source, "Arrow or Feather", "read_feather")
+def arrow_frame(source, folder=None):
+    """A data frame of a Parquet, Arrow or Feather file, or of a folder of Parquet files.
 
-
-def _arrow_frame(source, kind, reader, folder=None):
+    A table is validated before anything is taken from it: offsets of a damaged one point anywhere
+    in memory.
+    """
+    parquet = source.suffix in (".parquet", ".pq")
+    kind = "Parquet" if parquet else "Arrow or Feather"
     try:
-        import pandas as pd
+        import pyarrow as pa
 
-        try:
-            frame = getattr(pd, reader)(folder or io.BytesIO(source.data))
-        except ImportError:
-            raise
-        except Exception:
-            if reader != "read_feather":
-                raise
-            import pyarrow as pa
-
-            with pa.ipc.open_stream(io.BytesIO(source.data)) as stream:  # without a footer
-                frame = stream.read_pandas()
+        if parquet:
+            table = _read_parquet(source, folder)
+        else:
+            try:
+                table = pa.ipc.open_file(pa.BufferReader(source.data)).read_all()
+            except pa.ArrowInvalid:
+                table = pa.ipc.open_stream(pa.BufferReader(source.data)).read_all()
+        table.validate(full=True)
+        return table.to_pandas()
     except ImportError:
         raise DataError(
             f'{kind} files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
         ) from None
+    except MemoryError as error:
+        raise MemoryError(
+            f"{source.name!r} asks for more memory than there is: its table is too large, or it is "
+            "damaged."
+        ) from error
     except Exception:
         raise DataError(
             f"{source.name!r} could not be read as a {kind} file: it is none, or damaged; save the "
             "table again, or as CSV."
         ) from None
-    notes = list(source.notes)
-    if frame.index.name is not None:
-        frame = frame.reset_index()
-    return _plain(frame, source), notes
+
+
+def _read_parquet(source, folder):
+    from pyarrow import parquet
+
+    if folder is not None:
+        return parquet.read_table(folder)
+    with parquet.ParquetFile(io.BytesIO(source.data)) as file:
+        # A few bytes may say that a value is repeated in each of billions of rows.
+        meta = file.metadata
+        groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+        if any(g.num_rows < 0 for g in groups) or meta.num_rows != sum(g.num_rows for g in groups):
+            raise ValueError
+        needed = max(
+            meta.num_rows * meta.num_columns * CELL_BYTES, sum(g.total_byte_size for g in groups)
+        )
+        if needed > (available_memory() or np.inf):
+            raise MemoryError
+        return file.read()
 
 
 def _json(source):
@@ -314,7 +384,10 @@ def _json(source):
                 f"Column {name!r} of {source.name!r} holds lists or dicts; each cell must be a "
                 "number or a text."
             )
-        if {type(v) for v in column} <= {int, float, type(None)}:
+        whole = [v for v in column if type(v) is int]
+        if {type(v) for v in column} <= {int, float, type(None)} and (
+            max(map(abs, whole), default=0) > 10**300 or not any(map(loses_digits, whole))
+        ):
             tidied[i] = np.array([np.nan if v is None else _float(v) for v in column])
         else:
             tidied[i] = np.array([None if v is None else str(v) for v in column], dtype=object)
@@ -339,8 +412,14 @@ def _plain(frame, source):
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]
         _refuse_complex(column.dtype, source)
-        if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
-            missing = column.isna()
+        missing = column.isna()
+        if _are_decimals(column[~missing]):
+            columns[i] = np.array([np.nan if m else float(v) for v, m in zip(column, missing)])
+        elif (
+            pd.api.types.is_bool_dtype(column)
+            or not pd.api.types.is_numeric_dtype(column)
+            or _are_long(column)
+        ):
             columns[i] = np.array(
                 [None if m else str(v) for v, m in zip(column, missing)], dtype=object
             )
@@ -349,6 +428,25 @@ def _plain(frame, source):
     plain = pd.DataFrame(columns)
     plain.columns = [str(name) for name in frame.columns]
     return plain
+
+
+def _are_decimals(values):
+    """Whether all values are decimal numbers, as columns of databases hold them."""
+    return (
+        values.dtype == object and len(values) > 0 and all(isinstance(v, Decimal) for v in values)
+    )
+
+
+def _are_long(column):
+    """Whether whole numbers of a column have more digits than float64 keeps."""
+    import pandas as pd
+
+    if not pd.api.types.is_integer_dtype(column):
+        return False
+    present = column.dropna()
+    if not len(present) or max(int(present.max()), -int(present.min())) <= 2**53:
+        return False
+    return any(loses_digits(int(v)) for v in present)
 
 
 def _refuse_complex(dtype, source):
@@ -377,9 +475,27 @@ def _npy(source):
 def load_npy(source):
     """The array of an NPY file; nothing in it is unpickled."""
     try:
-        return np.load(io.BytesIO(source.data), allow_pickle=False)
+        return _array(source.data)
+    except MemoryError:
+        raise
     except Exception:
         raise DataError(f"{source.name!r} is not an NPY file of plain numbers or texts.") from None
+
+
+def _array(data):
+    """The array of the bytes of an NPY file, a ValueError if they are none."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    header = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
+    shape, _, dtype = getattr(np.lib.format, header)(file)
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize > len(data):  # before room is made
+        raise ValueError
+    array = np.load(io.BytesIO(data), allow_pickle=False)
+    if array.dtype.kind == "U" and array.size:
+        codes = np.frombuffer(array.astype("<U").tobytes(), dtype="<u4")
+        if codes.max() > sys.maxunicode or ((codes >= 0xD800) & (codes < 0xE000)).any():
+            raise ValueError("invalid code points")
+    return array
 
 
 def _npz(source):
@@ -419,8 +535,10 @@ def load_npz(source):
             f"{source.name!r} is not an NPZ file, as numpy.savez writes it, or it is damaged."
         )
     try:
-        with np.load(io.BytesIO(source.data), allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            return {n.removesuffix(".npy"): _array(archive.read(n)) for n in archive.namelist()}
+    except MemoryError:
+        raise
     except Exception:
         raise DataError(
             f"{source.name!r} holds more than plain arrays, and nothing else is loaded; save "
@@ -461,11 +579,11 @@ def _arff(source):
 WORKBOOKS = (".xlsx", ".ods")
 # Readers by the suffix of the file's name; anything else is delimited text or a workbook.
 READERS = {
-    ".parquet": _parquet,
-    ".pq": _parquet,
-    ".feather": _feather,
-    ".arrow": _feather,
-    ".ipc": _feather,
+    ".parquet": _arrow,
+    ".pq": _arrow,
+    ".feather": _arrow,
+    ".arrow": _arrow,
+    ".ipc": _arrow,
     ".json": _json,
     ".jsonl": _json,
     ".ndjson": _json,
