@@ -18,6 +18,7 @@ and n for the pooled one: the pooled covariance is then the mean of the class co
 share of each class, with sample weights as without.
 """
 
+import math
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -100,7 +101,9 @@ _BLOCK_BYTES = 2**20
 # Rows whose products are summed in float32 before they go to the sums in float64.
 _FLOAT32_ROWS = 8192
 # Rows of a block whose mean is its origin.
-_CENTRE_ROWS = 16
+_ORIGIN_ROWS = 16
+# How much the rows so far must weigh, beside those to add, for their mean to be the origin.
+_FAIR_SHARE = 0.25
 # A group from which all but this fraction of its weight is removed is empty: weights are rounded.
 _NOTHING = 1e-12
 
@@ -240,7 +243,9 @@ def add_blocks(to, read, dtype, codes, weights=None, *, origin=None, sign=1):
         )
     dtype = np.dtype(np.float64 if to.lower.ndim == 2 else dtype)
     block = int(np.clip(_BLOCK_BYTES // (max(n_columns, 1) * dtype.itemsize), 512, 8192))
-    order = np.argsort(codes, kind="stable")
+    # Short integers are sorted in linear time.
+    short = n_groups <= np.iinfo(np.int16).max
+    order = np.argsort(codes.astype(np.int16) if short else codes, kind="stable")
     stops = np.searchsorted(codes[order], np.arange(n_groups), side="right")
     buffer = np.empty((min(block, len(order)), n_columns), dtype)
     squares, start = _Squares(to.lower.shape[1:], dtype, sign), 0
@@ -250,14 +255,13 @@ def add_blocks(to, read, dtype, codes, weights=None, *, origin=None, sign=1):
             index = order[first : min(first + block, stop)]
             rows = buffer[: len(index)]
             sq_norms = read(index, rows)
-            members = codes[index]
-            cuts = [0, *np.flatnonzero(np.diff(members)) + 1, len(index)]
-            for a, b in pairwise(cuts):
-                w = None if weights is None else weights[index[a:b]]
-                squares.terms += _merge_mean(to, members[a], rows[a:b], w, origin, sign)
+            cuts = np.flatnonzero(np.diff(codes[index])) + 1 if to.pooled else ()
+            for a, b in pairwise([0, *cuts, len(index)]):
+                group, w = codes[index[a]], None if weights is None else weights[index[a:b]]
+                squares.terms += _merge_mean(to, group, rows[a:b], w, origin, sign)
                 if to.sq_norms is not None:
                     added = np.nan if sq_norms is None else sq_norms[a:b].sum()
-                    to.sq_norms[members[a]] += sign * added
+                    to.sq_norms[group] += sign * added
             squares.add(rows)
         squares.finish()
         start = stop
@@ -267,25 +271,27 @@ def _merge_mean(to, group, rows, weights, origin, sign):
     """Merge the weight and mean of rows, which are centred and weighted, into those of a group.
 
     With s = Σw(x − o) the union's scatter is that before plus Σw(x − o)(x − o)ᵀ − ssᵀ/n_b + Chan's
-    term. The last two are returned: (factor, vector) each.
+    term. The last two are returned, as (factor, vector); about the mean before they are −ssᵀ/n.
     """
+    before, added = to.count[group], float(len(rows)) if weights is None else weights.sum()
+    # In float64 the mean so far is a good origin if it stands for a fair share of the union.
+    about_mean = origin is None and rows.dtype == np.float64 and before >= _FAIR_SHARE * added
     if origin is None:
-        origin = _origin(rows)
+        origin = to.mean[group].copy() if about_mean else _origin(rows)
         rows -= origin
-    if weights is None:
-        added = sign * float(len(rows))
-        s = sign * (np.ones(len(rows), rows.dtype) @ rows).astype(np.float64)
-    else:
-        added = sign * weights.sum()
-        s = sign * (weights.astype(rows.dtype) @ rows).astype(np.float64)
+    s = (np.ones(len(rows), rows.dtype) if weights is None else weights.astype(rows.dtype)) @ rows
+    if weights is not None:
         rows *= np.sqrt(weights)[:, None]
-    before = to.count[group]
+    added, s = sign * added, s * np.float64(sign)
     count = before + added
     if count <= _NOTHING * before:  # all rows are removed
         to.count[group], to.mean[group] = 0.0, 0.0
         return [(-1 / added, s)]
-    delta = origin + s / added - to.mean[group]
     to.count[group] = count
+    if about_mean:
+        to.mean[group] += s / count
+        return [(-1 / count, s)]
+    delta = origin + s / added - to.mean[group]
     to.mean[group] += added / count * delta
     return [(-1 / added, s), (before * added / count, delta)]
 
@@ -295,8 +301,8 @@ def _origin(rows):
 
     In a constant column it is that constant, so that no scatter is left there.
     """
-    few = rows[:: -(-len(rows) // _CENTRE_ROWS)]
-    return rows[0] + (few - rows[0]).mean(axis=0)
+    few = rows[:: -(-len(rows) // _ORIGIN_ROWS)]
+    return rows[0] + np.add.reduce(few - rows[0]) / len(few)
 
 
 class _Squares:
@@ -345,7 +351,7 @@ def add_squares(lower, rows, factor=1.0, *, fresh=False):
 def add_terms(lower, terms):
     """Add Σf·vvᵀ of (factor, vector) pairs to a lower triangle or a diagonal, in place."""
     for sign in (1, -1):
-        vectors = [np.sqrt(sign * f) * v for f, v in terms if sign * f > 0]
+        vectors = [math.sqrt(sign * f) * v for f, v in terms if sign * f > 0]
         if vectors:
             add_squares(lower, np.array(vectors), sign)
 
