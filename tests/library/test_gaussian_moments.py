@@ -5,18 +5,20 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naive
+from mahalearn.formulas.class_covariances import (
+    class_covariances,
+    class_shares,
+    pooled_covariance,
+    total_covariance,
+)
 from mahalearn.formulas.moments import (
     add_blocks,
     add_rows,
-    class_covariances,
-    class_shares,
     merge,
     merged,
     no_moments,
     part_moments,
-    pooled_covariance,
     remove_rows,
-    total_covariance,
 )
 
 
@@ -205,7 +207,7 @@ def test_pooled_and_total_covariance():
     X, codes, _ = rows(3)
     found = part_moments(X, codes, 3)
     covariances = class_covariances(found)
-    pooled = pooled_covariance(covariances, class_shares(found))
+    pooled = pooled_covariance(covariances, class_shares(found))[0]
     centred = X - found.mean[codes]
     assert_allclose(pooled, centred.T @ centred / len(X))
     total = total_covariance(pooled, found.mean, class_shares(found))

@@ -1,4 +1,4 @@
-"""Counts, means and scatters of groups of rows that merge; the only place that chooses a divisor.
+"""Counts, means and scatters of groups of rows that merge.
 
 The moments of a set of rows are its total weight n, its mean m and its scatter
 S = Σ w (x − m)(x − m)ᵀ. Those of two sets give those of their union (Chan, Golub and LeVeque),
@@ -12,10 +12,6 @@ Groups are classes, or folds × classes; their rows are features, or kernel rows
 merged in any order, are those of all rows up to rounding, and a fixed order gives the same bits.
 Every block of rows is multiplied about an origin of its own. So rows in float32 lose no digits by a
 large mean, batches may come sorted, and a constant column has a scatter of exactly 0.
-
-The divisor of a covariance is n_j, the class's own total weight (the maximum likelihood estimate),
-and n for the pooled one: the pooled covariance is then the mean of the class covariances by the
-share of each class, with sample weights as without.
 """
 
 import math
@@ -24,77 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
-
-from .linalg import row_sq_norms
-
-# --- units of the columns -------------------------------------------------------------------------
-#
-# So that no square of a value overflows or vanishes. Within the usual range below, squares, their
-# sums and their reciprocals are ordinary numbers, and a column keeps its unit, 1. Another column is
-# measured in a power of two near its largest value. Scaling by powers of two is exact: results do
-# not depend on whether it happened. Units are an array (d,), or None where all are 1.
-
-_LOWEST, _HIGHEST = 2.0**-300, 2.0**300
-
-
-def column_sizes(X, largest):
-    """Sizes (d,) of the columns, as :func:`column_units` needs them, of X without NaN.
-
-    `largest` is the largest absolute value in X. The size of a column is its own largest absolute
-    value or, where that is in the usual range, any value of it that is: a few rows tell that.
-    """
-    sizes = np.abs(X[:: max(1, len(X) // 16)]).max(axis=0, initial=0.0)
-    if largest <= _HIGHEST and sizes.min(initial=1.0) >= _LOWEST:
-        return sizes
-    return np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
-
-
-def column_units(sizes):
-    """Powers of two for columns of these sizes."""
-    if sizes.min(initial=1.0) >= _LOWEST and sizes.max(initial=1.0) <= _HIGHEST:
-        return None
-    usual = (sizes >= _LOWEST) & (sizes <= _HIGHEST) | (sizes == 0)
-    if usual.all():
-        return None
-    exponents = np.clip(np.frexp(sizes)[1], -1021, 1021)  # the reciprocals are finite too
-    return np.where(usual, 1.0, np.ldexp(1.0, exponents))
-
-
-def common_unit(sizes):
-    """One unit for all columns, that of the largest: for models that compare variances."""
-    unit = column_units(sizes.max(initial=0.0, keepdims=True))
-    return None if unit is None else np.full(len(sizes), unit[0])
-
-
-def ratio(a, b):
-    """Units a in units b: what values are multiplied by to be stated in b instead of a."""
-    if a is None and b is None:
-        return None
-    return (1.0 if a is None else a) / (1.0 if b is None else b)
-
-
-def scaled(X, factors):
-    """X (..., d) times factors (d,)."""
-    return X if factors is None else X * factors
-
-
-def scaled_covariances(covariances, factors):
-    """Covariances of columns multiplied by factors (d,).
-
-    They are full (c, d, d), diagonal (c, d), spherical (c,) with equal factors, or RowCovariances.
-    """
-    if factors is None:
-        return covariances
-    if hasattr(covariances, "in_units"):
-        return covariances.in_units(factors)
-    if covariances.ndim == 3:
-        return (covariances * factors[:, None]) * factors
-    if covariances.ndim == 1:
-        factors = factors[0]
-    return (covariances * factors) * factors
-
-
-# --- moments --------------------------------------------------------------------------------------
 
 # Bytes of the rows that are read, centred and multiplied at a time: they stay in the cache.
 _BLOCK_BYTES = 2**20
@@ -126,8 +51,7 @@ class Moments(NamedTuple):
     @property
     def scatter(self):
         """Scatters: symmetric matrices (g or 1, d, d), a new array, or diagonals (g or 1, d)."""
-        full = isinstance(self.lower, np.ndarray) and self.lower.ndim == 3
-        return symmetric(self.lower) if full else self.lower
+        return symmetric(self.lower) if self.lower.ndim == 3 else self.lower
 
     @property
     def pooled(self):
@@ -402,120 +326,4 @@ def merged(moments, unions):
     if moments.sq_norms is not None:
         sums = np.array([moments.sq_norms[list(union)].sum() for union in unions])
         out = out._replace(sq_norms=sums)
-    return out
-
-
-def class_shares(moments):
-    """The share of each class in the total weight: its prior probability, if none is given."""
-    return moments.count / moments.count.sum()
-
-
-def class_covariances(moments):
-    """Covariances of the classes, divisor n_j: (c, d, d), or their diagonals (c, d).
-
-    RowCovariances where the scatters are such.
-    """
-    scatter = moments.scatter
-    if hasattr(scatter, "weighted"):
-        return scatter.weighted(1 / moments.count)
-    return scatter / moments.count[(..., *[None] * (scatter.ndim - 1))]
-
-
-def covariance_diagonal(covariances):
-    """Variances (c, d) of full covariances (c, d, d)."""
-    return np.diagonal(covariances, axis1=-2, axis2=-1)
-
-
-def pooled_covariance(covariances, shares):
-    """Within-class covariance, Σ_j P_j Σ_j, of covariances of any shape with a class axis first."""
-    return np.tensordot(shares, covariances, axes=1)
-
-
-def total_covariance(pooled, means, shares):
-    """Covariance of the mixture: the pooled one plus that of the class means around their mean.
-
-    pooled is (d, d), (d,) or, for σ² of a spherical model, (1,).
-    """
-    deviations = means - shares @ means
-    if pooled.ndim == 2:
-        return pooled + (deviations.T * shares) @ deviations
-    between = shares @ deviations**2
-    return pooled + (between if len(pooled) == len(between) else between.mean())
-
-
-def rescaled(moments, factors):
-    """Moments of the columns multiplied by factors (d,)."""
-    lower = scaled_covariances(moments.lower, factors)
-    return moments._replace(mean=scaled(moments.mean, factors), lower=lower)
-
-
-# --- shrinkage: towards σ²I by a given amount, or by Ledoit and Wolf ------------------------------
-#
-# Covariances are (c, d, d), their diagonals (c, d), or row_covariances.RowCovariances.
-
-_EPS = np.finfo(np.float64).eps
-
-
-def shrunk_covariances(covariances, shrinkage):
-    """(1 − s)Σ + s·(tr Σ/d)·I."""
-    variances = variances_of(covariances)
-    target = shrinkage * variances.mean(axis=-1, keepdims=True)
-    return _towards(covariances, np.full(len(variances), shrinkage), target + 0 * variances)
-
-
-def ledoit_wolf_covariances(covariances, rows):
-    """Ledoit–Wolf estimates on standardised features, in the features' own units.
-
-    With the class's variances V and correlations R this is (1 − ρ)R + ρμI, μ = tr R/d, between
-    V^{1/2} and V^{1/2}: (1 − ρ)Σ + ρμV. rows: an iterable of the rows (n_j, d) of each class,
-    centred, which are overwritten. A class with one object has no estimate: zeros, as its
-    covariance has; so have its constant features.
-    """
-    variances = variances_of(covariances)
-    rho, mu = np.zeros(len(variances)), np.zeros(len(variances))
-    for j, Z in enumerate(rows):
-        if len(Z) > 1:
-            deviation = np.sqrt(variances[j])
-            Z /= np.where(deviation > 0, deviation, 1.0)
-            rho[j], mu[j] = ledoit_wolf_intensity(Z)
-    return _towards(covariances, rho, (rho * mu)[:, None] * variances)
-
-
-def ledoit_wolf_intensity(Z):
-    """ρ from 0 to 1, and μ = tr S/d, of the estimate (1 − ρ)S + ρμI for centred rows Z (n, d).
-
-    O. Ledoit and M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices
-    (2004), Lemma 3.2–3.4: ρ = b²/d² with d² = |S − μI|² and b² the smaller of d² and
-    Σ_i |z_i z_iᵀ − S|²/n², norms divided by the number of features. Both come from the smaller of
-    the Gram matrices ZZᵀ and ZᵀZ. Two rows, of which one is minus the other, have b² = 0.
-    """
-    n, d = Z.shape
-    sq_norms = row_sq_norms(Z)
-    G = Z @ Z.T if n <= d else Z.T @ Z
-    mu = sq_norms.sum() / n / d
-    S2 = np.einsum("ij,ij->", G, G) / n**2  # |S|²
-    fourth = (sq_norms**2).sum() / n
-    b2 = (fourth - S2) / n
-    if d == 1 or b2 <= 16 * n * _EPS * fourth:
-        return 0.0, mu
-    d2 = S2 - d * mu**2
-    return (1.0 if b2 >= d2 else b2 / d2), mu
-
-
-def variances_of(covariances):
-    """Variances (c, d) of covariances of any form."""
-    if hasattr(covariances, "variances"):
-        return covariances.variances()
-    return covariances if covariances.ndim == 2 else covariance_diagonal(covariances)
-
-
-def _towards(covariances, amounts, diagonal):
-    """(1 − s_j)Σ_j + diag(t_j): amounts s (c,), diagonal t (c, d)."""
-    if hasattr(covariances, "weighted"):
-        return covariances.weighted(1 - amounts, diagonal)
-    if covariances.ndim == 2:
-        return (1 - amounts)[:, None] * covariances + diagonal
-    out = (1 - amounts)[:, None, None] * covariances
-    for S, t in zip(out, diagonal):
-        S.flat[:: len(t) + 1] += t
     return out
