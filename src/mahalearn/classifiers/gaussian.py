@@ -30,36 +30,26 @@ from .._validation import (
     refuse_dask_query,
     validate_rows,
 )
-from ..formulas.class_gaussians import (
-    ClassGaussians,
-    class_gaussians,
-    feature_sq_distances,
-    in_model_units,
-    zca_cor_whiteners,
-)
-from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
-from ..formulas.linalg import Workspace, is_psd
-from ..formulas.moments import (
-    add_rows,
+from ..formulas.class_covariances import (
+    RowCovariances,
     class_covariances,
     class_shares,
-    column_sizes,
     column_units,
     common_unit,
     ledoit_wolf_covariances,
-    merge,
-    no_moments,
-    part_moments,
     pooled_covariance,
-    ratio,
     rescaled,
+    row_moments,
     scaled,
     scaled_covariances,
     shrunk_covariances,
     variances_of,
 )
-from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
-from ..formulas.thin_gaussians import thin_gaussians
+from ..formulas.class_gaussians import ClassGaussians, class_gaussians
+from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
+from ..formulas.linalg import Workspace, is_psd
+from ..formulas.moments import add_rows, merge, no_moments, part_moments
+from ..formulas.spiked_gaussians import row_gaussians
 from ..kernels.training import row_chunks
 from ._sources import (
     check_batches,
@@ -199,7 +189,7 @@ def check_parameters(means, covariances, *, pooled):
         raise ValueError("covariances holds a negative variance.")
     sizes = np.maximum(np.abs(means).max(axis=0), np.sqrt(variances).max(axis=0))
     units = common_unit(sizes) if kind == "spherical" else column_units(sizes)
-    covariances = scaled_covariances(covariances, ratio(None, units))
+    covariances = scaled_covariances(covariances, 1 / units)
     for j, S in enumerate(covariances if kind == "full" else ()):
         deviations = np.sqrt(np.diagonal(S))
         factors = 1 / np.where(deviations > 0, deviations, 1.0)
@@ -208,7 +198,7 @@ def check_parameters(means, covariances, *, pooled):
             raise ValueError(f"Covariance {j} has a negative eigenvalue.")
         S += S.T
         S /= 2
-    return scaled(means, ratio(None, units)), covariances, units, kind
+    return scaled(means, 1 / units), covariances, units, kind
 
 
 def estimated_covariances(estimator, X, codes, classes):
@@ -241,31 +231,56 @@ def estimated_covariances(estimator, X, codes, classes):
 # --- fitted Gaussians ----------------------------------------------------------------------------
 
 
-class GaussianModel(NamedTuple):
-    """Gaussian classes, and how their distances are weighted (None: not at all)."""
+class FittedGaussians(NamedTuple):
+    """Fitted classes: estimates in units (d,), and the Gaussians made of them.
 
-    gaussians: object
-    weighting: Weighting | None
-    whiteners: np.ndarray | None
+    means (c, d), covariances (c or, common to the classes, 1, …) and shares are those of the
+    classes seen, of which priors and `seen` speak among all classes. covariances may be
+    RowCovariances. featurewise: the Gaussians with ZCA-cor whiteners where distances are weighted.
+    """
+
+    means: np.ndarray
+    covariances: Any
+    units: np.ndarray
+    shares: np.ndarray
+    priors: np.ndarray
+    seen: np.ndarray
+    gaussians: ClassGaussians
+    weighting: Weighting | None = None
+    featurewise: ClassGaussians | None = None
+
+    def all_classes(self, rows, fill):
+        """Rows of the classes seen (or a common one), among those of all classes."""
+        rows = np.broadcast_to(rows, (int(self.seen.sum()), *rows.shape[1:]))
+        out = np.full((len(self.seen), *rows.shape[1:]), fill, dtype=rows.dtype)
+        out[self.seen] = rows
+        return out
+
+    def dense(self):
+        """The Gaussians by d×d matrices."""
+        if not isinstance(self.covariances, RowCovariances):
+            return self.gaussians
+        check_room(*self.means.shape)
+        return class_gaussians(self.means, self.covariances.dense(), self.shares, self.units)
 
     def feature_chunks(self, X, workspace):
         """Chunks of rows and their distances per feature, which the caller may overwrite."""
-        n_classes, n_features = self.gaussians.means.shape
+        n_classes, n_features = len(self.shares), X.shape[1]
         # Per row: Z, two arrays like it for the difference weights, the row whitened and weights.
         arrays = 3 if self.weighting.difference else 1
         row_doubles = (arrays * n_classes + 8) * n_features
         for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
-            yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners, workspace)
+            yield rows, self.featurewise.feature_sq_distances(X[rows], workspace)
 
     def sq_distances(self, X):
-        """(Weighted) squared distances (m, c) of complete rows, in the units of the model."""
-        out = np.zeros((len(X), len(self.gaussians.means)))
+        """(Weighted) squared distances (m, c) of complete rows."""
+        out = np.zeros((len(X), len(self.shares)))
         workspace = Workspace()
         if X.shape[1] == 0:  # a row without features is nowhere
             return out
         if self.weighting is None:
-            # Per row: the row centred, the row whitened, its distances and norms.
-            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 8
+            # Per row: the row standardised, centred and whitened, its distances and norms.
+            row_doubles = 3 * X.shape[1] + 2 * out.shape[1] + 8
             for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
                 out[rows] = self.gaussians.sq_distances(X[rows], workspace)
         else:
@@ -279,48 +294,39 @@ class GaussianModel(NamedTuple):
         With `missing`, NaN cells are marginalised: such a row is compared with the Gaussians of the
         features that it has. Rows that lack the same features are done together.
         """
-        X = in_model_units(X, self.gaussians)
         absent = np.isnan(X) if missing else None
         if absent is None or not absent.any():
             g = self.gaussians
             return self.sq_distances(X), g.log_dets[None], np.array([[g.n_directions]])
-        shape = (len(X), len(self.gaussians.means))
+        shape = (len(X), len(self.shares))
         d2, log_dets = np.full(shape, np.nan), np.full(shape, np.nan)
         n_directions = np.full((len(X), 1), np.nan)
         for rows in equal_rows(absent):
             observed = ~absent[rows[0]]
-            model = self._marginal(observed)
-            d2[rows] = model.sq_distances(X[np.ix_(rows, np.flatnonzero(observed))])
-            log_dets[rows] = model.gaussians.log_dets
-            n_directions[rows] = model.gaussians.n_directions
+            part = self if observed.all() else self._marginal(observed)
+            d2[rows] = part.sq_distances(X[np.ix_(rows, np.flatnonzero(observed))])
+            log_dets[rows] = part.gaussians.log_dets
+            n_directions[rows] = part.gaussians.n_directions
         return d2, log_dets, n_directions
 
     def _marginal(self, observed):
-        if observed.all():
-            return self
         gaussians = self.gaussians.marginal(observed)
         if gaussians is None:
-            g, d = self.gaussians, len(observed)
-            check_room(len(g.means), d)
-            index = np.flatnonzero(observed)
-            units = None if g.units is None else g.units[index]
-            covariances = g.covariances()[:, index][:, :, index]
-            gaussians = class_gaussians(g.means[:, index], covariances, g.shares, units)
-        return gaussian_model(gaussians, self.weighting)
+            gaussians = self.dense().marginal(observed)
+        return self.weighted(self.weighting, gaussians)
+
+    def weighted(self, weighting, gaussians=None):
+        """The same with distances weighted so, or not at all (None)."""
+        gaussians = self.gaussians if gaussians is None else gaussians
+        featurewise = None if weighting is None else gaussians.zca_cor()
+        return self._replace(gaussians=gaussians, weighting=weighting, featurewise=featurewise)
 
     def training_ranks(self, X):
         """Rank weights of X as a batch."""
-        total = np.zeros(self.gaussians.means.shape[1])
-        workspace = Workspace()
-        for _, Z in self.feature_chunks(in_model_units(X, self.gaussians), workspace):
+        total, workspace = np.zeros(X.shape[1]), Workspace()
+        for _, Z in self.feature_chunks(X, workspace):
             total += self.weighting.sorted_distances(Z, workspace).sum(axis=(0, 1))
-        return rank_weights(total / (len(X) * len(self.gaussians.means)), self.weighting.power)
-
-
-def gaussian_model(gaussians, weighting=None):
-    """The model; per-feature distances are taken in ZCA-cor whitened coordinates."""
-    whiteners = None if weighting is None else zca_cor_whiteners(gaussians)
-    return GaussianModel(gaussians, weighting, whiteners)
+        return rank_weights(total / (len(X) * len(self.shares)), self.weighting.power)
 
 
 def equal_rows(A):
@@ -331,91 +337,41 @@ def equal_rows(A):
     return np.split(order, np.cumsum(counts)[:-1])
 
 
-class FittedGaussians(NamedTuple):
-    """What a classifier knows: estimates with a row for every class, a model of those seen.
-
-    The covariances are an array, or RowCovariances where there are fewer rows than features.
-    """
-
-    means: np.ndarray
-    covariances: object
-    priors: np.ndarray
-    ranks: np.ndarray
-    seen: np.ndarray
-    model: GaussianModel
-
-    def all_classes(self, columns, fill):
-        """Columns of the classes seen, among those of all classes."""
-        if self.seen.all():
-            return columns
-        out = np.full((len(columns), len(self.seen), *columns.shape[2:]), fill)
-        out[:, self.seen] = columns
-        return out
-
-
 def fitted_gaussians(moments, units, sizes, options, covariances=None):
     """Fitted Gaussians from moments in units (d,), or covariances that needed the rows.
 
     sizes (d,) are the largest absolute values of the features.
     """
-    seen = moments.count > 0
-    shares = class_shares(moments)
+    seen, shares = moments.count > 0, class_shares(moments)
     priors = shares if options.priors is None else check_priors(options.priors, len(seen))
     if not seen.all():
-        moments = moments._replace(**{n: part[seen] for n, part in moments._asdict().items()})
-    means, amount = moments.mean.copy(), 0.0
+        moments, shares = moments.groups(seen), shares[seen]
+    means, amount = moments.mean, 0.0
     if covariances is None:
-        covariances = class_covariances(moments)
-        amount = options.shrinkage or 0.0
+        covariances, amount = class_covariances(moments), options.shrinkage or 0.0
     if options.kind != "full":
         covariances = variances_of(covariances)
     if options.kind == "spherical" or amount:
         # Variances of different features are compared: all are stated in one unit.
-        common = common_unit(sizes)
-        factors, units = ratio(units, common), common
+        factors, units = units / common_unit(sizes), common_unit(sizes)
         means, covariances = scaled(means, factors), scaled_covariances(covariances, factors)
     if options.kind == "spherical":
         covariances = covariances.mean(axis=1)
     elif amount:
         covariances = shrunk_covariances(covariances, amount)
-    return assembled(
-        means, covariances, shares[seen], priors, seen, units, options.pooled, options.weighting
-    )
+    if options.pooled:
+        covariances = pooled_covariance(covariances, shares)
+    return assembled(means.copy(), covariances, units, shares, priors, seen, options.weighting)
 
 
-def assembled(means, covariances, shares, priors, seen, units, pooled, weighting):
-    """Fitted Gaussians; covariances (c, …), also where they are to be pooled, in the units."""
-    used, n_seen = covariances, len(means)
-    if pooled:
-        rows = isinstance(covariances, RowCovariances)
-        used = covariances.pooled(shares) if rows else pooled_covariance(covariances, shares)[None]
-    gaussians = None
-    if isinstance(used, RowCovariances):
-        gaussians = thin_gaussians(means, used, shares, units)
-        if gaussians is None:
-            check_room(*means.shape)
-    if gaussians is None:
-        dense = used.dense() if isinstance(used, RowCovariances) else used
-        gaussians = class_gaussians(means, dense, shares, units)
-    used = scaled_covariances(used, units)
-    if not isinstance(used, RowCovariances):
-        used = np.broadcast_to(used, (n_seen, *used.shape[1:]))
-        used = np.ascontiguousarray(used) if seen.all() else _with_rows(seen, used, np.nan)
-    return FittedGaussians(
-        _with_rows(seen, scaled(means, units), np.nan),
-        used,
-        priors,
-        _with_rows(seen, np.broadcast_to(gaussians.ranks, n_seen), 0),
-        seen,
-        gaussian_model(gaussians, weighting),
-    )
-
-
-def _with_rows(seen, rows, fill):
-    """Rows of the classes seen, among those of all classes."""
-    out = np.full((len(seen), *rows.shape[1:]), fill, dtype=rows.dtype)
-    out[seen] = rows
-    return out
+def assembled(means, covariances, units, shares, priors, seen, weighting):
+    """Fitted Gaussians of means and covariances in units."""
+    fitted = FittedGaussians(means, covariances, units, shares, priors, seen, None)
+    if isinstance(covariances, RowCovariances):
+        gaussians = row_gaussians(means, covariances, shares, units) or fitted.dense()
+    else:
+        gaussians = class_gaussians(means, covariances, shares, units)
+    return fitted.weighted(weighting, gaussians)
 
 
 def _labels_of_part(*part):
@@ -432,9 +388,7 @@ def _merged(a, b):
     """Two parts' classifiers as one: their moments in common units, merged."""
     sizes = np.maximum(a._sizes, b._sizes)
     units = column_units(sizes)
-    parts = [part._moments for part in (a, b)]
-    if units is not None:
-        parts = [rescaled(p._moments, ratio(p._units, units)) for p in (a, b)]
+    parts = [rescaled(part._moments, part._units / units) for part in (a, b)]
     out = clone(a)
     vars(out).update(vars(a), _moments=merge(*parts), _sizes=sizes, _units=units, _fitted=None)
     return out
@@ -610,8 +564,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         priors = np.full(c, 1 / c) if priors is None else check_priors(priors, c)
         model._moments = None
         seen, weighting = np.ones(c, dtype=bool), options.weighting
-        # One covariance of all classes needs no pooling.
-        model._fitted = assembled(means, covariances, priors, priors, seen, units, False, weighting)
+        model._fitted = assembled(means, covariances, units, priors, priors, seen, weighting)
         return model
 
     def _check_options(self, n_features):
@@ -662,7 +615,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         self._sizes, self._options = sizes, options
         self._units = column_units(self._sizes)
         estimator = self.covariance_estimator
-        full, rows = options.kind == "full", scaled(X, ratio(None, self._units))
+        full, rows = options.kind == "full", scaled(X, 1 / self._units)
         if full and X.shape[0] < d and options.weighting is None and estimator is None:
             self._moments = row_moments(rows, codes, n_classes, weights)
         else:
@@ -672,7 +625,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         covariances = None
         if estimator is not None:
             covariances = estimated_covariances(estimator, X, codes, self.classes_)
-            covariances = scaled_covariances(covariances, ratio(None, self._units))
+            covariances = scaled_covariances(covariances, 1 / self._units)
         elif options.shrinkage == "auto":
             means = self._moments.mean
             centred = (rows[codes == j] - means[j] for j in range(n_classes))
@@ -680,12 +633,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         self._fitted = fitted_gaussians(
             self._moments, self._units, self._sizes, options, covariances
         )
-        weighting, model = options.weighting, self._fitted.model
+        weighting = options.weighting
         from_train = check_choice(self.weights_from, "weights_from", WEIGHTS_FROM) == "train"
         if weighting and weighting.ranks is None and from_train:
-            weighting = weighting._replace(ranks=model.training_ranks(X))
-            model = gaussian_model(model.gaussians, weighting)
-            self._fitted = self._fitted._replace(model=model)
+            ranks = self._fitted.training_ranks(X)
+            self._fitted = self._fitted._replace(weighting=weighting._replace(ranks=ranks))
         return self
 
     def _fit_parts(self, X, y, sample_weight):
@@ -781,14 +733,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             check_priors(options.priors, len(classes))
         if first:
             moments = self._no_moments(len(classes), X.shape[1], options.kind)
-            self._sizes, self._units = np.zeros(X.shape[1]), None
+            self._sizes, self._units = np.zeros(X.shape[1]), np.ones(X.shape[1])
         else:
             moments = self._moments_to_add_to(options.kind)
         sizes = np.maximum(self._sizes, sizes)
         units = column_units(sizes)
-        if units is not None or self._units is not None:
-            moments = rescaled(moments, ratio(self._units, units))
-        add_rows(moments, scaled(X, ratio(None, units)), codes, weights)
+        moments = rescaled(moments, self._units / units)
+        add_rows(moments, scaled(X, 1 / units), codes, weights)
         self.classes_, self._moments, self._options = classes, moments, options
         self._sizes, self._units = sizes, units
         self._fitted = None  # made when it is needed: chunks cost no decomposition
@@ -802,27 +753,16 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     def _moments_to_add_to(self, kind):
         """The moments so far, as matrices where the options need them."""
         moments = self._moments
-        if isinstance(moments.scatter, RowCovariances):
+        if isinstance(moments.lower, RowCovariances):
             check_room(*moments.mean.shape)
-            return dense_moments(moments)
-        if kind == "full" and moments.scatter.ndim == 2:
+            return moments._replace(lower=moments.lower.dense())
+        if kind == "full" and moments.lower.ndim == 2:
             raise ValueError(
                 "covariance='full' needs the scatter matrices of all rows, but the rows so far "
                 "were added with a diagonal or spherical covariance, which keeps the variances "
                 "only. Call fit on all rows, or start with partial_fit on an unfitted classifier."
             )
         return moments
-
-    def __setstate__(self, state):
-        """Models saved by 0.1 have neither units nor a record of their options."""
-        super().__setstate__(state)
-        if state.get("_moments") is not None and "_units" not in state:
-            means, scatter = state["_moments"].mean, state["_moments"].scatter
-            deviations = np.sqrt(variances_of(scatter))
-            self._sizes = (np.abs(means) + deviations).max(axis=0)
-            self._units = None
-        if "_fitted" in state and "_options" not in state:
-            self._options = self._check_options(self.n_features_in_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -860,14 +800,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             weights = None if weights is None else weights[complete]
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        largest = max(X.max(initial=0), -X.min(initial=0))
-        if not largest <= LARGEST_TRAINING_VALUE:  # or NaN
+        sizes = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+        if not (sizes <= LARGEST_TRAINING_VALUE).all():  # or NaN
             assert_all_finite(X, estimator_name=type(self).__name__)
             raise ValueError(
                 f"X holds values beyond {LARGEST_TRAINING_VALUE:g}, whose squares overflow. "
                 "Rescale the features."
             )
-        return X, y, weights, column_sizes(X, largest)
+        return X, y, weights, sizes
 
     def _check_more_rows(self, X, finite):
         """validate_rows, unless X is a plain array: it takes as long as the sums over few rows.
@@ -892,18 +832,19 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def means_(self) -> np.ndarray:
         """Class means (n_classes, n_features)."""
-        return self._gaussians().means
+        fitted = self._gaussians()
+        return fitted.all_classes(scaled(fitted.means, fitted.units), np.nan)
 
     @property
     def covariances_(self) -> np.ndarray:
         """Class covariances as estimated, divisor n_j."""
-        covariances = self._gaussians().covariances
+        fitted = self._gaussians()
+        covariances = fitted.covariances
         if isinstance(covariances, RowCovariances):
             n_classes, d = len(self.classes_), self.n_features_in_
             check_memory(n_classes * d**2, f"The covariances of {d} features", _ROOM_REMEDY)
             covariances = covariances.dense()
-            covariances = np.broadcast_to(covariances, (n_classes, d, d)).copy()
-        return covariances
+        return fitted.all_classes(scaled_covariances(covariances, fitted.units), np.nan)
 
     @property
     def priors_(self) -> np.ndarray:
@@ -911,14 +852,15 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         return self._gaussians().priors
 
     @property
-    def ranks_(self) -> np.ndarray | int:
+    def ranks_(self) -> np.ndarray:
         """Numerical ranks of the class covariances (n_classes,)."""
-        return self._gaussians().ranks
+        fitted = self._gaussians()
+        return fitted.all_classes(fitted.gaussians.ranks, 0)
 
     @property
     def feature_weights_(self) -> np.ndarray:
         """Rank weights (n_features,), where they are fixed at fit."""
-        weighting = self._gaussians().model.weighting
+        weighting = self._gaussians().weighting
         if weighting is None or weighting.ranks is None:
             raise AttributeError(
                 "feature_weights_ exists where the weights are fixed at fit (an array, or "
@@ -947,12 +889,12 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def _query_scores(self, X):
         fitted = self._gaussians()
-        scores, log_dets, n_directions = fitted.model.evaluate(X, missing=self._ignores_missing())
+        scores, log_dets, n_directions = fitted.evaluate(X, missing=self._ignores_missing())
         scores += log_dets
         scores += n_directions * np.log(2 * np.pi)
         scores *= -0.5
         scores += np.log(fitted.priors[fitted.seen])
-        return fitted.all_classes(scores, -np.inf)
+        return fitted.all_classes(scores.T, -np.inf).T
 
     def mahalanobis(self, X: ArrayLike) -> np.ndarray:
         """Squared Mahalanobis distance of each row to each class, weighted by `feature_weights`.
@@ -969,7 +911,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         """
         missing = self._ignores_missing()
         fitted, X = self._check_query(X, allow_nan=missing)
-        return fitted.all_classes(fitted.model.evaluate(X, missing=missing)[0], np.inf)
+        return fitted.all_classes(fitted.evaluate(X, missing=missing)[0].T, np.inf).T
 
     def feature_distances(self, X: ArrayLike) -> np.ndarray:
         """Squared distances per feature, which sum to the unweighted Mahalanobis distances.
@@ -989,16 +931,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             Squared distances.
         """
         fitted, X = self._check_query(X, allow_nan=False)
-        gaussians = fitted.model.gaussians
-        if not isinstance(gaussians, ClassGaussians):
-            check_room(len(self.classes_), self.n_features_in_)
-            covariances = scaled_covariances(fitted.covariances, ratio(None, gaussians.units))
-            gaussians = class_gaussians(
-                gaussians.means, covariances.dense(), gaussians.shares, gaussians.units
-            )
-        X = in_model_units(X, gaussians)
-        Z = feature_sq_distances(X, gaussians, zca_cor_whiteners(gaussians), Workspace())
-        return fitted.all_classes(Z, np.inf)
+        Z = fitted.dense().zca_cor().feature_sq_distances(X, Workspace())
+        return fitted.all_classes(Z.transpose(1, 0, 2), np.inf).transpose(1, 0, 2)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Log-density of each row under the mixture of the classes.
