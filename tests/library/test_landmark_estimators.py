@@ -219,6 +219,28 @@ def test_a_class_that_has_not_come_yet_is_not_predicted():
         alone.predict(X)
 
 
+@pytest.mark.parametrize("plain", PLAIN, ids=lambda plain: plain.__name__)
+def test_nothing_of_the_model_before_a_batch_remains(plain):
+    """What the first call gives, later ones, a pickle and the attributes give too."""
+    model = plain(**FIXED, landmarks=X[:30])
+    whole = clone(model).fit(X, y)
+
+    def grown():
+        return clone(model).fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
+
+    for name in ("offsets_", "intercept_", "eigenvalues_", "n_components_", "priors_"):
+        if hasattr(whole, name):
+            assert_allclose(getattr(grown(), name), getattr(whole, name), rtol=1e-6, err_msg=name)
+    for method in METHODS:
+        if hasattr(whole, method):
+            expected = getattr(whole, method)(X[:50])
+            for estimator in (grown(), pickle.loads(pickle.dumps(grown()))):
+                first = getattr(estimator, method)(X[:50])
+                assert_array_equal(first, getattr(estimator, method)(X[:50]))
+                atol = 1e-5 * np.abs(expected).max()
+                assert_allclose(first, expected, rtol=1e-5, atol=atol, err_msg=method)
+
+
 def test_partial_fit_goes_on_after_fit():
     model = KernelQuadraticDiscriminant(landmarks=X[:30], **FIXED).fit(X[:400], y[:400])
     model = pickle.loads(pickle.dumps(model)).partial_fit(X[400:], y[400:])

@@ -249,6 +249,8 @@ class LandmarkClassifier(KernelClassifier):
         X, y = self._check_labelled(X, y, reset=False)
         self._statistics.add(self._landmark_values(X), y)
         self._stale = True
+        for name in self._derived:  # of the model before; derived again when it is asked for
+            vars(self).pop(name, None)
         return self
 
     def _from_statistics(self, statistics):
