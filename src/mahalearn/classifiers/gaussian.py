@@ -26,6 +26,7 @@ from .._validation import (
     common_classes,
     distinct_labels,
     is_dask_collection,
+    is_real,
     known_codes,
     refuse_dask_query,
     validate_rows,
@@ -112,37 +113,34 @@ def check_room(n_classes, n_features):
 
 
 class GaussianOptions(NamedTuple):
-    """The options of a call to fit or partial_fit, checked; priors not yet normalised."""
+    """The options of a call to fit or partial_fit, checked."""
 
     kind: str
     pooled: bool
     shrinkage: str | float | None
     priors: np.ndarray | None
     weighting: Weighting | None
+    ranks_from_train: bool
 
 
 def check_shrinkage(shrinkage):
     """None, "auto", or a number from 0 to 1."""
-    if isinstance(shrinkage, str) and shrinkage.lower() == "auto":
-        return check_choice(shrinkage, "shrinkage", ("auto",))
-    if shrinkage is None:
-        return None
-    value = np.asarray(shrinkage)
-    if value.ndim or value.dtype.kind not in "iuf" or not 0 <= value <= 1:
+    if shrinkage is None or str(shrinkage).lower() == "auto":
+        return check_choice(shrinkage, "shrinkage", ("auto", None))
+    if not is_real(shrinkage) or not 0 <= shrinkage <= 1:
         raise ValueError(
             f"shrinkage must be None, 'auto' or a number from 0 to 1; got {shrinkage!r}."
         )
-    return float(value)
+    return float(shrinkage)
 
 
 def check_weighting(feature_weights, power, n_features):
     """The Weighting that the parameters describe, None for the plain distance."""
-    value = np.asarray(power)
-    if value.ndim or value.dtype.kind not in "iuf" or not 0 <= value < np.inf:
+    if not is_real(power) or not 0 <= power < np.inf:
         raise ValueError(f"weight_power must be a nonnegative number; got {power!r}.")
     if feature_weights is None or isinstance(feature_weights, str):
         kind = check_choice(feature_weights, "feature_weights", FEATURE_WEIGHTS)
-        return None if kind is None else Weighting(kind == "difference", float(value))
+        return None if kind is None else Weighting(kind == "difference", float(power))
     difference = isinstance(feature_weights, DifferenceWeights)
     ranks = np.asarray(feature_weights[0] if difference else feature_weights)
     wanted = f"{n_features} nonnegative rank weights, one per feature and not all 0"
@@ -153,7 +151,7 @@ def check_weighting(feature_weights, power, n_features):
         )
     if not np.isfinite(ranks).all() or (ranks < 0).any() or not ranks.any():
         raise ValueError(f"feature_weights must be {wanted}; got {feature_weights!r}.")
-    return Weighting(difference, float(value), ranks * (n_features / ranks.sum()))
+    return Weighting(difference, float(power), ranks * (n_features / ranks.sum()))
 
 
 def check_parameters(means, covariances, *, pooled):
@@ -251,17 +249,20 @@ class FittedGaussians(NamedTuple):
 
     def all_classes(self, rows, fill):
         """Rows of the classes seen (or a common one), among those of all classes."""
+        if len(rows) == len(self.seen):
+            return rows
         rows = np.broadcast_to(rows, (int(self.seen.sum()), *rows.shape[1:]))
         out = np.full((len(self.seen), *rows.shape[1:]), fill, dtype=rows.dtype)
         out[self.seen] = rows
         return out
 
     def dense(self):
-        """The Gaussians by d×d matrices."""
-        if not isinstance(self.covariances, RowCovariances):
-            return self.gaussians
-        check_room(*self.means.shape)
-        return class_gaussians(self.means, self.covariances.dense(), self.shares, self.units)
+        """The Gaussians by matrices or variances of the features, not by rows."""
+        covariances = self.covariances
+        if isinstance(covariances, RowCovariances):
+            check_room(*self.means.shape)
+            covariances = covariances.dense()
+        return class_gaussians(self.means, covariances, self.shares, self.units)
 
     def feature_chunks(self, X, workspace):
         """Chunks of rows and their distances per feature, which the caller may overwrite."""
@@ -337,16 +338,16 @@ def equal_rows(A):
     return np.split(order, np.cumsum(counts)[:-1])
 
 
-def fitted_gaussians(moments, units, sizes, options, covariances=None):
-    """Fitted Gaussians from moments in units (d,), or covariances that needed the rows.
+def estimated(moments, sizes, options, covariances=None):
+    """Estimates, the first fields of FittedGaussians, from moments or covariances by the rows.
 
     sizes (d,) are the largest absolute values of the features.
     """
-    seen, shares = moments.count > 0, class_shares(moments)
-    priors = shares if options.priors is None else check_priors(options.priors, len(seen))
+    seen, shares, units = moments.count > 0, class_shares(moments), column_units(sizes)
+    priors = shares if options.priors is None else options.priors
     if not seen.all():
         moments, shares = moments.groups(seen), shares[seen]
-    means, amount = moments.mean, 0.0
+    means, amount = moments.mean.copy(), 0.0
     if covariances is None:
         covariances, amount = class_covariances(moments), options.shrinkage or 0.0
     if options.kind != "full":
@@ -361,17 +362,17 @@ def fitted_gaussians(moments, units, sizes, options, covariances=None):
         covariances = shrunk_covariances(covariances, amount)
     if options.pooled:
         covariances = pooled_covariance(covariances, shares)
-    return assembled(means.copy(), covariances, units, shares, priors, seen, options.weighting)
+    return means, covariances, units, shares, priors, seen
 
 
-def assembled(means, covariances, units, shares, priors, seen, weighting):
-    """Fitted Gaussians of means and covariances in units."""
-    fitted = FittedGaussians(means, covariances, units, shares, priors, seen, None)
+def fitted_gaussians(estimates, weighting):
+    """Fitted Gaussians of estimates: (means, covariances, units, shares, priors, seen)."""
+    fitted = FittedGaussians(*estimates, None)
+    means, covariances, units, shares = estimates[:4]
+    gaussians = None
     if isinstance(covariances, RowCovariances):
-        gaussians = row_gaussians(means, covariances, shares, units) or fitted.dense()
-    else:
-        gaussians = class_gaussians(means, covariances, shares, units)
-    return fitted.weighted(weighting, gaussians)
+        gaussians = row_gaussians(means, covariances, shares, units)
+    return fitted.weighted(weighting, gaussians or fitted.dense())
 
 
 def _labels_of_part(*part):
@@ -388,9 +389,9 @@ def _merged(a, b):
     """Two parts' classifiers as one: their moments in common units, merged."""
     sizes = np.maximum(a._sizes, b._sizes)
     units = column_units(sizes)
-    parts = [rescaled(part._moments, part._units / units) for part in (a, b)]
+    parts = [rescaled(part._moments, column_units(part._sizes) / units) for part in (a, b)]
     out = clone(a)
-    vars(out).update(vars(a), _moments=merge(*parts), _sizes=sizes, _units=units, _fitted=None)
+    vars(out).update(vars(a), _moments=merge(*parts), _sizes=sizes, _fitted=None)
     return out
 
 
@@ -560,28 +561,30 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         model.classes_ = np.arange(c) if classes is None else np.asarray(classes)
         if model.classes_.shape != (c,) or (model.classes_[1:] <= model.classes_[:-1]).any():
             raise ValueError(f"classes must be {c} different labels, ascending; got {classes!r}.")
-        options = model._options = model._check_options(model.n_features_in_)
-        priors = np.full(c, 1 / c) if priors is None else check_priors(priors, c)
-        model._moments = None
-        seen, weighting = np.ones(c, dtype=bool), options.weighting
-        model._fitted = assembled(means, covariances, units, priors, priors, seen, weighting)
+        model._ignores_missing()
+        options = model._options = model._check_options(*means.shape)
+        priors = np.full(c, 1 / c) if options.priors is None else options.priors
+        model._moments, seen = None, np.ones(c, dtype=bool)
+        estimates = (means, covariances, units, priors, priors, seen)
+        model._fitted = fitted_gaussians(estimates, options.weighting)
         return model
 
-    def _check_options(self, n_features):
+    def _check_options(self, n_classes, n_features):
         """The options as of this call to fit or partial_fit."""
-        check_choice(self.missing, "missing", MISSING)
-        check_choice(self.weights_from, "weights_from", WEIGHTS_FROM)
+        weights_from = check_choice(self.weights_from, "weights_from", WEIGHTS_FROM)
         if not isinstance(self.pooled, (bool, np.bool_)):
             raise ValueError(f"pooled must be True or False; got {self.pooled!r}.")
         shrinkage = check_shrinkage(self.shrinkage)
         if shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError("Give shrinkage or covariance_estimator, not both.")
+        weighting = check_weighting(self.feature_weights, self.weight_power, n_features)
         return GaussianOptions(
             check_choice(self.covariance, "covariance", COVARIANCES),
             bool(self.pooled),
             shrinkage,
-            None if self.priors is None else np.array(self.priors, dtype=float),
-            check_weighting(self.feature_weights, self.weight_power, n_features),
+            None if self.priors is None else check_priors(self.priors, n_classes),
+            weighting,
+            weights_from == "train" and weighting is not None and weighting.ranks is None,
         )
 
     def fit(self, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -606,17 +609,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         """
         if is_dask_collection(X) or (y is None and not hasattr(X, "shape")):
             return self._fit_parts(X, y, sample_weight)
-        X, y, weights, sizes = self._check_training(X, y, sample_weight)
-        options = self._check_options(X.shape[1])
+        X, y, weights, self._sizes = self._check_training(X, y, sample_weight)
         self.classes_, codes = check_classes(y)
         n_classes, d = len(self.classes_), X.shape[1]
-        if options.priors is not None:
-            check_priors(options.priors, n_classes)
-        self._sizes, self._options = sizes, options
-        self._units = column_units(self._sizes)
-        estimator = self.covariance_estimator
-        full, rows = options.kind == "full", scaled(X, 1 / self._units)
-        if full and X.shape[0] < d and options.weighting is None and estimator is None:
+        options = self._options = self._check_options(n_classes, d)
+        units, estimator = column_units(self._sizes), self.covariance_estimator
+        full, rows = options.kind == "full", scaled(X, 1 / units)
+        if full and len(X) < d and options.weighting is None and estimator is None:
             self._moments = row_moments(rows, codes, n_classes, weights)
         else:
             if full or estimator is not None:
@@ -625,19 +624,15 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         covariances = None
         if estimator is not None:
             covariances = estimated_covariances(estimator, X, codes, self.classes_)
-            covariances = scaled_covariances(covariances, 1 / self._units)
+            covariances = scaled_covariances(covariances, 1 / units)
         elif options.shrinkage == "auto":
-            means = self._moments.mean
-            centred = (rows[codes == j] - means[j] for j in range(n_classes))
+            centred = (rows[codes == j] - mean for j, mean in enumerate(self._moments.mean))
             covariances = ledoit_wolf_covariances(class_covariances(self._moments), centred)
-        self._fitted = fitted_gaussians(
-            self._moments, self._units, self._sizes, options, covariances
-        )
-        weighting = options.weighting
-        from_train = check_choice(self.weights_from, "weights_from", WEIGHTS_FROM) == "train"
-        if weighting and weighting.ranks is None and from_train:
-            ranks = self._fitted.training_ranks(X)
-            self._fitted = self._fitted._replace(weighting=weighting._replace(ranks=ranks))
+        estimates = estimated(self._moments, self._sizes, options, covariances)
+        self._fitted = fitted_gaussians(estimates, options.weighting)
+        if options.ranks_from_train:
+            weighting = options.weighting._replace(ranks=self._fitted.training_ranks(X))
+            self._fitted = self._fitted._replace(weighting=weighting)
         return self
 
     def _fit_parts(self, X, y, sample_weight):
@@ -727,42 +722,36 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
                 f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
             )
         X, y, weights, sizes = self._check_training(X, y, sample_weight, reset=first)
-        options = self._check_options(X.shape[1])
-        codes = known_codes(y, classes)
-        if options.priors is not None:
-            check_priors(options.priors, len(classes))
+        codes, shape = known_codes(y, classes), (len(classes), X.shape[1])
+        options = self._check_options(*shape)
         if first:
-            moments = self._no_moments(len(classes), X.shape[1], options.kind)
-            self._sizes, self._units = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        else:
-            moments = self._moments_to_add_to(options.kind)
+            self._sizes = sizes
+        moments = self._moments_to_add_to(shape, options.kind, first)
         sizes = np.maximum(self._sizes, sizes)
         units = column_units(sizes)
-        moments = rescaled(moments, self._units / units)
+        moments = rescaled(moments, column_units(self._sizes) / units)
         add_rows(moments, scaled(X, 1 / units), codes, weights)
         self.classes_, self._moments, self._options = classes, moments, options
-        self._sizes, self._units = sizes, units
+        self._sizes = sizes
         self._fitted = None  # made when it is needed: chunks cost no decomposition
         return self
 
-    def _no_moments(self, n_classes, n_features, kind):
-        if kind == "full":
-            check_room(n_classes, n_features)
-        return no_moments(n_classes, n_features, diagonal=kind != "full")
-
-    def _moments_to_add_to(self, kind):
+    def _moments_to_add_to(self, shape, kind, first):
         """The moments so far, as matrices where the options need them."""
-        moments = self._moments
-        if isinstance(moments.lower, RowCovariances):
-            check_room(*moments.mean.shape)
-            return moments._replace(lower=moments.lower.dense())
-        if kind == "full" and moments.lower.ndim == 2:
+        by_rows = not first and isinstance(self._moments.lower, RowCovariances)
+        if by_rows or (first and kind == "full"):
+            check_room(*shape)
+        if first:
+            return no_moments(*shape, diagonal=kind != "full")
+        if by_rows:
+            return self._moments._replace(lower=self._moments.lower.dense())
+        if kind == "full" and self._moments.lower.ndim == 2:
             raise ValueError(
                 "covariance='full' needs the scatter matrices of all rows, but the rows so far "
                 "were added with a diagonal or spherical covariance, which keeps the variances "
                 "only. Call fit on all rows, or start with partial_fit on an unfitted classifier."
             )
-        return moments
+        return self._moments
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -789,6 +778,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         if sample_weight is not None and reason:
             raise TypeError(f"sample_weight cannot be used: {reason}.")
         weights = check_sample_weight(sample_weight, len(X))
+        counting = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         if missing:
             complete = ~np.isnan(X).any(axis=1)
             if reset and len(lost := np.setdiff1d(y, y[complete])):
@@ -796,10 +786,10 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
                     f"No training row of the classes {lost.tolist()!r} is complete. Impute some, "
                     "or leave out the features that they lack."
                 )
-            X, y = X[complete], y[complete]
-            weights = None if weights is None else weights[complete]
-        if weights is not None and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+            counting &= complete
+        if not counting.all():
+            X, y = X[counting], y[counting]
+            weights = None if weights is None else weights[counting]
         sizes = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
         if not (sizes <= LARGEST_TRAINING_VALUE).all():  # or NaN
             assert_all_finite(X, estimator_name=type(self).__name__)
@@ -823,7 +813,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     def _gaussians(self):
         check_is_fitted(self)
         if self._fitted is None:
-            self._fitted = fitted_gaussians(self._moments, self._units, self._sizes, self._options)
+            estimates = estimated(self._moments, self._sizes, self._options)
+            self._fitted = fitted_gaussians(estimates, self._options.weighting)
         return self._fitted
 
     def _ignores_missing(self):
@@ -931,7 +922,9 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             Squared distances.
         """
         fitted, X = self._check_query(X, allow_nan=False)
-        Z = fitted.dense().zca_cor().feature_sq_distances(X, Workspace())
+        by_rows = isinstance(fitted.covariances, RowCovariances)
+        gaussians = fitted.dense() if by_rows else fitted.gaussians
+        Z = gaussians.zca_cor().feature_sq_distances(X, Workspace())
         return fitted.all_classes(Z.transpose(1, 0, 2), np.inf).transpose(1, 0, 2)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
