@@ -16,6 +16,7 @@ import sys
 import tarfile
 import threading
 import zipfile
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.testing import assert_allclose
 from own_data import works
 from scipy.spatial.distance import pdist, squareform
 
-from mahalearn.app.reading import source, workbooks
+from mahalearn.app.reading import source, tables, workbooks
 from mahalearn.app.reading.columns import misleading_mark
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
@@ -105,14 +106,123 @@ def entities(xml):
     return xml.replace(b"<worksheet", f"<!DOCTYPE x [{lol}]><worksheet".encode(), 1)
 
 
-def formula():
+def edited(change, frame=None):
+    """A workbook after a change of the sheet that holds the table."""
     from openpyxl import load_workbook
 
-    book = load_workbook(io.BytesIO(excel()))
-    book.active["A3"] = "=A2*2"  # saved without its value
+    book = load_workbook(io.BytesIO(excel(frame)))
+    change(book.active)
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
+
+
+def formula(sheet):
+    sheet["A3"] = "=A2*2"  # saved without its value
+
+
+def merged(sheet):
+    """Equal colours below each other in one cell."""
+    colours, start = truth()["colour"].tolist(), 0
+    for i in range(1, N + 1):
+        if i == N or colours[i] != colours[start]:
+            sheet.merge_cells(start_row=start + 2, end_row=i + 1, start_column=3, end_column=3)
+            start = i
+
+
+def hidden(sheet):
+    sheet.row_dimensions[5].hidden = sheet.column_dimensions["B"].hidden = True
+    sheet.row_dimensions[500].hidden = True  # nothing is there
+
+
+def hidden_sheet(sheet):
+    notes = sheet.parent.create_sheet("notes", 0)
+    notes["A1"], notes.sheet_state = "made by A. B.", "hidden"
+
+
+def error(sheet):
+    sheet["A6"], sheet["A6"].data_type = "#DIV/0!", "e"
+
+
+# --- workbooks that ask for too much --------------------------------------------------------------
+
+CELL = '<table:table-cell office:value-type="float" office:value="1"/>'
+
+
+def cells(xml):
+    """An .xlsx file of these rows."""
+    data = re.compile(rb"<sheetData>.*</sheetData>", re.DOTALL)
+    new = f"<sheetData>{xml}</sheetData>".encode()
+    return changed_workbook("xl/worksheets/sheet1.xml", lambda part: data.sub(new, part))
+
+
+def ods(xml):
+    """An .ods file of these rows."""
+    data = re.compile(rb"(<table:table [^>]*>).*</table:table>", re.DOTALL)
+    new = rb"\1" + xml.encode() + b"</table:table>"
+    return changed_workbook(
+        "content.xml", lambda part: data.sub(new, part), excel(engine="odf")
+    )  # fmt: skip
+
+
+def row(xml, attributes=""):
+    return f"<table:table-row {attributes}>{xml}</table:table-row>"
+
+
+def empty(n):
+    return f'<table:table-cell table:number-columns-repeated="{n}"/>'
+
+
+def shared(strings, n):
+    """An .xlsx file with a part of shared strings, the first of them in n cells."""
+    out = io.BytesIO()
+    data = cells('<row><c t="s"><v>0</v></c></row>' * n)
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for member in old.namelist():
+            new.writestr(member, old.read(member))
+        new.writestr("xl/sharedStrings.xml", strings)
+    return out.getvalue()
+
+
+def damaged_feather():
+    """Texts whose offsets point behind the end of the file."""
+    data = bytearray(arrow("to_feather", compression="uncompressed"))
+    words = truth()["colour"].tolist()
+    offsets = np.cumsum([0, *(len(word.encode()) for word in words)])
+    for kind in ("<i4", "<i8"):
+        at = data.find(offsets.astype(kind).tobytes())
+        if at >= 0:
+            data[at + 20 : at + 24] = np.int32(2**31 - 1).tobytes()
+            return bytes(data)
+    raise AssertionError
+
+
+def decimals():
+    frame = truth()
+    frame["height"] = [Decimal(f"{v:.2f}") for v in frame["height"]]
+    out = io.BytesIO()
+    frame.to_parquet(out)
+    return out.getvalue()
+
+
+def nameless():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as new:
+        new.writestr(zipfile.ZipInfo(""), "1,2")
+    return out.getvalue()
+
+
+def no_text():
+    """An array of texts with a code point that Unicode does not have."""
+    out = io.BytesIO()
+    np.save(out, np.array(["ab", "cd"] * 3))
+    bad = out.getvalue().replace(b"a\0\0\0", b"\xff\xff\xff\x7f")
+    out = io.BytesIO()
+    np.save(out, np.zeros((6, 2)))
+    return archive(**{"X.npy": out.getvalue(), "y.npy": bad})
 
 
 def manifest_entities(xml):
@@ -221,6 +331,21 @@ FILES = {
     "lines.jsonl": (truth().to_json(orient="records", lines=True), {}, SAME, None),
     "t.parquet": (arrow("to_parquet"), {}, SAME, None),
     "t.feather": (arrow("to_feather"), {}, SAME, None),
+    "decimal.parquet": (decimals(), {}, SAME, None),
+    "minus.csv": (text().replace("-", "−"), {}, SAME, None),
+    "merged.xlsx": (edited(merged), {}, SAME, "value of merged cells was read in each"),
+    "hidden.xlsx": (edited(hidden), {}, SAME, "1 hidden row and 1 hidden column of sheet"),
+    "hidden-sheet.xlsx": (edited(hidden_sheet), {}, SAME, "has notes (hidden), Sheet1"),
+    "error.xlsx": (edited(error), {}, "height:nan", "'#DIV/0!' in A6, and is missing"),
+    "error.csv": (odd("#DIV/0!"), {}, "height:nan", None),
+    "escape.ods": (
+        changed_workbook("styles.xml", lambda _: b"\x1b[31m", excel(engine="odf")), {}, SAME, None
+    ),
+    "indented.ods": (
+        changed_workbook(
+            "content.xml", lambda xml: xml.replace(b"<table:", b"\n <table:"), excel(engine="odf")
+        ), {}, SAME, None
+    ),
     "limits.csv": (
         odd("<0,01"), {}, "height:0.01", "read as the limit"
     ),
@@ -243,7 +368,7 @@ FILES = {
     "bad.arff": (arff().replace("lily\n", "tulip\n"), {}, "ARFF .*tulip.* value not in", 0),
     "t.7z": (b"7z\xbc\xaf\x27\x1c" + bytes(99), {}, "7z archive; unpack it", 0),
     "t.tar.gz": (gzip.compress(tar()), {}, "tar archive; unpack it", 0),
-    "hidden.xlsx": (hidden_entities(), {}, "defines entities in 'xl/worksheets/sheet1.dat'", 0),
+    "entities.xlsx": (hidden_entities(), {}, "defines entities in 'xl/worksheets/sheet1.dat'", 0),
     "manifest.ods": (
         changed_workbook("META-INF/manifest.xml", manifest_entities, excel(engine="odf")), {},
         "defines entities in 'META-INF", 0
@@ -273,10 +398,45 @@ FILES = {
     "laughs.xlsx": (
         changed_workbook("xl/worksheets/sheet1.xml", entities), {}, "defines entities", 0
     ),
-    "formula.xlsx": (formula(), {}, "Cell A3 .* formula whose value was not saved", 0),
+    "formula.xlsx": (edited(formula), {}, "Cell A3 .* formula whose value was not saved", 0),
     "repeated.ods": (
         changed_workbook("content.xml", repeated_ods, excel(engine="odf")), {}, "damaged", 0
     ),
+    "row.xlsx": (cells('<row r="2000000000"><c><v>1</v></c></row>'), {}, "damaged", 0),
+    "cell.xlsx": (cells('<row><c r="A2000000000"><v>1</v></c></row>'), {}, "damaged", 0),
+    "corner.xlsx": (
+        cells('<row><c><v>1</v></c><c r="XFD1048576"><v>1</v></c></row>'), {},
+        "sheet of more than 5000000 cells, empty ones", 0
+    ),
+    "long-string.xlsx": (
+        shared(f"<sst><si><t>{'a' * 5_000_000}</t></si></sst>", 3000), {}, "131072 characters", 0
+    ),
+    "strings.xlsx": (
+        shared(f"<sst><si><t>{'a' * 130_000}</t></si></sst>", 3000), {}, "268435456 characters", 0
+    ),
+    "announced.xlsx": (
+        shared('<sst uniqueCount="99999999999"><si><t>a</t></si></sst>', 3), {}, "damaged", 0
+    ),
+    "no-string.xlsx": (shared("<sst></sst>", 3), {}, "damaged", 0),
+    "empty-cells.ods": (ods(row(empty(120_000_000) + CELL)), {}, "damaged", 0),
+    "empty-rows.ods": (
+        ods(row(empty(1), 'table:number-rows-repeated="120000000"') + row(CELL)), {}, "damaged", 0
+    ),
+    "negative.ods": (ods(row(empty(-5) + CELL)), {}, "damaged", 0),
+    "blanks.ods": (
+        ods(row('<table:table-cell office:value-type="string"><text:p><text:s text:c="2000000000"/>'
+                "</text:p></table:table-cell>")), {}, "damaged", 0
+    ),
+    "many-empty.ods": (ods(row(empty(16_000) + empty(1)) * 9999), {}, "5000000 cells", 0),
+    "rows.ods": (ods(row(CELL * 9, 'table:number-rows-repeated="999999"')), {}, "5000000 cells", 0),
+    "damaged.feather": (damaged_feather(), {}, "could not be read as a Arrow or Feather", 0),
+    "bytes.npz": (archive(**{"X.npy": b"nothing"}), {}, "plain arrays", 0),
+    "code-points.npz": (no_text(), {}, "plain arrays", 0),
+    "large.npy": (
+        b"\x93NUMPY\x01\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (999999999, 99), }"
+        .ljust(127) + b"\n", {}, "not an NPY file", 0
+    ),
+    "nameless.zip": (nameless(), {}, "damaged zip archive", 0),
     "no-sheet.xlsx": (sheets(), {"sheet": "7"}, "no sheet '7'; it has 'empty', 'plants'", 0),
     "sheet.csv": (text(), {"sheet": "1"}, "not a workbook", 0),
 }  # fmt: skip
@@ -297,6 +457,7 @@ def test_what_happens_to_each_file(tmp_path, name):
         done = works("inspect", path, *KNOWN, *flags, code=2)
         assert re.search(happens, done.stderr)
         assert done.stderr.count("Error:") == 1 and "Traceback" not in done.output
+        assert not done.stdout
         return
     problem, expected = read(path, **options), truth()
     if happens is not SAME:
@@ -308,7 +469,7 @@ def test_what_happens_to_each_file(tmp_path, name):
     assert problem.y.tolist() == expected["species"].tolist()
     if note:
         assert note in " ".join(problem.notes)
-    works("inspect", path, *KNOWN, *flags)
+    assert "\x1b" not in works("inspect", path, *KNOWN, *flags).output
 
 
 def test_arff_and_folders_of_parquet(tmp_path):
@@ -435,6 +596,43 @@ def test_what_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch, pack):
         read(tmp_path / "t.xlsx")
 
 
+def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    (tmp_path / "t.xlsx").write_bytes(excel())
+    monkeypatch.setattr("python_calamine.load_workbook", full)
+    assert "not enough memory" in works("inspect", tmp_path / "t.xlsx", *KNOWN, code=2).stderr
+    (tmp_path / "t.parquet").write_bytes(arrow("to_parquet"))
+    monkeypatch.setattr(tables, "available_memory", lambda: 1000)
+    done = works("inspect", tmp_path / "t.parquet", *KNOWN, code=2)
+    assert "asks for more memory than there is" in done.stderr
+
+
+def test_merged_classes_count_in_each_row(tmp_path):
+    frame = truth().sort_values("species")
+
+    def merge(sheet):
+        for start in (2, 2 + N // 2):
+            sheet.merge_cells(
+                start_row=start, end_row=start + N // 2 - 1, start_column=4, end_column=4
+            )
+
+    (tmp_path / "t.xlsx").write_bytes(edited(merge, frame))
+    assert read(tmp_path / "t.xlsx").y.tolist() == frame["species"].tolist()
+
+
+def test_wavelengths_are_names_where_the_target_stands_beside_them(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3))
+    rows = [f"{'ab'[i % 2]},{x[0]:.3f},{x[1]:.3f},{x[2]:.3f}" for i, x in enumerate(X)]
+    (tmp_path / "s.csv").write_text("Sorte,400,402,404\n" + "\n".join(rows) + "\n")
+    done = works("inspect", tmp_path / "s.csv", "--target", "Sorte")
+    assert "20 rows, 3 columns" in done.output
+    done = works("inspect", tmp_path / "s.csv", "--target", "sort", code=2)
+    assert "first line was read as data" in done.stderr and "--header" in done.stderr
+
+
 def lines(rows):
     return "\n".join(rows) + "\n"
 
@@ -491,6 +689,7 @@ def test_labelled_frames_and_condensed_arrays(tmp_path):
         (MATRICES["square.phy"].replace("5", "4", 1), "must have 4 numbers"),
         (MATRICES["square.phy"] + "more 1 2 3\n", "has more lines"),
         (lines(MATRICES["lower.csv"].splitlines()[:-1] + ["1,2"]), "differ in length"),
+        ("a,b\n1,2,3\n4,5\n", "differ in length"),
     ],
 )
 def test_damaged_matrices_are_refused(tmp_path, text, words):

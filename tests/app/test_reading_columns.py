@@ -51,6 +51,15 @@ def test_rows_are_counted_as_in_the_file(tmp_path):
         (["7", "$5.10", "€ 4"] * 5, r"a currency sign, such as '\$5.10' in row 2"),
         (["5 100", "4 200", "800"] * 5, "a thousands separator, such as '5 100' in row 1"),
         (["5.100,25", "4.200,5", "800"] * 5, "a comma, such as '5.100,25' in row 1"),
+        (
+            ["12.3±0.1", "−4 ± 2", "8 +/- 1e-3"] * 5,
+            r"an error \(±\) behind them, such as '12.3±0.1' in row 1",
+        ),
+        (["1_065", "2_125", "800"] * 5, "underscores, such as '1_065' in row 1"),
+        (
+            ["1.2D+03", "4.0D-01", "7D+2"] * 5,
+            "the exponent D of Fortran, such as '1.2D.03' in row 1",
+        ),
     ],
 )
 def test_decorated_numbers_are_no_names(tmp_path, cells, words):
@@ -59,7 +68,13 @@ def test_decorated_numbers_are_no_names(tmp_path, cells, words):
 
 
 def test_names_stay_names(tmp_path):
-    for cells in (["red", "blue"] * 10, ["2 doors", "4 doors"] * 10, ["1", "2", "x"] * 7):
+    for cells in (
+        ["3D2", "4D1"] * 10,
+        ["1_2", "2_1"] * 10,
+        ["red", "blue"] * 10,
+        ["2 doors", "4 doors"] * 10,
+        ["1", "2", "x"] * 7,
+    ):
         assert read(tmp_path, table(cells)).X["x"].tolist() == cells
 
 
@@ -147,3 +162,39 @@ def test_names_of_other_formats_that_are_numbers_are_not_called_codes(tmp_path):
 def test_infinite_cells_are_refused_with_their_row(tmp_path):
     with pytest.raises(DataError, match="'x' is infinite in row 3"):
         read(tmp_path, table(["1.5", "3", "-inf", "4"]))
+
+
+def test_categories_that_differ_in_case_are_noted(tmp_path):
+    problem = read(tmp_path, table(["yes", "Yes", "no", "NO"] * 6))
+    assert "categories of column 'x', 'yes', 'Yes' differ in case" in said(problem)
+    assert "'no', 'NO'" in said(problem)
+
+
+def test_classes_that_are_one_number_are_noted(tmp_path):
+    text = (
+        table(["3", "5", "4"] * 8)
+        .replace(",u", ",1")
+        .replace(",v", ",2")
+        .replace(",1\n", ",1.0\n", 1)
+    )
+    problem = read(tmp_path, text)
+    assert sorted(set(problem.y.tolist())) == [1, 2]
+    assert "The classes '1', '1.0' are one number and count as one class" in said(problem)
+
+
+LONG = 2**53  # 2**53 + 1 is no float64
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_long_whole_numbers_keep_their_digits(tmp_path, suffix):
+    ids = [LONG + 1 + i % 3 for i in range(24)]
+    frame = pd.DataFrame({"x": ids, "a": [i * i % 17 for i in range(24)], "class": list("uv") * 12})
+    write = {"csv": frame.to_csv, "json": frame.to_json, "parquet": frame.to_parquet}[suffix]
+    write(tmp_path / "d", **({"orient": "records"} if suffix == "json" else {"index": False}))
+    problem = read(tmp_path, (tmp_path / "d").read_bytes(), name=f"t.{suffix}")
+    assert problem.X["x"].tolist() == list(map(str, ids))
+    assert "'x' holds whole numbers of more digits than are kept (9007199254740993)" in said(
+        problem
+    )
+    rows = "\n".join(f"{i * i},{LONG + i % 2}" for i in range(20))
+    assert set(read(tmp_path, "a,class\n" + rows).y) == {str(LONG), str(LONG + 1)}

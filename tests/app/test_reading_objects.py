@@ -136,6 +136,7 @@ HOSTILE = {
     "half.fa": (">a label=x\nAC\n>b\nAC\n", "Some headers have a label= and 'b' has none"),
     "binary.fa": (b">a\x00\x01", "is not a text file"),
     "nodata.ts": ("@problemName x\n", "needs a line @data"),
+    "at.ts": ("@", "needs a line @data"),
     "bare.ts": ("@data\n", "needs a line @data and series below"),
     "words.ts": ("hello\nworld\n", "not a .ts file"),
     "time.ts": ("@timestamps true\n@data\n(0,1):a\n", "has time stamps"),
@@ -145,10 +146,10 @@ HOSTILE = {
     "nolabel.ts": ("@classLabel true a b\n@data\n1,2\n", "series 1 .* has no label"),
     "cell.ts": ("@data\n1,x,3\n", "series 1 .* holds 'x', which is not a number"),
     "ragged.ts": ("@data\n1,2:3\n", "channels of the series 1 .* differ in length: 2, 1"),
-    "hole.ts": ("@data\n1,?,3\n", "series 1 .* missing or infinite value before its end, the first at time 2"),
+    "hole.ts": ("@data\n1,?,3\n", "series 1 .* 1 missing or infinite value .* first at time 2"),
     "none.ts": ("@data\n?,?\n", "series 1 .* has no values"),
     "word.tsv": ("1\t2\t3\n2\tx\t4\n", "The cell 'x' in line 2 .* label and the values"),
-    "hole.csv": ("1,2,,3\n2,1,1,1\n", "line 1 .* missing or infinite value before its end, the first at time 2"),
+    "hole.csv": ("1,2,,3\n2,1,1,1\n", "line 1 .* missing or infinite value .* first at time 2"),
     "inf.csv": ("1,2,inf\n2,1,1\n", "line 1 .* missing or infinite"),
     "nolabel.csv": (",2,3\n2,1,1\n", "Line 1 of .* has no label"),
     "deep.jsonl": ("[" * 100_000 + "\n", "Line 1 .* is not JSON"),
@@ -174,7 +175,10 @@ def test_hostile_arrays_get_one_sentence(tmp_path):
             (np.zeros((2, 0)), r"shape \(2, 0\)"),
             (np.zeros((2, 2)) + 1j, "complex128"),
             (np.array([["a", "b"]]), "got <U1"),
-            (np.array([[1, np.nan, 2]]), "missing or infinite value before its end, the first at time 2"),
+            (
+                np.array([[1, np.nan, 2]]),
+                "missing or infinite value before its end, the first at time 2",
+            ),
             (np.array([[object()]]), "not an NPY file of plain numbers"),
         )
     ):
@@ -257,3 +261,26 @@ def test_sequences_of_symbols_need_a_measure(tmp_path):
     path = write(tmp_path / "s.jsonl", '{"x": [1, 2, 1], "y": 1}\n{"x": [2, 2], "y": 2}\n')
     with pytest.raises(DataError, match="Name a measure: elastic, hausdorff"):
         objects_problem(path)
+
+
+@pytest.mark.parametrize("mark", ["\t", ";", " "])
+def test_series_with_decimal_commas(tmp_path, mark):
+    rows = [f"{i % 2}{mark}0,{i}{mark}1,5{mark}-2,25\n" for i in range(1, 5)]
+    collection = read_collection(write(tmp_path / "s.txt", "".join(rows)))
+    assert collection.objects[2].tolist() == [[0.3, 1.5, -2.25]]
+    assert collection.labels == [1, 0, 1, 0] and "decimal points" in " ".join(collection.notes)
+
+
+def test_labels_by_the_accessions_of_uniprot(tmp_path):
+    names = [f"P{i:05d}" for i in range(6)]
+    fasta = "".join(f">sp|{n}|X{i}_HUMAN a protein\nACD{'E' * i}\n" for i, n in enumerate(names))
+    labels = "".join(f"{n},{'uv'[i % 2]}\n" for i, n in reversed(list(enumerate(names))))
+    path, classes = write(tmp_path / "p.fasta", fasta), write(tmp_path / "l.csv", labels)
+    problem = objects_problem(path, measure="edit", labels=classes)
+    assert problem.y.tolist() == list("uvuvuv")
+    assert "matched by the accessions" in " ".join(problem.notes)
+    entries = "".join(f"X{i}_HUMAN,{'uv'[i % 2]}\n" for i in range(6))
+    problem = objects_problem(path, measure="edit", labels=write(tmp_path / "e.csv", entries))
+    assert problem.y.tolist() == list("uvuvuv")
+    with pytest.raises(DataError, match="no label for 'P00000'"):
+        objects_problem(path, measure="edit", labels=write(tmp_path / "x.csv", labels[:-9]))

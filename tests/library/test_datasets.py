@@ -1,5 +1,6 @@
 """The loaders: what they return, what they check, and what they say when something is wrong."""
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -294,6 +295,10 @@ def test_broken_files_are_refused(offline, rng):
         datasets.load("ida-thyroid", folder=offline)
     (offline / entry.file).write_bytes(b"no archive")
     with pytest.raises(ValueError, match=r"thyroid.npz is not an .npz archive"):
+        datasets.load("ida-thyroid", folder=offline)
+    with zipfile.ZipFile(offline / entry.file, "w") as archive:
+        archive.writestr("x.npy", b"no array")
+    with pytest.raises(ValueError, match=r"thyroid.npz holds members that are no arrays: x"):
         datasets.load("ida-thyroid", folder=offline)
 
 

@@ -3,7 +3,6 @@
 import csv
 import os
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -228,8 +227,12 @@ def read_arrays(path, *required):
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
-    except (AttributeError, EOFError, TypeError, ValueError, BadZipFile) as error:
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # numpy and zipfile raise whatever a damaged file leads to
         raise ValueError(f"{path} is not an .npz archive of plain arrays: {error}") from error
+    if others := [key for key, array in arrays.items() if not isinstance(array, np.ndarray)]:
+        raise ValueError(f"{path} holds members that are no arrays: {', '.join(others)}.")
     if absent := [key for key in required if key not in arrays]:
         raise ValueError(
             f"{path} must hold the arrays {', '.join(required)}; {', '.join(absent)} not found "

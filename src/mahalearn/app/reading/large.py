@@ -124,10 +124,26 @@ def _read_group(file, group, part_rows, position):
     source = Source(str(file), ".parquet", b"", [])
     with parquet.ParquetFile(file, pre_buffer=False) as table:
         options = {"batch_size": part_rows, "use_threads": False}
-        for batch in table.iter_batches(row_groups=[group], **options):
+        batches = table.iter_batches(row_groups=[group], **options)
+        while (batch := _next(batches, source)) is not None:
             frame = _plain(batch.to_pandas(), source)
             yield position, frame
             position += len(frame)
+
+
+def _next(batches, source):
+    """The next part of a Parquet file, validated; None at its end."""
+    try:
+        batch = next(batches, None)
+        if batch is not None:
+            batch.validate(full=True)
+    except MemoryError:
+        raise
+    except Exception:
+        raise DataError(
+            f"{source.name!r} could not be read as Parquet: it is damaged; save the table again."
+        ) from None
+    return batch
 
 
 class TextTable:

@@ -9,7 +9,7 @@ from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from ..words import counted
 from .columns import LARGEST, NO_CLASS, as_labels, is_text, number, tidy_classes
 from .problem import DataError, Note, Problem, listed
-from .source import DELIMITERS, cells_of, decoded, lines_of, load
+from .source import DELIMITERS, Source, cells_of, decoded, lines_of, load
 from .tables import arrow_frame, load_npy, load_npz
 from .workbooks import sheet_rows
 
@@ -285,7 +285,7 @@ def read_labels(path, n, names=None):
     labels : ndarray of shape (n,)
     notes : list of str
     """
-    source = load(path, "file of labels")
+    source = path if isinstance(path, Source) else load(path, "file of labels")
     path = source.name
     if source.suffix == ".npy":
         rows = lines = [[str(v)] for v in load_npy(source).ravel().tolist()]

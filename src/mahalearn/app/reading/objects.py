@@ -387,17 +387,18 @@ def measure_from_options(name, objects=(), **options):
 
 def _labels_by_name(path, n, names):
     """Classes of sequences by the names in their headers, or by UniProt's accessions in these."""
-    try:
-        return read_labels(path, n, names)
-    except DataError:
-        parts = [_UNIPROT.fullmatch(name) for name in names or ()]
-        if not parts or not all(parts):
-            raise
-        for part, what in ((1, "accessions"), (2, "entry names")):
-            with suppress(DataError):
-                y, notes = read_labels(path, n, [match[part] for match in parts])
-                return y, [*notes, f"Labels were matched by the {what} in UniProt's headers."]
-        raise
+    source = load(path, "file of labels")
+    parts = [_UNIPROT.fullmatch(name) for name in names or ()]
+    if not parts or not all(parts):
+        return read_labels(source, n, names)
+    words = set(re.split(r'[\s,;"]+', source.data.decode(errors="replace")))
+    variants = {"names": names}
+    variants |= {"accessions": [p[1] for p in parts], "entry names": [p[2] for p in parts]}
+    best = max(variants, key=lambda what: len(words & set(variants[what])))
+    y, notes = read_labels(source, n, variants[best])
+    if best != "names":
+        notes = [*notes, f"Labels were matched by the {best} in UniProt's headers."]
+    return y, notes
 
 
 def objects_problem(path, measure=None, labels=None, name=None, **options):

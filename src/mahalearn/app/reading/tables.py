@@ -191,14 +191,17 @@ def _names_target(rows, find):
 
     Names of other columns may be numbers: wavelengths of spectra.
     """
-    try:
-        name = find(rows[0]) if find and len(rows) > 1 else None
+    if find is None or len(rows) < 2:
+        return False
+    first = rows[0]
+    try:  # a column that is given by its number is another one if they are shifted
+        name = find(first)
+        if name != find(first[1:] + first[:1]) or name is None or number(name) is not None:
+            return False
     except DataError:
         return False
-    if name is None or number(name) is not None:
-        return False
-    i = rows[0].index(name)
-    return all(row[i] != name for row in rows[1:]) and len(set(rows[0])) == len(rows[0])
+    i = first.index(name)
+    return all(row[i] != name for row in rows[1:]) and len(set(first)) == len(first)
 
 
 def _merged_classes(column, values):
