@@ -29,12 +29,10 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
 )
-from ..classifiers.kernel_quadratic import (
-    KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
-)
+from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import cross_p_values, least_other, prediction_sets
 from ..kernels.protocol import takes_vectors
+from ..model_selection.search import KernelSearchCV
 from ._models import (
     SPECTRA_AS_THEY_ARE,
     CrossFold,
@@ -49,7 +47,7 @@ from .detector import REG_ON, MahalanobisNovelty
 METHODS = ("auto", "full", "cross", "split")
 NONCONFORMITIES = ("margin", "distance")
 # Searches whose best estimator predicts, and may have the closed form.
-SEARCHES = (KernelQuadraticDiscriminantCV, GridSearchCV, RandomizedSearchCV)
+SEARCHES = (KernelSearchCV, GridSearchCV, RandomizedSearchCV)
 
 
 class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -62,7 +60,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     method : {"auto", "full", "cross", "split"}, default="auto"
         How the p-values arise. ``"full"``: the query joins each class in turn, in closed form, for
         :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel; every training
-        object calibrates. A search (:class:`KernelQuadraticDiscriminantCV`, ``GridSearchCV``) whose
+        object calibrates. A search (:class:`KernelSearchCV`, ``GridSearchCV``) whose
         best estimator is one has it too, but then p ≤ a holds for about a share a only, because
         the labels of the training objects chose the parameters. ``"cross"``: cross-conformal, `cv`
         models; every training object calibrates. ``"split"``: a share `calibration_size` of the
@@ -402,7 +400,7 @@ def unwrapped(estimator):
 
 def _wants_table(estimator):
     """Whether rows reach the estimator as a table: not where its kernel takes objects."""
-    while hasattr(estimator, "steps") or isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
+    while hasattr(estimator, "steps") or isinstance(estimator, SEARCHES):
         estimator = estimator[0] if hasattr(estimator, "steps") else estimator.estimator
     if not _is_ours(estimator):
         return True
