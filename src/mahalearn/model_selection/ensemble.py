@@ -320,10 +320,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         pool = self._pool()
         checked, y, codes = self._check_data(X, y)
         object_weights_, sample_weight = self._weights(y, sample_weight, pool)
+        source = self._source(checked, y, codes)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
-            source = self._source(checked, y, codes)
             # 1. The splits, the same for all families.
             splits = self._make_splits(checked, y, codes, groups)
             rows = held_out_rows(splits, codes, object_weights_)

@@ -18,17 +18,8 @@ from ..classifiers.kernel_ridge import KernelRidgeClassifier
 from ..classifiers.learned_metric import RecursiveFeatureMachine
 from ..classifiers.one_vs_rest_svm import OneVsRestSVC
 from ..classifiers.svm import MahalanobisSVC
+from . import grid
 from .evaluation import with_params
-from .grid import (
-    CS,
-    DELTAS,
-    GAMMAS,
-    as_param_grid,
-    default_candidates,
-    in_order_of_preference,
-    path_values,
-    widths,
-)
 from .search import KernelSearchCV
 
 # The SVM's C with a further kernel, where machines are the costliest members.
@@ -109,10 +100,10 @@ def family_grid(estimator, settings, groups=(({},),), values=None, n_train=np.in
     candidates = []
     for group in groups:
         models = [with_params(estimator, params) for params in group]
-        own = [path_values(m, n_train) if values is None else values for m in models]
+        own = [grid.path_values(m, n_train) if values is None else values for m in models]
         paths = list(zip(group, own, strict=True))
-        candidates += in_order_of_preference(estimator._axis, settings, paths)
-    return as_param_grid(candidates)
+        candidates += grid.in_order_of_preference(estimator._axis, settings, paths)
+    return grid.as_param_grid(candidates)
 
 
 # --- the searches of an ensemble ------------------------------------------------------------------
@@ -165,10 +156,10 @@ class Comparison(NamedTuple):
         gammas = None
         if self.kernel in ("rbf", "laplacian"):
             # Members with a further kernel add less: every second width does.
-            gammas = [g / self.n_varying for g in GAMMAS[:: 1 if self.first_kernel else 2]]
+            gammas = [g / self.n_varying for g in grid.GAMMAS[:: 1 if self.first_kernel else 2]]
         elif self.kernel in ("poly", "polynomial"):
             gammas = [1 / self.n_varying]
-        return widths(self.kernel, gammas)
+        return grid.widths(self.kernel, gammas)
 
 
 def family_search(name, comparison):
@@ -183,7 +174,7 @@ def family_search(name, comparison):
     }
     if family.needs_vectors:
         estimator, candidates = _on_vectors(name, comparison.weights)
-        return KernelSearchCV(estimator, as_param_grid(candidates), **options)
+        return KernelSearchCV(estimator, grid.as_param_grid(candidates), **options)
     flips = family.flips and comparison.spread and comparison.spectrum == "krein"
     fixed = {"spectrum": "flip" if flips else comparison.spectrum, "standardize": False}
     if not isinstance(comparison.kernel, list):
@@ -194,21 +185,21 @@ def family_search(name, comparison):
     values = None
     if name == "svm":  # C is measured in the kernel's scale
         scale = 1.0 if comparison.spread is None else comparison.spread
-        values = [C / scale for C in (CS if comparison.first_kernel else FEWER_CS)]
+        values = [C / scale for C in (grid.CS if comparison.first_kernel else FEWER_CS)]
     estimator = family.estimator(**fixed)
     n_train = min(len(train) for train, _ in comparison.splits)
     settings = comparison.kernel_settings(family.bounded)
-    grid = family_grid(estimator, settings, family.groups, values, n_train)
-    return KernelSearchCV(estimator, grid, **options)
+    param_grid = family_grid(estimator, settings, family.groups, values, n_train)
+    return KernelSearchCV(estimator, param_grid, **options)
 
 
 def _on_vectors(name, weights):
     """The estimator of a family that needs vectors, and its candidates."""
     if name == "mahalanobis_svm":
-        grid = {"C": list(CS), "delta": list(DELTAS)}
-        return MahalanobisSVC(covariance_from="all"), list(ParameterGrid(grid))
+        values = {"C": list(grid.CS), "delta": list(grid.DELTAS)}
+        return MahalanobisSVC(covariance_from="all"), list(ParameterGrid(values))
     estimator = FAMILIES[name].estimator()
-    candidates = default_candidates(estimator)
+    candidates = grid.default_candidates(estimator)
     if weights is not None:  # Ledoit and Wolf's formula has no weights
         candidates = [params for params in candidates if params.get("shrinkage") != "auto"]
     return estimator, candidates
