@@ -19,27 +19,20 @@ from sklearn.model_selection import StratifiedKFold
 import mahalearn
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
-    KernelKNeighborsClassifierCV,
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
-    MahalanobisSVCCV,
     MeasureKernel,
     OneVsRestSVC,
-    OneVsRestSVCCV,
     PrecomputedKernel,
     ProximityKernel,
     PseudoEuclideanEmbedding,
@@ -348,41 +341,67 @@ def build_cases(reduced=True):
 # Each search with a small grid; "scale" and the default grids have tests of their own.
 SEARCHES = {
     "KernelQuadraticDiscriminantCV": [
-        KernelQuadraticDiscriminantCV(VARIANTS, [0.01, 0.3], cv=FOLDS),
-        KernelQuadraticDiscriminantCV(["RC+", "RC-"], [0.01, 0.3], offset="loo", cv=FOLDS),
-        KernelQuadraticDiscriminantCV(
-            ["RC+", "IC+"], [0.01, 0.3], offset="map", reg_on="covariance", cv=FOLDS
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(), {"variant": VARIANTS, "reg": [0.01, 0.3]}, cv=FOLDS
         ),
-        KernelQuadraticDiscriminantCV(
-            ["RC+", "FK+"], [0.1], reg_on="relative", class_weight="balanced", cv=FOLDS
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset="loo"),
+            {"variant": ["RC+", "RC-"], "reg": [0.01, 0.3]},
+            cv=FOLDS,
         ),
-        KernelQuadraticDiscriminantCV(["RC+", "IC-"], [0.1], offset=None, cv=FOLDS),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset="map", reg_on="covariance"),
+            {"variant": ["RC+", "IC+"], "reg": [0.01, 0.3]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(reg_on="relative", class_weight="balanced"),
+            {"variant": ["RC+", "FK+"], "reg": [0.1]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset=None),
+            {"variant": ["RC+", "IC-"], "reg": [0.1]},
+            cv=FOLDS,
+        ),
     ],
     "DissimilaritySpaceDiscriminantCV": [
-        DissimilaritySpaceDiscriminantCV("fisher", VARIANTS, [0.01, 0.3], cv=FOLDS),
-        DissimilaritySpaceDiscriminantCV("quadratic", ["RC+", "IC+"], [0.1, 1.0], cv=FOLDS),
+        KernelSearchCV(
+            DissimilaritySpaceDiscriminant(discriminant="fisher"),
+            {"variant": VARIANTS, "reg": [0.01, 0.3]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(
+            DissimilaritySpaceDiscriminant(discriminant="quadratic"),
+            {"variant": ["RC+", "IC+"], "reg": [0.1, 1.0]},
+            cv=FOLDS,
+        ),
     ],
-    "KernelFisherDiscriminantCV": [KernelFisherDiscriminantCV([1e-3, 0.1], cv=FOLDS)],
+    "KernelFisherDiscriminantCV": [
+        KernelSearchCV(KernelFisherDiscriminant(), {"reg": [1e-3, 0.1]}, cv=FOLDS)
+    ],
     "KernelPCAQuadraticDiscriminantCV": [
-        KernelPCAQuadraticDiscriminantCV([1e-3, 0.1], cv=FOLDS),
-        KernelPCAQuadraticDiscriminantCV([1e-2], n_components=2, cv=FOLDS),
+        KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [1e-3, 0.1]}, cv=FOLDS),
+        KernelSearchCV(KernelPCAQuadraticDiscriminant(n_components=2), {"reg": [1e-2]}, cv=FOLDS),
     ],
     "KernelKNeighborsClassifierCV": [
-        KernelKNeighborsClassifierCV([1, 3, 5], cv=FOLDS),
-        KernelKNeighborsClassifierCV([1, 4], weights="distance", cv=FOLDS),
+        KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": [1, 3, 5]}, cv=FOLDS),
+        KernelSearchCV(
+            KernelKNeighborsClassifier(weights="distance"), {"n_neighbors": [1, 4]}, cv=FOLDS
+        ),
     ],
-    "KernelRidgeClassifierCV": [KernelRidgeClassifierCV([1e-3, 0.1], cv=FOLDS)],
-    "OneVsRestSVCCV": [OneVsRestSVCCV([1.0, 10.0], tol=1e-8, max_iter=100_000, cv=FOLDS)],
+    "KernelRidgeClassifierCV": [
+        KernelSearchCV(KernelRidgeClassifier(), {"reg": [1e-3, 0.1]}, cv=FOLDS)
+    ],
+    "OneVsRestSVCCV": [
+        KernelSearchCV(OneVsRestSVC(tol=1e-8, max_iter=100_000), {"C": [1.0, 10.0]}, cv=FOLDS)
+    ],
     "MahalanobisSVCCV": [
-        MahalanobisSVCCV([1, 10], [0.5, 1.0], cv=FOLDS, tol=1e-8),
-        MahalanobisSVCCV(
-            [1, 10],
-            [0.5, 1.0],
-            "grid",
+        KernelSearchCV(MahalanobisSVC(tol=1e-8), {"C": [1, 10], "delta": [0.5, 1.0]}, cv=FOLDS),
+        KernelSearchCV(
+            MahalanobisSVC(covariance="full", covariance_from="all", tol=1e-8),
+            {"C": [1, 10], "delta": [0.5, 1.0]},
             cv=FOLDS,
-            covariance="full",
-            covariance_from="all",
-            tol=1e-8,
         ),
     ],
     "MahalanobisClassifierCV": [

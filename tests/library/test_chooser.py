@@ -25,7 +25,7 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import families, grid
+from mahalearn.model_selection import ensemble, families, grid
 from mahalearn.model_selection.families import FAMILIES, Best, Comparison
 from mahalearn.model_selection.scoring import choose
 from mahalearn.model_selection.splits import MOST_REPEATS, make_splits

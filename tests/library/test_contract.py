@@ -282,8 +282,10 @@ def test_missing_labels_are_counted(name, missing):
 def test_more_folds_than_objects_of_any_class_are_refused_with_a_number():
     words, y = ["abc", "abcc", "xyz", "xyy"], [0, 0, 1, 1]
     with pytest.raises(ValueError, match=r"the largest has 2. Use cv=2 or fewer"):
-        mahalearn.KernelRidgeClassifierCV(kernel="edit").fit(words, y)
-    model = mahalearn.KernelRidgeClassifierCV(kernel="edit", cv=2).fit(words, y)
+        mahalearn.KernelSearchCV(mahalearn.KernelRidgeClassifier(kernel="edit")).fit(words, y)
+    model = mahalearn.KernelSearchCV(mahalearn.KernelRidgeClassifier(kernel="edit"), cv=2).fit(
+        words, y
+    )
     assert model.predict(["abe", "xxy"]).tolist() == [0, 1]
 
 

@@ -21,22 +21,15 @@ from sklearn.model_selection import (
 import mahalearn
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
-    KernelKNeighborsClassifierCV,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MahalanobisSVC,
-    MahalanobisSVCCV,
     OneVsRestSVC,
-    OneVsRestSVCCV,
     PseudoEuclideanEmbedding,
 )
 
@@ -160,7 +153,7 @@ def test_kernel_fisher_refuses_a_training_part_of_one_class():
         (np.arange(60)[::2], np.arange(60)[1::2]),
     ]
     with pytest.raises(ValueError, match="class") as caught:
-        KernelFisherDiscriminantCV(cv=splits).fit(X, y)
+        KernelSearchCV(KernelFisherDiscriminant(), cv=splits).fit(X, y)
     assert not foreign(caught.value), caught.value
     for search in SEARCHES:  # the others may know what to do, or say why they do not
         try:
@@ -209,11 +202,11 @@ EXTREME = [
     KernelPCAQuadraticDiscriminant(spectrum="square"),
     KernelFisherDiscriminant(),
     KernelRidgeClassifier(),
-    KernelRidgeClassifierCV([0.1], cv=FOLDS),
+    KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.1]}, cv=FOLDS),
     OneVsRestSVC(max_iter=10_000),
-    KernelQuadraticDiscriminantCV(regs=[0.1], cv=FOLDS),
-    KernelPCAQuadraticDiscriminantCV([0.1], cv=FOLDS),
-    KernelFisherDiscriminantCV([0.1], cv=FOLDS),
+    KernelSearchCV(KernelQuadraticDiscriminant(), {"reg": [0.1]}, cv=FOLDS),
+    KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [0.1]}, cv=FOLDS),
+    KernelSearchCV(KernelFisherDiscriminant(), {"reg": [0.1]}, cv=FOLDS),
 ]
 
 

@@ -22,7 +22,7 @@ from mahalearn import (
     KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisKernel,
     PrecomputedKernel,
@@ -310,7 +310,7 @@ def test_bad_input_gets_a_sentence():
     with pytest.raises(TypeError, match=r"distributed\.predict"):
         model.fit(X, y).predict(chunked()[0])
     rows, labels = chunked()
-    for estimator in (model, KernelQuadraticDiscriminantCV(landmarks=9)):
+    for estimator in (model, KernelSearchCV(KernelQuadraticDiscriminant(landmarks=9))):
         with pytest.raises(TypeError, match="y is a dask collection and X is not"):
             estimator.fit(X, labels)
     with pytest.raises(ValueError, match="one label each"):

@@ -37,24 +37,17 @@ from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
-    KernelKNeighborsClassifierCV,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
-    MahalanobisSVCCV,
     OneVsRestSVC,
-    OneVsRestSVCCV,
     load_model,
     save_model,
 )
@@ -296,9 +289,9 @@ UNIT_FREE = [
     GaussianClassifier(shrinkage="auto"),
     MahalanobisSVC(tol=1e-8),
     MahalanobisSVC(covariance="full", tol=1e-8),
-    MahalanobisSVCCV([1, 10], [0.5, 1.0], cv=FOLDS, tol=1e-8),
+    KernelSearchCV(MahalanobisSVC(tol=1e-8), {"C": [1, 10], "delta": [0.5, 1.0]}, cv=FOLDS),
     KernelQuadraticDiscriminant(standardize=True),
-    KernelQuadraticDiscriminantCV(regs=[0.01, 0.1], standardize=True, cv=FOLDS),
+    KernelSearchCV(KernelQuadraticDiscriminant(standardize=True), {"reg": [0.01, 0.1]}, cv=FOLDS),
     KernelQuadraticDiscriminant(kernel=MahalanobisKernel("full")),
     KernelFisherDiscriminant(kernel=MahalanobisKernel()),
     MahalanobisClassifierCV(("gaussian", "kernel_fisher"), cv=FOLDS),
@@ -338,12 +331,12 @@ SCALE_FREE = [
     KernelPCAQuadraticDiscriminant(),
     KernelKNeighborsClassifier(),
     KernelRidgeClassifier(),
-    KernelQuadraticDiscriminantCV(regs=[0.01, 0.1], cv=FOLDS),
-    DissimilaritySpaceDiscriminantCV(regs=[0.01, 0.1], cv=FOLDS),
-    KernelFisherDiscriminantCV([0.01, 0.1], cv=FOLDS),
-    KernelPCAQuadraticDiscriminantCV([0.01, 0.1], cv=FOLDS),
-    KernelKNeighborsClassifierCV([1, 3], cv=FOLDS),
-    KernelRidgeClassifierCV([0.01, 0.1], cv=FOLDS),
+    KernelSearchCV(KernelQuadraticDiscriminant(), {"reg": [0.01, 0.1]}, cv=FOLDS),
+    KernelSearchCV(DissimilaritySpaceDiscriminant(), {"reg": [0.01, 0.1]}, cv=FOLDS),
+    KernelSearchCV(KernelFisherDiscriminant(), {"reg": [0.01, 0.1]}, cv=FOLDS),
+    KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [0.01, 0.1]}, cv=FOLDS),
+    KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=FOLDS),
+    KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.01, 0.1]}, cv=FOLDS),
 ]
 
 
@@ -474,21 +467,35 @@ def split_scores(results, candidate):
 
 
 TIED_SEARCHES = [
-    KernelQuadraticDiscriminantCV(["RC+"], [0.01]),
-    KernelQuadraticDiscriminantCV(["RC+"], [0.01, 1.0], offset=None),
-    KernelQuadraticDiscriminantCV(["RC+"], [0.1], offset="map", reg_on="covariance"),
-    KernelQuadraticDiscriminantCV(["RC+"], [0.1], offset="loo", reg_on="covariance"),
-    KernelQuadraticDiscriminantCV(["RC-", "IC+", "IC-"], [0.1]),
-    KernelQuadraticDiscriminantCV(["FK+", "FK-"], [0.1]),
-    KernelQuadraticDiscriminantCV(["RC+", "IC+", "FK+"], [0.1], reg_on="relative"),
-    DissimilaritySpaceDiscriminantCV("fisher", ["RC+"], [1.0]),
-    DissimilaritySpaceDiscriminantCV("quadratic", ["IC+", "FK+"], [0.1]),
-    KernelFisherDiscriminantCV([1e-3, 0.1]),
-    KernelPCAQuadraticDiscriminantCV([1e-3, 0.1]),
-    KernelRidgeClassifierCV([1e-3, 0.1]),
-    OneVsRestSVCCV([1.0], tol=1e-8),
-    KernelKNeighborsClassifierCV([1, 3, 4]),
-    KernelKNeighborsClassifierCV([1, 4], weights="distance"),
+    KernelSearchCV(KernelQuadraticDiscriminant(variant="RC+"), {"reg": [0.01]}),
+    KernelSearchCV(KernelQuadraticDiscriminant(variant="RC+", offset=None), {"reg": [0.01, 1.0]}),
+    KernelSearchCV(
+        KernelQuadraticDiscriminant(variant="RC+", offset="map", reg_on="covariance"),
+        {"reg": [0.1]},
+    ),
+    KernelSearchCV(
+        KernelQuadraticDiscriminant(variant="RC+", offset="loo", reg_on="covariance"),
+        {"reg": [0.1]},
+    ),
+    KernelSearchCV(KernelQuadraticDiscriminant(), {"variant": ["RC-", "IC+", "IC-"], "reg": [0.1]}),
+    KernelSearchCV(KernelQuadraticDiscriminant(), {"variant": ["FK+", "FK-"], "reg": [0.1]}),
+    KernelSearchCV(
+        KernelQuadraticDiscriminant(reg_on="relative"),
+        {"variant": ["RC+", "IC+", "FK+"], "reg": [0.1]},
+    ),
+    KernelSearchCV(
+        DissimilaritySpaceDiscriminant(variant="RC+", discriminant="fisher"), {"reg": [1.0]}
+    ),
+    KernelSearchCV(
+        DissimilaritySpaceDiscriminant(discriminant="quadratic"),
+        {"variant": ["IC+", "FK+"], "reg": [0.1]},
+    ),
+    KernelSearchCV(KernelFisherDiscriminant(), {"reg": [1e-3, 0.1]}),
+    KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [1e-3, 0.1]}),
+    KernelSearchCV(KernelRidgeClassifier(), {"reg": [1e-3, 0.1]}),
+    KernelSearchCV(OneVsRestSVC(tol=1e-8), {"C": [1.0]}),
+    KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": [1, 3, 4]}),
+    KernelSearchCV(KernelKNeighborsClassifier(weights="distance"), {"n_neighbors": [1, 4]}),
 ]
 
 

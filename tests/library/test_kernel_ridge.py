@@ -9,7 +9,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.svm import SVC
 
 import naive
-from mahalearn import KernelRidgeClassifier, KernelRidgeClassifierCV, OneVsRestSVC
+from mahalearn import KernelRidgeClassifier, KernelSearchCV, OneVsRestSVC
 from mahalearn.formulas.kernel_ridge import (
     class_targets,
     leave_one_out_lambdas,
@@ -217,7 +217,9 @@ def test_reg_is_relative_to_the_kernel():
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_leave_one_out_of_a_definite_kernel_is_exact(kernel):
     X, y = rng.normal(size=(25, 3)), np.arange(25) % 3
-    search = KernelRidgeClassifierCV([1e-6, 1e-2, 1.0], kernel=kernel, cv=LeaveOneOut()).fit(X, y)
+    search = KernelSearchCV(
+        KernelRidgeClassifier(kernel=kernel), {"reg": [1e-6, 1e-2, 1.0]}, cv=LeaveOneOut()
+    ).fit(X, y)
     table = search.cv_results_
     for params, score in zip(table["params"], table["mean_test_score"], strict=True):
         plain = cross_val_score(KernelRidgeClassifier(**params), X, y, cv=LeaveOneOut())
@@ -300,6 +302,6 @@ def test_wrong_parameters_get_a_sentence():
     with pytest.raises(ValueError, match="reg"):
         KernelRidgeClassifier(0).fit(X, y)
     with pytest.raises(ValueError, match="regs must be"):
-        KernelRidgeClassifierCV([-1]).fit(X, y)
+        KernelSearchCV(KernelRidgeClassifier(), {"reg": [-1]}).fit(X, y)
     with pytest.raises(TypeError, match="sample_weight"):
         KernelRidgeClassifier().fit(X, y, sample_weight=np.ones(20))

@@ -22,14 +22,11 @@ from sklearn.model_selection import (
 from mahalearn import (
     ConformalClassifier,
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     MeasureKernel,
     PrecomputedKernel,
     load_model,
@@ -438,7 +435,7 @@ def test_searches_of_batches(landmarks):
     )
     assert search.n_splits_ == 4 and search.predict_proba(X).shape == (900, 3)
     with pytest.raises(ValueError, match="cv must be a number"):
-        KernelQuadraticDiscriminantCV(landmarks=9, cv=GroupKFold(3)).fit(batches)
+        KernelSearchCV(KernelQuadraticDiscriminant(landmarks=9), cv=GroupKFold(3)).fit(batches)
 
 
 @pytest.mark.parametrize("cls", PLAIN)
@@ -557,8 +554,8 @@ def test_models_are_cloned_shown_and_saved(model, landmarks, tmp_path):
 
 
 def test_searches_are_saved(tmp_path):
-    search = KernelQuadraticDiscriminantCV(
-        regs=[0.1], gammas=[0.1], landmarks=20, random_state=0
+    search = KernelSearchCV(
+        KernelQuadraticDiscriminant(landmarks=20, random_state=0), {"reg": [0.1], "gamma": [0.1]}
     ).fit(X, y)
     again = load_model(save_model(search, tmp_path / "s.skops"))
     assert_array_equal(again.predict_proba(X), search.predict_proba(X))
@@ -639,8 +636,10 @@ def test_bad_input_gets_a_sentence():
         KernelQuadraticDiscriminant().fit([(X, y)])
     for labels in (None, y):
         with pytest.raises(ValueError, match="with landmarks= only"):
-            KernelQuadraticDiscriminantCV().fit([(X[:500], y[:500]), (X[500:], y[500:])], labels)
-    for estimator in (model, KernelQuadraticDiscriminantCV(landmarks=9)):
+            KernelSearchCV(KernelQuadraticDiscriminant()).fit(
+                [(X[:500], y[:500]), (X[500:], y[500:])], labels
+            )
+    for estimator in (model, KernelSearchCV(KernelQuadraticDiscriminant(landmarks=9))):
         with pytest.raises(ValueError, match="without a further y"):
             estimator.fit([(X[:500], y[:500]), (X[500:], y[500:])], y)
     with pytest.raises(ValueError, match="all zero here"):
@@ -687,7 +686,7 @@ def test_many_objects_are_pointed_to_landmarks(monkeypatch):
     with pytest.warns(UserWarning, match="landmarks=1000"):
         KernelQuadraticDiscriminant().fit(X, y)
     monkeypatch.setattr("mahalearn._validation.available_memory", lambda: 10**5)
-    for model in (KernelQuadraticDiscriminant(), KernelFisherDiscriminantCV()):
+    for model in (KernelQuadraticDiscriminant(), KernelSearchCV(KernelFisherDiscriminant())):
         with pytest.raises(MemoryError, match="landmarks=1000"):
             model.fit(X[:400], y[:400])
     with warnings.catch_warnings():

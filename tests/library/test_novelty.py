@@ -23,7 +23,7 @@ from mahalearn import (
     GaussianClassifier,
     KernelMahalanobisTransformer,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MahalanobisNovelty,
     MeasureKernel,
@@ -268,7 +268,9 @@ def plug_in(X, y, x):
 
 def searched_margin(X, y, x):
     """Parameters that the labels of the training objects chose."""
-    search = KernelQuadraticDiscriminantCV(gammas=[0.05, 0.3, 2], regs=[1e-3, 1e-2, 1e-1], cv=3)
+    search = KernelSearchCV(
+        KernelQuadraticDiscriminant(), {"gamma": [0.05, 0.3, 2], "reg": [1e-3, 1e-2, 1e-1]}, cv=3
+    )
     return ConformalClassifier(search, "full").fit(X, y).p_values(x)[0, 0]
 
 
@@ -749,7 +751,9 @@ def test_a_pipeline_may_take_columns_by_name(problem, estimator):
 
 def test_a_search_is_cross_conformal_and_has_the_closed_form_on_request(problem):
     X, y, Q = problem
-    own = KernelQuadraticDiscriminantCV(regs=[0.01, 1.0], gammas=[0.1, 1.0], cv=3)
+    own = KernelSearchCV(
+        KernelQuadraticDiscriminant(), {"reg": [0.01, 1.0], "gamma": [0.1, 1.0]}, cv=3
+    )
     grid = GridSearchCV(
         make_pipeline(StandardScaler(), KernelQuadraticDiscriminant()),
         {"kernelquadraticdiscriminant__reg": [0.01, 1.0]},
@@ -767,13 +771,17 @@ def test_a_search_is_cross_conformal_and_has_the_closed_form_on_request(problem)
             best = best[-1] if hasattr(best, "steps") else best
             plain = ConformalClassifier(best, "full", nonconformity).fit(A, y)
             assert_array_equal(model.p_values(Q), plain.p_values(B))
-    other = KernelQuadraticDiscriminantCV(variants=["IC+"], regs=[1.0], gammas=[1.0], cv=3)
+    other = KernelSearchCV(
+        KernelQuadraticDiscriminant(variant="IC+"), {"reg": [1.0], "gamma": [1.0]}, cv=3
+    )
     with pytest.raises(ValueError, match="the closed form is that of variant='RC\\+'"):
         ConformalClassifier(other, "full").fit(X, y)
     by_distance = ConformalClassifier(other, nonconformity="distance").fit(X, y)
     assert by_distance.method_ == "cross"
     words, labels = WORDS + OTHERS, [0] * 10 + [1] * 10
-    of_objects = KernelQuadraticDiscriminantCV(kernels=["edit"], regs=[1.0], cv=2)
+    of_objects = KernelSearchCV(
+        KernelQuadraticDiscriminant(), {"kernel": ["edit"], "reg": [1.0]}, cv=2
+    )
     p = ConformalClassifier(of_objects, cv=2).fit(words, labels).p_values(["tola", "krstk"])
     assert p.shape == (2, 2)
 

@@ -537,6 +537,7 @@ def _score_refits(trials, objects, n_jobs):
         folds = [next(found) for _ in objects.splits]
         for i, trial in enumerate(batch):
             yield _assembled(trial, [fold[i] for fold in folds], objects)
+    assert next(found, None) is None
 
 
 def _beside_shared(estimator):
@@ -598,6 +599,7 @@ def _score_pipelines(trials, objects, n_jobs):
         folds = [next(found) for _ in objects.splits]
         for trial in group:
             yield _assembled(trial, [fold[trial.index] for fold in folds], objects)
+    assert next(found, None) is None
 
 
 def transformed(pipeline, X, y, X_test=None):
