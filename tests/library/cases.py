@@ -340,7 +340,7 @@ def build_cases(reduced=True):
 
 # Each search with a small grid; "scale" and the default grids have tests of their own.
 SEARCHES = {
-    "KernelQuadraticDiscriminantCV": [
+    "KernelSearchCV": [
         KernelSearchCV(
             KernelQuadraticDiscriminant(), {"variant": VARIANTS, "reg": [0.01, 0.3]}, cv=FOLDS
         ),
@@ -364,8 +364,6 @@ SEARCHES = {
             {"variant": ["RC+", "IC-"], "reg": [0.1]},
             cv=FOLDS,
         ),
-    ],
-    "DissimilaritySpaceDiscriminantCV": [
         KernelSearchCV(
             DissimilaritySpaceDiscriminant(discriminant="fisher"),
             {"variant": VARIANTS, "reg": [0.01, 0.3]},
@@ -376,27 +374,15 @@ SEARCHES = {
             {"variant": ["RC+", "IC+"], "reg": [0.1, 1.0]},
             cv=FOLDS,
         ),
-    ],
-    "KernelFisherDiscriminantCV": [
-        KernelSearchCV(KernelFisherDiscriminant(), {"reg": [1e-3, 0.1]}, cv=FOLDS)
-    ],
-    "KernelPCAQuadraticDiscriminantCV": [
+        KernelSearchCV(KernelFisherDiscriminant(), {"reg": [1e-3, 0.1]}, cv=FOLDS),
         KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [1e-3, 0.1]}, cv=FOLDS),
         KernelSearchCV(KernelPCAQuadraticDiscriminant(n_components=2), {"reg": [1e-2]}, cv=FOLDS),
-    ],
-    "KernelKNeighborsClassifierCV": [
         KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": [1, 3, 5]}, cv=FOLDS),
         KernelSearchCV(
             KernelKNeighborsClassifier(weights="distance"), {"n_neighbors": [1, 4]}, cv=FOLDS
         ),
-    ],
-    "KernelRidgeClassifierCV": [
-        KernelSearchCV(KernelRidgeClassifier(), {"reg": [1e-3, 0.1]}, cv=FOLDS)
-    ],
-    "OneVsRestSVCCV": [
-        KernelSearchCV(OneVsRestSVC(tol=1e-8, max_iter=100_000), {"C": [1.0, 10.0]}, cv=FOLDS)
-    ],
-    "MahalanobisSVCCV": [
+        KernelSearchCV(KernelRidgeClassifier(), {"reg": [1e-3, 0.1]}, cv=FOLDS),
+        KernelSearchCV(OneVsRestSVC(tol=1e-8, max_iter=100_000), {"C": [1.0, 10.0]}, cv=FOLDS),
         KernelSearchCV(MahalanobisSVC(tol=1e-8), {"C": [1, 10], "delta": [0.5, 1.0]}, cv=FOLDS),
         KernelSearchCV(
             MahalanobisSVC(covariance="full", covariance_from="all", tol=1e-8),
@@ -409,11 +395,11 @@ SEARCHES = {
         MahalanobisClassifierCV(("kqd",), kernel="linear", cv=FOLDS),
     ],
 }
-# Inputs of the searches that take a kernel. The grid is given, so that it stays small.
+# Inputs of the searches that take a kernel: parameters of the estimator, and widths to try.
 SEARCH_INPUTS = {
-    "vectors": {"gammas": [0.05, 0.5]},
-    "indefinite": {"kernel": "precomputed"},
-    "objects": {"kernel": MeasureKernel("edit")},
+    "vectors": ({}, {"gamma": [0.05, 0.5]}),
+    "indefinite": ({"kernel": "precomputed"}, {}),
+    "objects": ({"kernel": MeasureKernel("edit")}, {}),
 }
 
 
@@ -421,17 +407,20 @@ def search_cases(name):
     """The searches of one name on every kind of input that they take."""
     cases = []
     for search in SEARCHES[name]:
-        if name == "MahalanobisSVCCV":
-            cases.append(Case(search))
-        elif name == "MahalanobisClassifierCV":
+        if name == "MahalanobisClassifierCV":
             cases.append(Case(search))
             if "gaussian" not in search.families:
                 cases.append(Case(clone(search).set_params(kernel="precomputed"), "indefinite"))
+        elif not hasattr(search.estimator, "kernel"):
+            cases.append(Case(search))
         else:
-            for kind, params in SEARCH_INPUTS.items():
-                offset = getattr(search, "offset", None)
+            for kind, (fixed, widths) in SEARCH_INPUTS.items():
+                offset = getattr(search.estimator, "offset", None)
                 policy = {"spectrum": "flip"} if offset in ("loo", "map") else {}
-                cases.append(Case(clone(search).set_params(**params, **policy), kind))
+                estimator = clone(search.estimator).set_params(**fixed, **policy)
+                grid = {**search.param_grid, **widths}
+                new = clone(search).set_params(estimator=estimator, param_grid=grid)
+                cases.append(Case(new, kind))
     return cases
 
 
@@ -442,7 +431,15 @@ def thinned(cases, at_most):
 
 def _share(name):
     """How many cases of a name `make test` runs; the others are in the full suites."""
-    return 60 if name == "KernelQuadraticDiscriminant" else 5 if name in SEARCHES else 16
+    return (
+        60
+        if name == "KernelQuadraticDiscriminant"
+        else 40
+        if name == "KernelSearchCV"
+        else 5
+        if name in SEARCHES
+        else 16
+    )
 
 
 CASES = {name: thinned(cases, _share(name)) for name, cases in build_cases().items()}

@@ -276,9 +276,10 @@ def test_leave_one_out_of_an_indefinite_kernel_is_that_of_refits(spectrum):
     K, _, _ = indefinite(40)
     y = np.random.default_rng(0).permutation(np.arange(40) % 2)
     options = {"kernel": "precomputed", "spectrum": spectrum}
-    search = KernelRidgeClassifierCV([1e-4, 0.1, 1.0], **options, cv=LeaveOneOut()).fit(K, y)
+    plain = KernelRidgeClassifier(**options)
+    search = KernelSearchCV(plain, {"reg": [1e-4, 0.1, 1.0]}, cv=LeaveOneOut()).fit(K, y)
     for place, params in enumerate(search.cv_results_["params"]):
-        plain = KernelRidgeClassifier(**{**params, "spectrum": spectrum})
+        plain = KernelRidgeClassifier(**{**options, **params})
         found = [search.cv_results_[f"split{f}_test_score"][place] for f in range(40)]
         assert_allclose(found, cross_val_score(plain, K, y, cv=LeaveOneOut()))
 

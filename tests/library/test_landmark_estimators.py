@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from searches import search
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -45,18 +46,6 @@ PLAIN = (
     KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminant,
     DissimilaritySpaceDiscriminant,
-)
-SEARCH_OF = dict(
-    zip(
-        PLAIN,
-        (
-            KernelQuadraticDiscriminantCV,
-            KernelFisherDiscriminantCV,
-            KernelPCAQuadraticDiscriminantCV,
-            DissimilaritySpaceDiscriminantCV,
-        ),
-        strict=True,
-    )
 )
 MODELS = [
     *(KernelQuadraticDiscriminant(variant, 0.1) for variant in VARIANTS),
@@ -293,10 +282,10 @@ def test_auto_takes_more_where_more_are_better(monkeypatch):
 
 
 SEARCHES = [
-    (KernelQuadraticDiscriminantCV, KernelQuadraticDiscriminant, {"variant": list(VARIANTS)}),
-    (KernelFisherDiscriminantCV, KernelFisherDiscriminant, {}),
-    (KernelPCAQuadraticDiscriminantCV, KernelPCAQuadraticDiscriminant, {}),
-    (DissimilaritySpaceDiscriminantCV, DissimilaritySpaceDiscriminant, {"variant": ["RC+", "FK-"]}),
+    (KernelQuadraticDiscriminant, {"variant": list(VARIANTS)}),
+    (KernelFisherDiscriminant, {}),
+    (KernelPCAQuadraticDiscriminant, {}),
+    (DissimilaritySpaceDiscriminant, {"variant": ["RC+", "FK-"]}),
 ]
 GRID = {"reg": [0.01, 0.3], "gamma": [0.05, 0.3]}
 
@@ -322,8 +311,8 @@ def _split_scores(results):
 
 
 @pytest.mark.parametrize("how", ["folds", "groups", "shuffled"])
-@pytest.mark.parametrize("search, plain, variants", SEARCHES, ids=lambda v: str(v)[-30:])
-def test_searches_equal_refits_with_the_same_landmarks(search, plain, variants, how):
+@pytest.mark.parametrize("plain, variants", SEARCHES, ids=lambda v: str(v)[-30:])
+def test_searches_equal_refits_with_the_same_landmarks(plain, variants, how):
     cv = {
         "folds": StratifiedKFold(4, shuffle=True, random_state=0),
         "groups": GroupKFold(3),
@@ -333,14 +322,12 @@ def test_searches_equal_refits_with_the_same_landmarks(search, plain, variants, 
     groups = np.arange(400) // 7 if how == "groups" else None
     scoring = {"folds": None, "groups": "f1_macro", "shuffled": "balanced_accuracy"}[how]
     common = {"landmarks": X[:40], "standardize": False}
-    options = {"regs": GRID["reg"], "gammas": GRID["gamma"], **common}
-    if variants:
-        options["variants"] = variants["variant"]
-    found = search(**options, cv=cv, scoring=scoring).fit(rows, labels, groups=groups)
+    found = search(plain, **GRID, **variants, **common, cv=cv, scoring=scoring)
+    found.fit(rows, labels, groups=groups)
     grid = GridSearchCV(plain(**common), {**GRID, **variants}, cv=cv, scoring=scoring)
     grid.fit(rows, labels, groups=groups)
     assert_same_results(found, grid)
-    refit = plain(**found.best_params_).fit(rows, labels)
+    refit = plain(**common, **found.best_params_).fit(rows, labels)
     assert gap(found.best_estimator_, refit, X[:99]) < 1e-10
 
 
@@ -352,11 +339,11 @@ def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, ker
     of_a, of_b = np.flatnonzero(codes[two] == 0), np.flatnonzero(codes[two] == 1)
     test = np.r_[of_a[240:], of_b[240:]]
     places = [(np.r_[of_a[:200], of_b[:n]], test) for n in (200, 240)]
-    options = {"regs": [0.01, 0.3], "gammas": [0.1], "kernel": kernel, "landmarks": X[:40]}
-    options |= {"variants": ["RC+", "IC+", "FK+"], "standardize": False, "cv": places}
+    options = {"reg": [0.01, 0.3], "gamma": [0.1], "kernel": kernel, "landmarks": X[:40]}
+    options |= {"variant": ["RC+", "IC+", "FK+"], "standardize": False, "cv": places}
 
     def found(reg_on=reg_on):
-        search = KernelQuadraticDiscriminantCV(**options, reg_on=reg_on).fit(X[two], y[two])
+        found = search(KernelQuadraticDiscriminant, **options, reg_on=reg_on).fit(X[two], y[two])
         return search.oof_scores_, search.cv_results_["mean_test_score"]
 
     together = found()
@@ -379,18 +366,18 @@ def test_threads_predict_with_one_model():
 
 
 def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose():
-    options = {"regs": [0.01, 0.1], "gammas": [0.05, 0.3], "landmarks": 30, "standardize": False}
+    options = {"reg": [0.01, 0.1], "gamma": [0.05, 0.3], "landmarks": 30, "standardize": False}
     for method in ("kmeans", "uniform", "rpcholesky"):
         options["landmark_method"] = method
-        one = KernelQuadraticDiscriminantCV(**options, random_state=3).fit(X, y)
+        one = search(KernelQuadraticDiscriminant, **options, random_state=3).fit(X, y)
         if method == "kmeans":
-            two = KernelQuadraticDiscriminantCV(**options, random_state=3, n_jobs=2).fit(X, y)
-            assert_array_equal(one.landmarks_, two.landmarks_)
+            two = search(KernelQuadraticDiscriminant, **options, random_state=3, n_jobs=2).fit(X, y)
+            assert_array_equal(one.best_estimator_.landmarks_, two.best_estimator_.landmarks_)
             assert_allclose(
                 one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], rtol=1e-12
             )
         given = KernelQuadraticDiscriminant(
-            **{**one.best_params_, "landmarks": one.landmarks_}
+            **{**one.best_params_, "landmarks": one.best_estimator_.landmarks_}
         ).fit(X, y)
         assert gap(one.best_estimator_, given, X[:99]) < 1e-10
 
@@ -400,14 +387,14 @@ def test_searches_of_objects_and_matrices():
     words = ["".join(rng.choice(list("abc" if i % 2 else "cde"), 6)) for i in range(200)]
     labels = np.arange(200) % 2
     kernels = [MeasureKernel("edit", kind="rbf", gamma=0.5), MeasureKernel("edit")]
-    options = {"landmarks": 40, "random_state": 0, "regs": [0.01, 0.1]}
-    search = KernelQuadraticDiscriminantCV(kernels=kernels, **options).fit(words, labels)
-    assert search.best_score_ > 0.9 and set(search.landmarks_) <= set(words)
+    options = {"landmarks": 40, "random_state": 0, "reg": [0.01, 0.1]}
+    found = search(KernelQuadraticDiscriminant, kernel=kernels, **options).fit(words, labels)
+    assert search.best_score_ > 0.9 and set(search.best_estimator_.landmarks_) <= set(words)
     K = MATRICES["rbf"][:N, :N]
-    square = KernelQuadraticDiscriminantCV(kernel="precomputed", **options).fit(K, LABELS)
-    at = square.landmarks_
-    columns = KernelQuadraticDiscriminantCV(
-        kernel="precomputed", **{**options, "landmarks": at}
+    square = search(KernelQuadraticDiscriminant, kernel="precomputed", **options).fit(K, LABELS)
+    at = square.best_estimator_.landmarks_
+    columns = search(
+        KernelQuadraticDiscriminant, kernel="precomputed", **{**options, "landmarks": at}
     ).fit(K[:, at], LABELS)
     assert_allclose(
         square.cv_results_["mean_test_score"], columns.cv_results_["mean_test_score"], rtol=1e-10
@@ -418,18 +405,20 @@ def test_searches_of_objects_and_matrices():
 @pytest.mark.parametrize("landmarks", [30, X[:30], "auto"], ids=["number", "given", "auto"])
 def test_searches_of_batches(landmarks):
     batches = [(X[:250], y[:250]), (X[250:], y[250:])]
-    options = {"regs": [0.01, 0.1], "landmarks": landmarks, "random_state": 0, "cv": 4}
-    search = KernelQuadraticDiscriminantCV(**options).fit(batches)
-    others = KernelQuadraticDiscriminantCV(**options).fit([(X[:700], y[:700]), (X[700:], y[700:])])
+    options = {"reg": [0.01, 0.1], "landmarks": landmarks, "random_state": 0, "cv": 4}
+    found = search(KernelQuadraticDiscriminant, **options).fit(batches)
+    others = search(KernelQuadraticDiscriminant, **options).fit(
+        [(X[:700], y[:700]), (X[700:], y[700:])]
+    )
     results = [s.cv_results_["mean_test_score"] for s in (search, others)]
     assert_allclose(*results, rtol=1e-10)  # folds do not depend on the batches
-    in_memory = KernelQuadraticDiscriminantCV(**options).fit(X, y)
+    in_memory = search(KernelQuadraticDiscriminant, **options).fit(X, y)
     assert_allclose(
         [p["gamma"] for p in search.cv_results_["params"]],
         [p["gamma"] for p in in_memory.cv_results_["params"]],
     )
     assert abs(search.best_score_ - in_memory.best_score_) < 0.03  # other folds
-    given = {**search.best_params_, "landmarks": search.landmarks_}
+    given = {**search.best_params_, "landmarks": search.best_estimator_.landmarks_}
     assert (
         gap(search.best_estimator_, KernelQuadraticDiscriminant(**given).fit(X, y), X[:99]) < 1e-8
     )
@@ -442,7 +431,7 @@ def test_searches_of_batches(landmarks):
 def test_the_best_of_a_search_is_the_plain_estimator_and_has_seen_the_columns(cls):
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame(X, columns=list("uvwxyz"))
-    search = SEARCH_OF[cls](gammas=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
+    found = search(cls, gamma=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
     batches = [(table[:400], y[:400]), (table[400:], y[400:])]
     streamed, in_memory = clone(search).fit(batches), clone(search).fit(table, y)
     for model in (streamed, in_memory):
@@ -462,13 +451,13 @@ def test_a_fold_that_lacks_a_class():
     rows = np.r_[np.flatnonzero(y != "c"), np.flatnonzero(y == "c")[:1]]
     Z, labels = X[rows], y[rows]
     folds = [(np.arange(len(Z) - 1), np.arange(len(Z) - 1, len(Z)))]
-    options = {"gammas": [0.1], "regs": [0.1], "cv": folds, "landmarks": Z[:30]}
-    search = KernelQuadraticDiscriminantCV(**options, standardize=False).fit(Z, labels)
+    options = {"gamma": [0.1], "reg": [0.1], "cv": folds, "landmarks": Z[:30]}
+    found = search(KernelQuadraticDiscriminant, **options, standardize=False).fit(Z, labels)
     assert search.best_score_ == 0.0  # a class never seen is never predicted
 
 
-@pytest.mark.parametrize("search", [s for s, *_ in SEARCHES])
-def test_a_fold_is_blind_to_its_own_rows(search):
+@pytest.mark.parametrize("plain", [s for s, *_ in SEARCHES])
+def test_a_fold_is_blind_to_its_own_rows(plain):
     seen = []
 
     def watching(estimator, rows, truth):
@@ -476,7 +465,7 @@ def test_a_fold_is_blind_to_its_own_rows(search):
         return 0.0
 
     folds = list(StratifiedKFold(3).split(X, y))
-    options = {"regs": [0.1], "gammas": [0.1], "landmarks": X[:30], "standardize": False}
+    options = {"reg": [0.1], "gamma": [0.1], "landmarks": X[:30], "standardize": False}
     model = search(**options, cv=folds, scoring=watching)
     model.fit(X, y)
     before, seen[:] = list(seen), []

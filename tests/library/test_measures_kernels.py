@@ -209,10 +209,7 @@ def test_bad_input_gets_a_sentence():
         model.fit(WORDS, CODE).predict([3])
 
 
-@pytest.mark.parametrize(
-    "search", [KernelRidgeClassifierCV, KernelFisherDiscriminantCV, MahalanobisClassifierCV]
-)
-def test_kernels_must_be_a_list(search):
+def test_kernels_must_be_a_list():
     X, y = series([24] * 40), np.repeat(["early", "late"], 20)
     for kernels, message in (
         ("elastic", "got 'elastic'. One kernel is kernel='elastic'"),
@@ -220,7 +217,10 @@ def test_kernels_must_be_a_list(search):
         ([], "it is empty"),
     ):
         with pytest.raises(ValueError, match=f"kernels must be a list of kernels; {message}"):
-            search(kernels=kernels).fit(X, y)
+            MahalanobisClassifierCV(kernels=kernels).fit(X, y)
+    for kernels in ("elastic", []):
+        with pytest.raises((TypeError, ValueError), match="kernel"):
+            KernelSearchCV(KernelRidgeClassifier(), {"kernel": kernels}).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -296,8 +296,10 @@ LINEAR = {"kernel": "linear", "standardize": False}
         DissimilaritySpaceDiscriminant(reg=1e-6, **LINEAR),
         DissimilaritySpaceDiscriminant("quadratic", reg=1e-6, **LINEAR),
         KernelPCAQuadraticDiscriminant(None, 1e-6, **LINEAR),
-        KernelQuadraticDiscriminantCV(regs=[1e-6], offset=None, **LINEAR, cv=FOLDS),
-        DissimilaritySpaceDiscriminantCV(regs=[1e-6], **LINEAR, cv=FOLDS),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset=None, **LINEAR), {"reg": [1e-6]}, cv=FOLDS
+        ),
+        KernelSearchCV(DissimilaritySpaceDiscriminant(**LINEAR), {"reg": [1e-6]}, cv=FOLDS),
     ],
     ids=lambda model: str(model)[:70],
 )
