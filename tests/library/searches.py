@@ -13,7 +13,7 @@ def search(estimator, *, cv=5, scoring=None, n_jobs=None, **values):
     listed = {
         name: list(value)
         for name, value in values.items()
-        if isinstance(value, (list, tuple, range, np.ndarray)) and name not in SINGLE
+        if isinstance(value, (list, range, np.ndarray)) and name not in SINGLE
     }
     fixed = {name: value for name, value in values.items() if name not in listed}
     options = {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}

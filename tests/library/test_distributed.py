@@ -234,6 +234,7 @@ def test_predictions_are_lazy(method, folder):
 # Arguments of those that have no defaults.
 ARGUMENTS = {
     "ConformalClassifier": (GaussianClassifier(),),
+    "KernelSearchCV": (mahalearn.KernelRidgeClassifier(),),
     "MeasureKernel": ("euclidean",),
     "PrecomputedKernel": (np.eye(60),),
 }

@@ -222,7 +222,9 @@ def test_leave_one_out_of_a_definite_kernel_is_exact(kernel):
     ).fit(X, y)
     table = search.cv_results_
     for params, score in zip(table["params"], table["mean_test_score"], strict=True):
-        plain = cross_val_score(KernelRidgeClassifier(**params), X, y, cv=LeaveOneOut())
+        plain = cross_val_score(
+            KernelRidgeClassifier(kernel=kernel, **params), X, y, cv=LeaveOneOut()
+        )
         assert_allclose(plain.mean(), score)
 
 
@@ -302,7 +304,7 @@ def test_wrong_parameters_get_a_sentence():
     X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
     with pytest.raises(ValueError, match="reg"):
         KernelRidgeClassifier(0).fit(X, y)
-    with pytest.raises(ValueError, match="regs must be"):
+    with pytest.raises(ValueError, match="reg must be"):
         KernelSearchCV(KernelRidgeClassifier(), {"reg": [-1]}).fit(X, y)
     with pytest.raises(TypeError, match="sample_weight"):
         KernelRidgeClassifier().fit(X, y, sample_weight=np.ones(20))

@@ -290,7 +290,7 @@ SEARCHES = [
 GRID = {"reg": [0.01, 0.3], "gamma": [0.05, 0.3]}
 
 
-def assert_same_results(search, grid):
+def assert_same_results(found, grid):
     """cv_results_ of both, whatever the order of the candidates."""
     results = {}
     for params, *scores in zip(
@@ -299,7 +299,7 @@ def assert_same_results(search, grid):
         results[tuple(sorted(params.items()))] = scores
     names = set(grid.cv_results_["params"][0])
     for params, *scores in zip(
-        search.cv_results_["params"], *_split_scores(search.cv_results_), strict=True
+        found.cv_results_["params"], *_split_scores(found.cv_results_), strict=True
     ):
         key = tuple(sorted((name, v) for name, v in params.items() if name in names))
         assert_allclose(scores, results.pop(key), rtol=1e-10, atol=1e-10)
@@ -344,7 +344,7 @@ def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, ker
 
     def found(reg_on=reg_on):
         found = search(KernelQuadraticDiscriminant, **options, reg_on=reg_on).fit(X[two], y[two])
-        return search.oof_scores_, search.cv_results_["mean_test_score"]
+        return found.oof_scores_, found.cv_results_["mean_test_score"]
 
     together = found()
     with config_context(working_memory=0.05):
@@ -376,9 +376,8 @@ def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose
             assert_allclose(
                 one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], rtol=1e-12
             )
-        given = KernelQuadraticDiscriminant(
-            **{**one.best_params_, "landmarks": one.best_estimator_.landmarks_}
-        ).fit(X, y)
+        best = one.best_estimator_
+        given = clone(best).set_params(landmarks=best.landmarks_).fit(X, y)
         assert gap(one.best_estimator_, given, X[:99]) < 1e-10
 
 
@@ -389,7 +388,7 @@ def test_searches_of_objects_and_matrices():
     kernels = [MeasureKernel("edit", kind="rbf", gamma=0.5), MeasureKernel("edit")]
     options = {"landmarks": 40, "random_state": 0, "reg": [0.01, 0.1]}
     found = search(KernelQuadraticDiscriminant, kernel=kernels, **options).fit(words, labels)
-    assert search.best_score_ > 0.9 and set(search.best_estimator_.landmarks_) <= set(words)
+    assert found.best_score_ > 0.9 and set(found.best_estimator_.landmarks_) <= set(words)
     K = MATRICES["rbf"][:N, :N]
     square = search(KernelQuadraticDiscriminant, kernel="precomputed", **options).fit(K, LABELS)
     at = square.best_estimator_.landmarks_
@@ -405,24 +404,24 @@ def test_searches_of_objects_and_matrices():
 @pytest.mark.parametrize("landmarks", [30, X[:30], "auto"], ids=["number", "given", "auto"])
 def test_searches_of_batches(landmarks):
     batches = [(X[:250], y[:250]), (X[250:], y[250:])]
-    options = {"reg": [0.01, 0.1], "landmarks": landmarks, "random_state": 0, "cv": 4}
+    options = {"landmarks": landmarks, "random_state": 0, "cv": 4}
+    options |= {"reg": [0.01, 0.1], "gamma": ["scale", 0.02, 0.1]}
     found = search(KernelQuadraticDiscriminant, **options).fit(batches)
     others = search(KernelQuadraticDiscriminant, **options).fit(
         [(X[:700], y[:700]), (X[700:], y[700:])]
     )
-    results = [s.cv_results_["mean_test_score"] for s in (search, others)]
+    results = [s.cv_results_["mean_test_score"] for s in (found, others)]
     assert_allclose(*results, rtol=1e-10)  # folds do not depend on the batches
     in_memory = search(KernelQuadraticDiscriminant, **options).fit(X, y)
     assert_allclose(
-        [p["gamma"] for p in search.cv_results_["params"]],
+        [p["gamma"] for p in found.cv_results_["params"]],
         [p["gamma"] for p in in_memory.cv_results_["params"]],
     )
-    assert abs(search.best_score_ - in_memory.best_score_) < 0.03  # other folds
-    given = {**search.best_params_, "landmarks": search.best_estimator_.landmarks_}
-    assert (
-        gap(search.best_estimator_, KernelQuadraticDiscriminant(**given).fit(X, y), X[:99]) < 1e-8
-    )
-    assert search.n_splits_ == 4 and search.predict_proba(X).shape == (900, 3)
+    assert abs(found.best_score_ - in_memory.best_score_) < 0.03  # other folds
+    best = found.best_estimator_
+    given = clone(best).set_params(landmarks=best.landmarks_).fit(X, y)
+    assert gap(best, given, X[:99]) < 1e-8
+    assert found.n_splits_ == 4 and found.predict_proba(X).shape == (900, 3)
     with pytest.raises(ValueError, match="cv must be a number"):
         KernelSearchCV(KernelQuadraticDiscriminant(landmarks=9), cv=GroupKFold(3)).fit(batches)
 
@@ -433,10 +432,10 @@ def test_the_best_of_a_search_is_the_plain_estimator_and_has_seen_the_columns(cl
     table = pd.DataFrame(X, columns=list("uvwxyz"))
     found = search(cls, gamma=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
     batches = [(table[:400], y[:400]), (table[400:], y[400:])]
-    streamed, in_memory = clone(search).fit(batches), clone(search).fit(table, y)
+    streamed, in_memory = clone(found).fit(batches), clone(found).fit(table, y)
     for model in (streamed, in_memory):
         best = model.best_estimator_
-        refit = cls(**{**model.best_params_, "landmarks": best.landmarks_}).fit(table, y)
+        refit = clone(best).set_params(landmarks=best.landmarks_).fit(table, y)
         assert gap(best, refit, table[:99]) < 1e-9
         assert best.feature_names_in_.tolist() == list("uvwxyz") and best.n_features_in_ == 6
         with pytest.raises(ValueError, match="feature names"):
@@ -453,7 +452,7 @@ def test_a_fold_that_lacks_a_class():
     folds = [(np.arange(len(Z) - 1), np.arange(len(Z) - 1, len(Z)))]
     options = {"gamma": [0.1], "reg": [0.1], "cv": folds, "landmarks": Z[:30]}
     found = search(KernelQuadraticDiscriminant, **options, standardize=False).fit(Z, labels)
-    assert search.best_score_ == 0.0  # a class never seen is never predicted
+    assert found.best_score_ == 0.0  # a class never seen is never predicted
 
 
 @pytest.mark.parametrize("plain", [s for s, *_ in SEARCHES])
@@ -466,7 +465,7 @@ def test_a_fold_is_blind_to_its_own_rows(plain):
 
     folds = list(StratifiedKFold(3).split(X, y))
     options = {"reg": [0.1], "gamma": [0.1], "landmarks": X[:30], "standardize": False}
-    model = search(**options, cv=folds, scoring=watching)
+    model = search(plain, **options, cv=folds, scoring=watching)
     model.fit(X, y)
     before, seen[:] = list(seen), []
     changed = X.copy()
@@ -543,11 +542,11 @@ def test_models_are_cloned_shown_and_saved(model, landmarks, tmp_path):
 
 
 def test_searches_are_saved(tmp_path):
-    search = KernelSearchCV(
+    found = KernelSearchCV(
         KernelQuadraticDiscriminant(landmarks=20, random_state=0), {"reg": [0.1], "gamma": [0.1]}
     ).fit(X, y)
-    again = load_model(save_model(search, tmp_path / "s.skops"))
-    assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+    again = load_model(save_model(found, tmp_path / "s.skops"))
+    assert_array_equal(again.predict_proba(X), found.predict_proba(X))
 
 
 def test_tools_of_scikit_learn():

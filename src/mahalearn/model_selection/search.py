@@ -30,6 +30,7 @@ from .._progress import with_bar
 from .._typing import CV, ArrayLike, Scoring
 from .._typing import Objects as ObjectsLike
 from .._validation import (
+    check_choice,
     check_classes,
     check_objects,
     is_dask_collection,
@@ -273,9 +274,10 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "estimator must be a classifier such as KernelQuadraticDiscriminant(); got "
                 f"{self.estimator!r}."
             )
-        error = self.error_score
-        if error != "raise" and not isinstance(error, numbers.Real):
-            raise ValueError(f"error_score must be 'raise' or a number; got {error!r}.")
+        if isinstance(self.error_score, str):
+            check_choice(self.error_score, "error_score", ("raise",))
+        elif not isinstance(self.error_score, numbers.Real):
+            raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
         if not isinstance(self.refit, (bool, np.bool_)) and not callable(self.refit):
             raise ValueError(
                 f"refit must be True, False or a function of cv_results_; got {self.refit!r}."
