@@ -25,24 +25,18 @@ import sklearn
 import mahalearn
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
-    KernelKNeighborsClassifierCV,
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
-    MahalanobisSVCCV,
     MeasureKernel,
     OneVsRestSVC,
-    OneVsRestSVCCV,
     ProximityKernel,
     PseudoEuclideanEmbedding,
 )
@@ -331,7 +325,7 @@ def estimator(rng, kind, n, counts):
                 max_iter=500,
             )
         case "mahalanobis search":
-            return MahalanobisSVCCV([1.0], [0.5, 1.0], cv=cv, max_iter=500)
+            return KernelSearchCV(MahalanobisSVC(max_iter=500), {"C": [1.0], "delta": [0.5, 1.0]}, cv=cv)
         case "proximity":
             return ProximityKernel(
                 choose(rng, "neg_squared", "neg", "rbf", "similarity"), choose(rng, "mean", None)

@@ -15,15 +15,11 @@ from sklearn.svm import SVC
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
-    KernelKNeighborsClassifierCV,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
 )
 
 from .timing import compare, print_machine, print_ratios
@@ -46,7 +42,7 @@ def problem(n=1000, c=2):
 
 def the_grid():
     X, y = problem()
-    search = KernelQuadraticDiscriminantCV(regs=REGS, gammas=GAMMAS, cv=SPLITS, reg_on="kernel")
+    search = KernelSearchCV(KernelQuadraticDiscriminant(reg_on="kernel"), {"reg": REGS, "gamma": GAMMAS}, cv=SPLITS)
     plain = KernelQuadraticDiscriminant(reg_on="kernel")
     times = compare(
         {
@@ -78,9 +74,7 @@ def leave_one_out():
             linalg.eigh(K[np.ix_(y == label, y == label)])
 
     def search(offset, reg_on="covariance"):
-        return KernelQuadraticDiscriminantCV(
-            regs=regs, gammas=[0.1], cv=LeaveOneOut(), offset=offset, reg_on=reg_on
-        )
+        return KernelSearchCV(KernelQuadraticDiscriminant(offset=offset, reg_on=reg_on), {"reg": regs, "gamma": [0.1]}, cv=LeaveOneOut())
 
     def scores(offset):
         search(offset).fit(X, y)
@@ -110,34 +104,32 @@ def the_others():
     pairs = {}
     for variant in ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-"):
         pairs[f"quadratic {variant}"] = (
-            KernelQuadraticDiscriminantCV(variant, regs, gammas=gammas, cv=SPLITS, reg_on="kernel"),
+            KernelSearchCV(KernelQuadraticDiscriminant(variant=variant, reg_on="kernel"), {"reg": regs, "gamma": gammas}, cv=SPLITS),
             kqd(variant, reg_on="kernel"),
             "reg",
             regs,
         )
     for head in ("fisher", "quadratic"):
         pairs[f"dissimilarity space, {head} RC+"] = (
-            DissimilaritySpaceDiscriminantCV(
-                head, "RC+", regs, gammas=gammas, cv=SPLITS, reg_on="kernel"
-            ),
+            KernelSearchCV(DissimilaritySpaceDiscriminant(variant="RC+", discriminant=head, reg_on="kernel"), {"reg": regs, "gamma": gammas}, cv=SPLITS),
             space(head, "RC+", reg_on="kernel"),
             "reg",
             regs,
         )
     pairs["kernel Fisher"] = (
-        KernelFisherDiscriminantCV(regs, gammas=gammas, cv=SPLITS),
+        KernelSearchCV(KernelFisherDiscriminant(), {"reg": regs, "gamma": gammas}, cv=SPLITS),
         KernelFisherDiscriminant(),
         "reg",
         regs,
     )
     pairs["kernel PCA + QDA"] = (
-        KernelPCAQuadraticDiscriminantCV(regs, gammas=gammas, cv=SPLITS),
+        KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": regs, "gamma": gammas}, cv=SPLITS),
         KernelPCAQuadraticDiscriminant(),
         "reg",
         regs,
     )
     pairs["kernel neighbours"] = (
-        KernelKNeighborsClassifierCV(range(1, 16), gammas=gammas, cv=SPLITS),
+        KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": range(1, 16), "gamma": gammas}, cv=SPLITS),
         KernelKNeighborsClassifier(),
         "n_neighbors",
         list(range(1, 16)),
@@ -174,9 +166,7 @@ def growth(path=None):
 
 def _cost(n, c):
     X, y = problem(n, c)
-    search = KernelQuadraticDiscriminantCV(
-        regs=REGS, gammas=GAMMAS[[1, 4]], cv=SPLITS, reg_on="kernel"
-    )
+    search = KernelSearchCV(KernelQuadraticDiscriminant(reg_on="kernel"), {"reg": REGS, "gamma": GAMMAS[[1, 4]]}, cv=SPLITS)
     return compare({"search": lambda: search.fit(X, y)}, repeats=1)["search"]
 
 

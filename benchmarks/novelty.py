@@ -31,7 +31,7 @@ from sklearn.svm import SVC, OneClassSVM
 from mahalearn import (
     ConformalClassifier,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     MahalanobisNovelty,
 )
 from mahalearn.datasets import load
@@ -330,13 +330,13 @@ SET_METHODS = {
         "class",
     ),
     "ConformalClassifier(KQD RC+ searched) full, margin": (
-        ours_sets(lambda: ConformalClassifier(KernelQuadraticDiscriminantCV(), "full")),
+        ours_sets(lambda: ConformalClassifier(KernelSearchCV(KernelQuadraticDiscriminant()), "full")),
         "about class",
     ),
     "… searched by log loss": (
         ours_sets(
             lambda: ConformalClassifier(
-                KernelQuadraticDiscriminantCV(scoring="neg_log_loss"), "full"
+                KernelSearchCV(KernelQuadraticDiscriminant(), scoring="neg_log_loss"), "full"
             )
         ),
         "about class",

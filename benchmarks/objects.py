@@ -34,7 +34,8 @@ from scipy.stats import binomtest
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from mahalearn import (
-    KernelRidgeClassifierCV,
+    KernelRidgeClassifier,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MeasureKernel,
     OneVsRestSVC,
@@ -251,7 +252,7 @@ def ridge(train, y, test):
     folds = RepeatedStratifiedKFold(n_splits=min(5, smallest), n_repeats=2, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = KernelRidgeClassifierCV(kernels=kernels, cv=folds).fit(train, y)
+        model = KernelSearchCV(KernelRidgeClassifier(), {"kernel": kernels}, cv=folds).fit(train, y)
     return model.predict(test)
 
 

@@ -27,12 +27,7 @@ from scipy.linalg import blas
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
-from mahalearn import (
-    KernelFisherDiscriminantCV,
-    KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
-    LandmarkMap,
-)
+from mahalearn import KernelQuadraticDiscriminant, LandmarkMap
 from mahalearn.datasets import ParquetBatches, ringnorm, waveform
 
 from .timing import compare

@@ -76,7 +76,7 @@ def search_and_predict():
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
-    mahalearn.KernelQuadraticDiscriminantCV(cv=3).fit(X, y).predict(X)
+    mahalearn.KernelSearchCV(mahalearn.KernelQuadraticDiscriminant(), cv=3).fit(X, y).predict(X)
 
 
 # Methods that both versions have, under the same names.

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import cross_val_predict
 
-from mahalearn import KernelQuadraticDiscriminantCV, PseudoEuclideanEmbedding
+from mahalearn import KernelQuadraticDiscriminant, KernelSearchCV, PseudoEuclideanEmbedding
 from mahalearn.measures import pairwise
 
 
@@ -34,7 +34,7 @@ y = np.repeat(list(words), [len(group) for group in words.values()])
 # %%
 # Each word is predicted by a model that has not seen it; regularisation is chosen inside the
 # training part.
-model = KernelQuadraticDiscriminantCV(kernel="edit")
+model = KernelSearchCV(KernelQuadraticDiscriminant(kernel="edit"))
 found = cross_val_predict(model, X, y, cv=5)
 print(f"{(found != y).sum()} of {len(y)} words are misread")
 

@@ -14,14 +14,14 @@ import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from mahalearn import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
+from mahalearn import KernelQuadraticDiscriminant, KernelSearchCV
 
 X, y = make_classification(400, 10, n_informative=6, n_clusters_per_class=3, random_state=0)
 folds = StratifiedKFold(10, shuffle=True, random_state=0)
 gammas, regs = np.logspace(-2.5, 0, 6), np.logspace(-4, 0, 9)
 
 start = process_time()
-search = KernelQuadraticDiscriminantCV(["RC+"], regs=regs, gammas=gammas, cv=folds).fit(X, y)
+search = KernelSearchCV(KernelQuadraticDiscriminant(variant="RC+"), {"reg": regs, "gamma": gammas}, cv=folds).fit(X, y)
 ours = process_time() - start
 
 start = process_time()

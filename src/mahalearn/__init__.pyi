@@ -2,25 +2,25 @@
 
 from .classifiers.dissimilarity_space import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
 )
 from .classifiers.distances import KernelMahalanobisTransformer
 from .classifiers.gaussian import GaussianClassifier
-from .classifiers.kernel_fisher import KernelFisherDiscriminant, KernelFisherDiscriminantCV
-from .classifiers.kernel_neighbors import KernelKNeighborsClassifier, KernelKNeighborsClassifierCV
-from .classifiers.kernel_pca import KernelPCAQuadraticDiscriminant, KernelPCAQuadraticDiscriminantCV
-from .classifiers.kernel_quadratic import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV
-from .classifiers.kernel_ridge import KernelRidgeClassifier, KernelRidgeClassifierCV
+from .classifiers.kernel_fisher import KernelFisherDiscriminant
+from .classifiers.kernel_neighbors import KernelKNeighborsClassifier
+from .classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
+from .classifiers.kernel_quadratic import KernelQuadraticDiscriminant
+from .classifiers.kernel_ridge import KernelRidgeClassifier
 from .classifiers.learned_metric import RecursiveFeatureMachine
-from .classifiers.one_vs_rest_svm import OneVsRestSVC, OneVsRestSVCCV
-from .classifiers.svm import MahalanobisSVC, MahalanobisSVCCV
+from .classifiers.one_vs_rest_svm import OneVsRestSVC
+from .classifiers.svm import MahalanobisSVC
 from .formulas.feature_weights import descent_weights, difference_weights
 from .kernels.landmarks import LandmarkMap
 from .kernels.mahalanobis import MahalanobisKernel
 from .kernels.measure import MeasureKernel
 from .kernels.precomputed import PrecomputedKernel
 from .kernels.proximity import ProximityKernel
-from .model_selection.chooser import MahalanobisClassifierCV
+from .model_selection.ensemble import MahalanobisClassifierCV
+from .model_selection.search import KernelSearchCV
 from .novelty.classifier import ConformalClassifier
 from .novelty.detector import MahalanobisNovelty
 from .novelty.drift import drift_test
@@ -34,28 +34,21 @@ OneVsAllSVC = OneVsRestSVC
 __all__ = [
     "ConformalClassifier",
     "DissimilaritySpaceDiscriminant",
-    "DissimilaritySpaceDiscriminantCV",
     "GaussianClassifier",
     "KernelFisherDiscriminant",
-    "KernelFisherDiscriminantCV",
     "KernelKNeighborsClassifier",
-    "KernelKNeighborsClassifierCV",
     "KernelMahalanobisTransformer",
     "KernelPCAQuadraticDiscriminant",
-    "KernelPCAQuadraticDiscriminantCV",
     "KernelQuadraticDiscriminant",
-    "KernelQuadraticDiscriminantCV",
     "KernelRidgeClassifier",
-    "KernelRidgeClassifierCV",
+    "KernelSearchCV",
     "LandmarkMap",
     "MahalanobisClassifierCV",
     "MahalanobisKernel",
     "MahalanobisNovelty",
     "MahalanobisSVC",
-    "MahalanobisSVCCV",
     "MeasureKernel",
     "OneVsRestSVC",
-    "OneVsRestSVCCV",
     "PrecomputedKernel",
     "ProximityKernel",
     "PseudoEuclideanEmbedding",

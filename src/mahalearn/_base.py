@@ -469,8 +469,15 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         training.release()
         return self
 
-    def _axis_value(self, training):
-        """The one value of the path of a plain estimator."""
+    def _axis_value(self, training, kernel=None):
+        """The one value of the path of a plain estimator.
+
+        kernel: as fitted, where the training set knows its values alone.
+        """
+        return getattr(self, self._axis)
+
+    def _fixed_axis_value(self, kernel):
+        """The same for a fitted kernel, as far as it is known without the training set."""
         return getattr(self, self._axis)
 
     def _fold_scores(self, folds, values):
@@ -604,20 +611,3 @@ class BestEstimatorMixin(ClassifierMixin):
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
         return scores / self.temperature_
-
-
-class BestAttributesMixin:
-    """A search for a `_plain` estimator: whatever else the refitted one has, the search has too."""
-
-    _plain: Any
-
-    def _common(self):
-        """Parameters of the plain estimator that are not searched."""
-        own = self._plain().get_params(deep=False)
-        return {name: v for name, v in self.get_params(deep=False).items() if name in own}
-
-    def __getattr__(self, name):
-        # Called for missing attributes only. More objects would be no search any more.
-        if name.startswith("__") or name == "partial_fit" or "best_estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.best_estimator_, name)

@@ -19,27 +19,20 @@ from sklearn.model_selection import StratifiedKFold
 import mahalearn
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
-    KernelKNeighborsClassifierCV,
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
-    MahalanobisSVCCV,
     MeasureKernel,
     OneVsRestSVC,
-    OneVsRestSVCCV,
     PrecomputedKernel,
     ProximityKernel,
     PseudoEuclideanEmbedding,
@@ -347,42 +340,54 @@ def build_cases(reduced=True):
 
 # Each search with a small grid; "scale" and the default grids have tests of their own.
 SEARCHES = {
-    "KernelQuadraticDiscriminantCV": [
-        KernelQuadraticDiscriminantCV(VARIANTS, [0.01, 0.3], cv=FOLDS),
-        KernelQuadraticDiscriminantCV(["RC+", "RC-"], [0.01, 0.3], offset="loo", cv=FOLDS),
-        KernelQuadraticDiscriminantCV(
-            ["RC+", "IC+"], [0.01, 0.3], offset="map", reg_on="covariance", cv=FOLDS
+    "KernelSearchCV": [
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(), {"variant": VARIANTS, "reg": [0.01, 0.3]}, cv=FOLDS
         ),
-        KernelQuadraticDiscriminantCV(
-            ["RC+", "FK+"], [0.1], reg_on="relative", class_weight="balanced", cv=FOLDS
-        ),
-        KernelQuadraticDiscriminantCV(["RC+", "IC-"], [0.1], offset=None, cv=FOLDS),
-    ],
-    "DissimilaritySpaceDiscriminantCV": [
-        DissimilaritySpaceDiscriminantCV("fisher", VARIANTS, [0.01, 0.3], cv=FOLDS),
-        DissimilaritySpaceDiscriminantCV("quadratic", ["RC+", "IC+"], [0.1, 1.0], cv=FOLDS),
-    ],
-    "KernelFisherDiscriminantCV": [KernelFisherDiscriminantCV([1e-3, 0.1], cv=FOLDS)],
-    "KernelPCAQuadraticDiscriminantCV": [
-        KernelPCAQuadraticDiscriminantCV([1e-3, 0.1], cv=FOLDS),
-        KernelPCAQuadraticDiscriminantCV([1e-2], n_components=2, cv=FOLDS),
-    ],
-    "KernelKNeighborsClassifierCV": [
-        KernelKNeighborsClassifierCV([1, 3, 5], cv=FOLDS),
-        KernelKNeighborsClassifierCV([1, 4], weights="distance", cv=FOLDS),
-    ],
-    "KernelRidgeClassifierCV": [KernelRidgeClassifierCV([1e-3, 0.1], cv=FOLDS)],
-    "OneVsRestSVCCV": [OneVsRestSVCCV([1.0, 10.0], tol=1e-8, max_iter=100_000, cv=FOLDS)],
-    "MahalanobisSVCCV": [
-        MahalanobisSVCCV([1, 10], [0.5, 1.0], cv=FOLDS, tol=1e-8),
-        MahalanobisSVCCV(
-            [1, 10],
-            [0.5, 1.0],
-            "grid",
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset="loo"),
+            {"variant": ["RC+", "RC-"], "reg": [0.01, 0.3]},
             cv=FOLDS,
-            covariance="full",
-            covariance_from="all",
-            tol=1e-8,
+        ),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset="map", reg_on="covariance"),
+            {"variant": ["RC+", "IC+"], "reg": [0.01, 0.3]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(reg_on="relative", class_weight="balanced"),
+            {"variant": ["RC+", "FK+"], "reg": [0.1]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset=None),
+            {"variant": ["RC+", "IC-"], "reg": [0.1]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(
+            DissimilaritySpaceDiscriminant(discriminant="fisher"),
+            {"variant": VARIANTS, "reg": [0.01, 0.3]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(
+            DissimilaritySpaceDiscriminant(discriminant="quadratic"),
+            {"variant": ["RC+", "IC+"], "reg": [0.1, 1.0]},
+            cv=FOLDS,
+        ),
+        KernelSearchCV(KernelFisherDiscriminant(), {"reg": [1e-3, 0.1]}, cv=FOLDS),
+        KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [1e-3, 0.1]}, cv=FOLDS),
+        KernelSearchCV(KernelPCAQuadraticDiscriminant(n_components=2), {"reg": [1e-2]}, cv=FOLDS),
+        KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": [1, 3, 5]}, cv=FOLDS),
+        KernelSearchCV(
+            KernelKNeighborsClassifier(weights="distance"), {"n_neighbors": [1, 4]}, cv=FOLDS
+        ),
+        KernelSearchCV(KernelRidgeClassifier(), {"reg": [1e-3, 0.1]}, cv=FOLDS),
+        KernelSearchCV(OneVsRestSVC(tol=1e-8, max_iter=100_000), {"C": [1.0, 10.0]}, cv=FOLDS),
+        KernelSearchCV(MahalanobisSVC(tol=1e-8), {"C": [1, 10], "delta": [0.5, 1.0]}, cv=FOLDS),
+        KernelSearchCV(
+            MahalanobisSVC(covariance="full", covariance_from="all", tol=1e-8),
+            {"C": [1, 10], "delta": [0.5, 1.0]},
+            cv=FOLDS,
         ),
     ],
     "MahalanobisClassifierCV": [
@@ -390,11 +395,11 @@ SEARCHES = {
         MahalanobisClassifierCV(("kqd",), kernel="linear", cv=FOLDS),
     ],
 }
-# Inputs of the searches that take a kernel. The grid is given, so that it stays small.
+# Inputs of the searches that take a kernel: parameters of the estimator, and widths to try.
 SEARCH_INPUTS = {
-    "vectors": {"gammas": [0.05, 0.5]},
-    "indefinite": {"kernel": "precomputed"},
-    "objects": {"kernel": MeasureKernel("edit")},
+    "vectors": ({}, {"gamma": [0.05, 0.5]}),
+    "indefinite": ({"kernel": "precomputed"}, {}),
+    "objects": ({"kernel": MeasureKernel("edit")}, {}),
 }
 
 
@@ -402,17 +407,20 @@ def search_cases(name):
     """The searches of one name on every kind of input that they take."""
     cases = []
     for search in SEARCHES[name]:
-        if name == "MahalanobisSVCCV":
-            cases.append(Case(search))
-        elif name == "MahalanobisClassifierCV":
+        if name == "MahalanobisClassifierCV":
             cases.append(Case(search))
             if "gaussian" not in search.families:
                 cases.append(Case(clone(search).set_params(kernel="precomputed"), "indefinite"))
+        elif not hasattr(search.estimator, "kernel"):
+            cases.append(Case(search))
         else:
-            for kind, params in SEARCH_INPUTS.items():
-                offset = getattr(search, "offset", None)
+            for kind, (fixed, widths) in SEARCH_INPUTS.items():
+                offset = getattr(search.estimator, "offset", None)
                 policy = {"spectrum": "flip"} if offset in ("loo", "map") else {}
-                cases.append(Case(clone(search).set_params(**params, **policy), kind))
+                estimator = clone(search.estimator).set_params(**fixed, **policy)
+                grid = {**search.param_grid, **widths}
+                new = clone(search).set_params(estimator=estimator, param_grid=grid)
+                cases.append(Case(new, kind))
     return cases
 
 
@@ -423,7 +431,15 @@ def thinned(cases, at_most):
 
 def _share(name):
     """How many cases of a name `make test` runs; the others are in the full suites."""
-    return 60 if name == "KernelQuadraticDiscriminant" else 5 if name in SEARCHES else 16
+    return (
+        60
+        if name == "KernelQuadraticDiscriminant"
+        else 40
+        if name == "KernelSearchCV"
+        else 5
+        if name in SEARCHES
+        else 16
+    )
 
 
 CASES = {name: thinned(cases, _share(name)) for name, cases in build_cases().items()}

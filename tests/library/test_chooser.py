@@ -25,10 +25,10 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import _families, grids
-from mahalearn.model_selection._families import FAMILIES, Found, OutOfTime
+from mahalearn.model_selection import ensemble, families, grid
+from mahalearn.model_selection.families import FAMILIES, Best, Comparison
 from mahalearn.model_selection.scoring import choose
-from mahalearn.model_selection.search import MOST_REPEATS, make_splits
+from mahalearn.model_selection.splits import MOST_REPEATS, make_splits
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 CHEAP = ("gaussian", "kernel_fisher")
@@ -53,9 +53,9 @@ def data():
 def small_grids():
     """Fewer kernel widths and machines: what is tested does not depend on their number."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grids, "GAMMAS", (0.3, 3.0))
-        patch.setattr(grids, "CS", (1, 10))
-        patch.setattr(grids, "DELTAS", (0.5, 1.0))
+        patch.setattr(grid, "GAMMAS", (0.3, 3.0))
+        patch.setattr(grid, "CS", (1, 10))
+        patch.setattr(grid, "DELTAS", (0.5, 1.0))
         yield
 
 
@@ -100,9 +100,9 @@ def test_params_tell_the_candidate(fitted):
 
 def test_gaussian_search_is_a_grid_search(fitted, data):
     X, y = data
-    grid = GridSearchCV(GaussianClassifier(), list(_families.GAUSSIANS), cv=SPLITS)
-    grid.fit(StandardScaler().fit_transform(X), y)
-    assert_allclose(by_family(fitted)["gaussian"]["mean_score"], grid.best_score_)
+    search = GridSearchCV(GaussianClassifier(), list(grid.GAUSSIANS), cv=SPLITS)
+    search.fit(StandardScaler().fit_transform(X), y)
+    assert_allclose(by_family(fitted)["gaussian"]["mean_score"], search.best_score_)
 
 
 def test_predictions_do_not_depend_on_the_units(data):
@@ -277,43 +277,38 @@ def test_budget_large_enough_changes_nothing(data, small_grids):
         assert_allclose(by_family(free)[name]["mean_score"], by_family(within)[name]["mean_score"])
 
 
-def test_slow_searches_stop_at_the_deadline(monkeypatch, data):
-    """Of eight slow searches only those run that fit; a first one too slow is not started."""
+def test_a_search_that_would_end_too_late_is_not_started(monkeypatch, data):
+    """It is timed on parts of the objects, as far as these leave time."""
     clock, started = [0.0], []
 
-    def slow(given):
-        started.append(len(given.y))
-        clock[0] += 2 * (len(given.y) / 60) ** 3
-        return Found(GaussianClassifier(), {}, np.full(3, 0.5), 1.0)
+    def slow(name, comparison):
+        started.append(len(comparison.y))
+        clock[0] += 2 * (len(comparison.y) / 60) ** 3
+        return Best(GaussianClassifier(), {}, np.full(3, 0.5), 1.0, np.zeros((3, 3)))
 
-    monkeypatch.setattr(_families.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(_families, "PILOT", 60)
-    family = _families.Family(lambda given, fine: [slow] * 8, False, 3)
-    monkeypatch.setitem(FAMILIES, "slow", family)
+    monkeypatch.setattr(families.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(families, "PILOT", 60)
+    monkeypatch.setattr(families, "search_family", slow)
     X, y = data
-    given = _families.Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
-    assert _families.search_family("slow", given, 7.0)[1:] == (3, 8)
+    few = Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
+    assert families.expected_seconds("kqd", few, 7.0) == 0 and not started
     X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)
-    many = given._replace(X=X, y=y, splits=list(SPLITS.split(X, y)))
-    clock[0] = 0.0
-    started.clear()
-    with pytest.raises(OutOfTime, match="needs about 16000 s"):
-        _families.search_family("slow", many, 100.0)
+    many = few._replace(X=X, y=y, splits=list(SPLITS.split(X, y)))
+    assert families.expected_seconds("kqd", many, 100.0) == pytest.approx(2 * 20**3)
     assert started == [30, 60]
-    # Nor is the second timing started if the first shows that there is no time.
-    clock[0] = 0.0
+    # The second timing is not started if the first shows that there is no time.
     started.clear()
-    with pytest.raises(OutOfTime):
-        _families.search_family("slow", many, 0.3)
+    assert families.expected_seconds("kqd", many, 0.3) > 0.3
     assert started == [30]
 
 
 @pytest.mark.parametrize("counts", [(251, 250), (500, 1), (480, 20, 1), (5000, 12, 1), (2,) * 260])
-def test_timed_parts_have_every_class_and_are_like_the_whole(counts):
+def test_timed_parts_have_every_class_and_are_like_the_whole(counts, monkeypatch):
     """Also where one object is left over, or is the only one of its class."""
     y, parts = np.repeat(np.arange(len(counts)), counts), []
-    given = _families.Comparison(np.zeros((len(y), 1)), y, [], "rbf", "krein", None, None)
-    seconds = _families._pilot_seconds(lambda part: parts.append(part.y), given, 3, np.inf)
+    monkeypatch.setattr(families, "search_family", lambda name, part: parts.append(part.y))
+    whole = Comparison(np.zeros((len(y), 1)), y, [], "rbf", "krein", None, None)
+    seconds = families.expected_seconds("kqd", whole, np.inf)
     assert np.isfinite(seconds) and seconds >= 0
     assert [len(part) for part in parts] == ([250, 500] if len(counts) < 250 else [260, 520])
     for part in parts:
@@ -333,7 +328,7 @@ def test_a_budget_loses_no_family_to_an_odd_number_of_objects(small_grids):
 
 def test_part_of_a_comparison_keeps_the_splits(data):
     X, y = data
-    given = _families.Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
+    given = Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
     part = given.part(np.arange(0, 60, 2))
     assert_allclose(part.X, X[::2])
     for (train, test), (some, others) in zip(given.splits, part.splits, strict=True):
@@ -342,10 +337,12 @@ def test_part_of_a_comparison_keeps_the_splits(data):
 
 
 def test_a_family_that_fails_is_recorded(monkeypatch, data):
-    def broken(given):
-        raise np.linalg.LinAlgError("did not converge")
+    def search_family(name, comparison):
+        if name == "kqd":
+            raise np.linalg.LinAlgError("did not converge")
+        return families.search_family(name, comparison)
 
-    monkeypatch.setitem(FAMILIES, "kqd", FAMILIES["kqd"]._replace(builder=lambda g, f: [broken]))
+    monkeypatch.setattr(ensemble, "search_family", search_family)
     X, y = data
     with pytest.warns(UserWarning, match="kqd .failed: did not converge"):
         model = chooser(("gaussian", "kqd"), cv=SPLITS).fit(X, y)
@@ -487,9 +484,9 @@ def test_errors_say_what_to_do(data, parameters, message):
 
 def test_weights_need_an_ensemble(data):
     X, y = data
-    with pytest.raises(ValueError, match="need combine='stack' or 'vote'"):
+    with pytest.raises(ValueError, match="need combine='stack'"):
         chooser().fit(X, y, sample_weight=np.ones(len(y)))
-    with pytest.raises(ValueError, match="need combine='stack' or 'vote'"):
+    with pytest.raises(ValueError, match="need combine='stack'"):
         chooser(class_weight="balanced").fit(X, y)
 
 

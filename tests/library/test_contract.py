@@ -27,16 +27,13 @@ SMALL = {
         "estimator": mahalearn.KernelQuadraticDiscriminant(),
         "random_state": 0,
     },
-    "DissimilaritySpaceDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
-    "KernelFisherDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
-    "KernelKNeighborsClassifierCV": {"n_neighbors": [1], "gammas": [0.5], "cv": 2},
-    "KernelPCAQuadraticDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
-    "KernelQuadraticDiscriminantCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
-    "KernelRidgeClassifierCV": {"regs": [0.1], "gammas": [0.5], "cv": 2},
+    "KernelSearchCV": {
+        "estimator": mahalearn.KernelFisherDiscriminant(gamma=0.5),
+        "param_grid": {"reg": [0.1]},
+        "cv": 2,
+    },
     "MahalanobisClassifierCV": {"families": ("kernel_fisher",), "cv": 2, "random_state": 0},
-    "MahalanobisSVCCV": {"Cs": [1.0], "deltas": [1.0], "cv": 2},
     "MeasureKernel": {"measure": excess, "symmetric": False},
-    "OneVsRestSVCCV": {"Cs": [1.0], "gammas": [0.5], "cv": 2},
     "PrecomputedKernel": {"K": np.eye(12)},
     "PseudoEuclideanEmbedding": {"kernel": "rbf"},
     "FunctionMeasure": {"function": excess},
@@ -165,7 +162,7 @@ def test_option_names_are_exact_and_another_case_warns(name, parameter, option):
         pytest.skip("the data are a table")
     if name == "MahalanobisKernel" and parameter == "shrinkage":
         settings["covariance"] = "full"
-    if name in ("MahalanobisSVC", "MahalanobisSVCCV") and parameter == "shrinkage":
+    if name == "MahalanobisSVC" and parameter == "shrinkage":
         settings["covariance"] = "full"
     if name == "MahalanobisNovelty" and parameter == "shrinkage":
         settings["variant"] = "gaussian"
@@ -203,11 +200,11 @@ def test_a_search_has_what_its_best_estimator_has_and_probabilities(name):
     best = search.best_estimator_
     last = best[-1] if hasattr(best, "steps") else best
     own = {m for m in METHODS if hasattr(search, m)}
-    has = {m for m in METHODS if hasattr(last, m)}
-    # The chooser passes on what all its families may have.
-    assert own == has & {*own, "decision_function", "mahalanobis"} and own <= has
-    if name != "MahalanobisClassifierCV":
-        assert own == has
+    # A search passes on what GridSearchCV does, the chooser what all its families may have.
+    passed = {"decision_function", "score_samples", "transform"}
+    if name == "MahalanobisClassifierCV":
+        passed = {"decision_function", "mahalanobis"}
+    assert own == {m for m in passed if hasattr(last, m)}
     for method in own - {"kneighbors"}:
         assert len(getattr(search, method)(X)) == len(X)
     proba = search.predict_proba(X)
@@ -226,14 +223,13 @@ def test_the_searches_have_one_convention(name):
     if name == "MahalanobisClassifierCV":
         assert arguments == ["self", "X", "y", "sample_weight", "groups"]
         return
-    if name == "MahalanobisSVCCV":
-        assert arguments == ["self", "X", "y", "groups", "sample_weight"]
-        return
-    assert arguments == ["self", "X", "y", "groups"]
+    assert arguments == ["self", "X", "y", "groups", "fit_params"]
     X, y = data()
-    with pytest.raises(TypeError, match=f"{name}.fit does not take sample_weight"):
+    with pytest.raises(
+        TypeError, match=r"KernelFisherDiscriminant\.fit does not take sample_weight"
+    ):
         ESTIMATORS[name](**SMALL[name]).fit(X, y, sample_weight=np.ones(len(y)))
-    with pytest.raises(TypeError, match=f"{name}.fit got unexpected arguments: weights"):
+    with pytest.raises(TypeError, match=r"fit got unexpected arguments: weights"):
         ESTIMATORS[name](**SMALL[name]).fit(X, y, weights=np.ones(len(y)))
 
 
@@ -270,11 +266,12 @@ def test_groups_reach_the_splitter(name):
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
-@pytest.mark.parametrize("name", ["KernelQuadraticDiscriminant", "KernelRidgeClassifierCV"])
-def test_missing_labels_are_counted(name, missing):
+@pytest.mark.parametrize("searched", [False, True])
+def test_missing_labels_are_counted(searched, missing):
     y = np.array(["a", "b"] * 10, dtype=object)
     y[3] = y[8] = missing
-    model = getattr(mahalearn, name)(kernel="edit")
+    model = mahalearn.KernelRidgeClassifier(kernel="edit")
+    model = mahalearn.KernelSearchCV(model) if searched else model
     with pytest.raises(ValueError, match="2 of 20 class labels are missing"):
         model.fit([f"w{i}" for i in range(20)], y)
 
@@ -282,8 +279,10 @@ def test_missing_labels_are_counted(name, missing):
 def test_more_folds_than_objects_of_any_class_are_refused_with_a_number():
     words, y = ["abc", "abcc", "xyz", "xyy"], [0, 0, 1, 1]
     with pytest.raises(ValueError, match=r"the largest has 2. Use cv=2 or fewer"):
-        mahalearn.KernelRidgeClassifierCV(kernel="edit").fit(words, y)
-    model = mahalearn.KernelRidgeClassifierCV(kernel="edit", cv=2).fit(words, y)
+        mahalearn.KernelSearchCV(mahalearn.KernelRidgeClassifier(kernel="edit")).fit(words, y)
+    model = mahalearn.KernelSearchCV(mahalearn.KernelRidgeClassifier(kernel="edit"), cv=2).fit(
+        words, y
+    )
     assert model.predict(["abe", "xxy"]).tolist() == [0, 1]
 
 

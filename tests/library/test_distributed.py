@@ -12,6 +12,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from searches import search
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import make_classification
 
@@ -22,7 +23,7 @@ from mahalearn import (
     KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisKernel,
     PrecomputedKernel,
@@ -192,12 +193,14 @@ def test_auto_on_a_collection():
 
 
 def test_searches_of_collections():
-    options = {"regs": [0.01, 0.1], "gammas": [0.1], "landmarks": 30, "random_state": 0, "cv": 3}
-    search = KernelQuadraticDiscriminantCV(**options).fit(*chunked())
-    local = KernelQuadraticDiscriminantCV(**options).fit([(X[:999], y[:999]), (X[999:], y[999:])])
-    a, b = (s.cv_results_["mean_test_score"] for s in (search, local))
+    options = {"reg": [0.01, 0.1], "gamma": [0.1], "landmarks": 30, "random_state": 0, "cv": 3}
+    found = search(KernelQuadraticDiscriminant, **options).fit(*chunked())
+    local = search(KernelQuadraticDiscriminant, **options).fit(
+        [(X[:999], y[:999]), (X[999:], y[999:])]
+    )
+    a, b = (s.cv_results_["mean_test_score"] for s in (found, local))
     assert_allclose(a, b, rtol=1e-10)
-    assert_array_equal(search.predict(X[:99]), local.predict(X[:99]))
+    assert_array_equal(found.predict(X[:99]), local.predict(X[:99]))
 
 
 def test_spark_would_need_two_functions():
@@ -231,6 +234,7 @@ def test_predictions_are_lazy(method, folder):
 # Arguments of those that have no defaults.
 ARGUMENTS = {
     "ConformalClassifier": (GaussianClassifier(),),
+    "KernelSearchCV": (mahalearn.KernelRidgeClassifier(),),
     "MeasureKernel": ("euclidean",),
     "PrecomputedKernel": (np.eye(60),),
 }
@@ -310,7 +314,7 @@ def test_bad_input_gets_a_sentence():
     with pytest.raises(TypeError, match=r"distributed\.predict"):
         model.fit(X, y).predict(chunked()[0])
     rows, labels = chunked()
-    for estimator in (model, KernelQuadraticDiscriminantCV(landmarks=9)):
+    for estimator in (model, KernelSearchCV(KernelQuadraticDiscriminant(landmarks=9))):
         with pytest.raises(TypeError, match="y is a dask collection and X is not"):
             estimator.fit(X, labels)
     with pytest.raises(ValueError, match="one label each"):

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
@@ -31,9 +30,9 @@ from mahalearn.classifiers.distances import DistanceModel
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
-from mahalearn.model_selection import _families, grids
-from mahalearn.model_selection._ensemble import fit_members, held_out_rows, member_scores
-from mahalearn.model_selection._families import FAMILIES
+from mahalearn.model_selection import families, grid
+from mahalearn.model_selection.combining import fit_members, held_out_rows, member_scores
+from mahalearn.model_selection.families import FAMILIES
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 PENALTY = 10.0  # "auto" for vectors
@@ -43,10 +42,10 @@ CHEAP = ("gaussian", "kernel_fisher")
 @pytest.fixture(scope="module", autouse=True)
 def small_grids():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grids, "GAMMAS", (0.3, 1.0, 3.0))
-        patch.setattr(grids, "CS", (1.0, 10.0))
-        patch.setattr(_families, "FEWER_CS", (1.0,))
-        patch.setattr(grids, "DELTAS", (0.5, 1.0))
+        patch.setattr(grid, "GAMMAS", (0.3, 1.0, 3.0))
+        patch.setattr(grid, "CS", (1.0, 10.0))
+        patch.setattr(families, "FEWER_CS", (1.0,))
+        patch.setattr(grid, "DELTAS", (0.5, 1.0))
         yield
 
 
@@ -132,33 +131,11 @@ def test_predictions_are_the_members_combined(fitted, data):
     assert (fitted.classes_[np.argmax(expected, axis=1)] == fitted.predict(X)).all()
 
 
-def test_a_vote_is_the_mean_of_calibrated_probabilities(data):
-    X, y = data
-    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS, combine="vote").fit(X, y)
-    proba = [
-        np.exp(model.calibrations_[name].log_proba(member.decision_function(X)))
-        for name, member in model.members_.items()
-    ]
-    assert len(proba) == 3
-    assert_allclose(model.predict_proba(X), np.mean(proba, axis=0), rtol=1e-6)
-    assert_allclose(list(model.weights_.values()), 1 / 3)
-
-
 def test_order_of_the_families_does_not_matter(data):
     X, y = data
     one = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y)
     other = MahalanobisClassifierCV(CHEAP[::-1], cv=SPLITS).fit(X, y)
     assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
-
-
-def test_most_members(data):
-    X, y = data
-    for combine in ("stack", "vote"):
-        params = {"cv": SPLITS, "combine": combine, "max_members": 2}
-        model = MahalanobisClassifierCV(("gaussian", "kernel_fisher", "kqd"), **params).fit(X, y)
-        assert len(model.members_) == 2
-    losses = sorted(row["log_loss"] for row in model.leaderboard_)
-    assert {row["log_loss"] for row in model.leaderboard_ if row["chosen"]} == set(losses[:2])
 
 
 # --- weights of objects and classes, groups -------------------------------------------------------
@@ -276,18 +253,7 @@ def test_a_single_split_and_objects_never_held_out(data):
 # --- matrices and objects -------------------------------------------------------------------------
 
 
-def test_the_penalty_suits_the_input(fitted, data):
-    X, y = data
-    given = MahalanobisClassifierCV(cv=SPLITS, stack_penalty=PENALTY).fit(X, y)
-    assert given.weights_ == fitted.weights_
-    K = rbf_kernel(StandardScaler().fit_transform(X))
-    few = {"families": ("kqd", "neighbors"), "kernel": "precomputed", "cv": SPLITS}
-    auto = MahalanobisClassifierCV(**few).fit(K, y).weights_
-    assert auto == MahalanobisClassifierCV(**few, stack_penalty=1.0).fit(K, y).weights_
-    assert auto != MahalanobisClassifierCV(**few, stack_penalty=PENALTY).fit(K, y).weights_
-
-
-@pytest.mark.parametrize("combine", ["stack", "vote"])
+@pytest.mark.parametrize("combine", ["stack", "best"])
 def test_a_matrix_of_any_scale(data, combine):
     X, y = data
     Z = StandardScaler().fit_transform(X)
@@ -382,7 +348,7 @@ def test_an_ensemble_is_the_combination_of_its_members(fitted, data, tmp_path, w
 def test_members_one_by_one_in_cache_sized_chunks(fitted, data, monkeypatch):
     X, _ = data
     expected = fitted.predict_log_proba(X)
-    monkeypatch.setattr("mahalearn.model_selection._ensemble.IN_CACHE", 1000)
+    monkeypatch.setattr("mahalearn.model_selection.combining.IN_CACHE", 1000)
     assert_allclose(fitted.predict_log_proba(X), expected, atol=1e-10)
 
 
@@ -395,7 +361,7 @@ def test_ensembles_predict_in_several_threads(fitted, data):
             assert_allclose(got, wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("combine", ["stack", "vote"])
+@pytest.mark.parametrize("combine", ["stack", "best"])
 def test_results_do_not_depend_on_working_memory(data, combine):
     X, y = data
     model = MahalanobisClassifierCV(CHEAP, cv=SPLITS, combine=combine).fit(X, y)
@@ -530,9 +496,6 @@ def test_a_spent_budget_still_gives_an_ensemble(data):
     ("parameters", "message"),
     [
         ({"combine": "blend"}, "combine='blend' is not known"),
-        ({"stack_penalty": 0}, "stack_penalty must be a positive number"),
-        ({"stack_penalty": "none"}, "stack_penalty='none' is not known"),
-        ({"max_members": 0}, "max_members"),
         ({"kernels": []}, "kernels must be a list of kernels"),
         ({"kernels": ["precomputed"]}, "cannot hold 'auto' or 'precomputed'"),
         ({"kernels": ["rbg"]}, "'rbg' is not known"),

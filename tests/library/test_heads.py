@@ -13,8 +13,8 @@ from sklearn.svm import SVC
 import naive
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     KernelMahalanobisTransformer,
+    KernelSearchCV,
     load_model,
     save_model,
 )
@@ -152,8 +152,10 @@ def test_predictions_are_those_of_the_classifier_on_the_distances(head, n_classe
     assert_array_equal(model.predict(Z), expected)
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
     options = {"gamma": 0.1, "reg": 0.1, "standardize": False}
-    search = DissimilaritySpaceDiscriminantCV(
-        head, regs=[0.1], gammas=[0.1], standardize=False, cv=cv
+    search = KernelSearchCV(
+        DissimilaritySpaceDiscriminant(discriminant=head, standardize=False),
+        {"reg": [0.1], "gamma": [0.1]},
+        cv=cv,
     ).fit(X, y)
     plain = cross_val_score(DissimilaritySpaceDiscriminant(head, **options), X, y, cv=cv)
     assert_allclose(search.best_score_, plain.mean())

@@ -9,7 +9,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.svm import SVC
 
 import naive
-from mahalearn import KernelRidgeClassifier, KernelRidgeClassifierCV, OneVsRestSVC
+from mahalearn import KernelRidgeClassifier, KernelSearchCV, OneVsRestSVC
 from mahalearn.formulas.kernel_ridge import (
     class_targets,
     leave_one_out_lambdas,
@@ -217,10 +217,14 @@ def test_reg_is_relative_to_the_kernel():
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_leave_one_out_of_a_definite_kernel_is_exact(kernel):
     X, y = rng.normal(size=(25, 3)), np.arange(25) % 3
-    search = KernelRidgeClassifierCV([1e-6, 1e-2, 1.0], kernel=kernel, cv=LeaveOneOut()).fit(X, y)
+    search = KernelSearchCV(
+        KernelRidgeClassifier(kernel=kernel), {"reg": [1e-6, 1e-2, 1.0]}, cv=LeaveOneOut()
+    ).fit(X, y)
     table = search.cv_results_
     for params, score in zip(table["params"], table["mean_test_score"], strict=True):
-        plain = cross_val_score(KernelRidgeClassifier(**params), X, y, cv=LeaveOneOut())
+        plain = cross_val_score(
+            KernelRidgeClassifier(kernel=kernel, **params), X, y, cv=LeaveOneOut()
+        )
         assert_allclose(plain.mean(), score)
 
 
@@ -274,9 +278,10 @@ def test_leave_one_out_of_an_indefinite_kernel_is_that_of_refits(spectrum):
     K, _, _ = indefinite(40)
     y = np.random.default_rng(0).permutation(np.arange(40) % 2)
     options = {"kernel": "precomputed", "spectrum": spectrum}
-    search = KernelRidgeClassifierCV([1e-4, 0.1, 1.0], **options, cv=LeaveOneOut()).fit(K, y)
+    plain = KernelRidgeClassifier(**options)
+    search = KernelSearchCV(plain, {"reg": [1e-4, 0.1, 1.0]}, cv=LeaveOneOut()).fit(K, y)
     for place, params in enumerate(search.cv_results_["params"]):
-        plain = KernelRidgeClassifier(**{**params, "spectrum": spectrum})
+        plain = KernelRidgeClassifier(**{**options, **params})
         found = [search.cv_results_[f"split{f}_test_score"][place] for f in range(40)]
         assert_allclose(found, cross_val_score(plain, K, y, cv=LeaveOneOut()))
 
@@ -299,7 +304,7 @@ def test_wrong_parameters_get_a_sentence():
     X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
     with pytest.raises(ValueError, match="reg"):
         KernelRidgeClassifier(0).fit(X, y)
-    with pytest.raises(ValueError, match="regs must be"):
-        KernelRidgeClassifierCV([-1]).fit(X, y)
+    with pytest.raises(ValueError, match="reg must be"):
+        KernelSearchCV(KernelRidgeClassifier(), {"reg": [-1]}).fit(X, y)
     with pytest.raises(TypeError, match="sample_weight"):
         KernelRidgeClassifier().fit(X, y, sample_weight=np.ones(20))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from searches import search
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -22,14 +23,11 @@ from sklearn.model_selection import (
 from mahalearn import (
     ConformalClassifier,
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     MeasureKernel,
     PrecomputedKernel,
     load_model,
@@ -48,18 +46,6 @@ PLAIN = (
     KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminant,
     DissimilaritySpaceDiscriminant,
-)
-SEARCH_OF = dict(
-    zip(
-        PLAIN,
-        (
-            KernelQuadraticDiscriminantCV,
-            KernelFisherDiscriminantCV,
-            KernelPCAQuadraticDiscriminantCV,
-            DissimilaritySpaceDiscriminantCV,
-        ),
-        strict=True,
-    )
 )
 MODELS = [
     *(KernelQuadraticDiscriminant(variant, 0.1) for variant in VARIANTS),
@@ -318,15 +304,15 @@ def test_auto_takes_more_where_more_are_better(monkeypatch):
 
 
 SEARCHES = [
-    (KernelQuadraticDiscriminantCV, KernelQuadraticDiscriminant, {"variant": list(VARIANTS)}),
-    (KernelFisherDiscriminantCV, KernelFisherDiscriminant, {}),
-    (KernelPCAQuadraticDiscriminantCV, KernelPCAQuadraticDiscriminant, {}),
-    (DissimilaritySpaceDiscriminantCV, DissimilaritySpaceDiscriminant, {"variant": ["RC+", "FK-"]}),
+    (KernelQuadraticDiscriminant, {"variant": list(VARIANTS)}),
+    (KernelFisherDiscriminant, {}),
+    (KernelPCAQuadraticDiscriminant, {}),
+    (DissimilaritySpaceDiscriminant, {"variant": ["RC+", "FK-"]}),
 ]
 GRID = {"reg": [0.01, 0.3], "gamma": [0.05, 0.3]}
 
 
-def assert_same_results(search, grid):
+def assert_same_results(found, grid):
     """cv_results_ of both, whatever the order of the candidates."""
     results = {}
     for params, *scores in zip(
@@ -335,7 +321,7 @@ def assert_same_results(search, grid):
         results[tuple(sorted(params.items()))] = scores
     names = set(grid.cv_results_["params"][0])
     for params, *scores in zip(
-        search.cv_results_["params"], *_split_scores(search.cv_results_), strict=True
+        found.cv_results_["params"], *_split_scores(found.cv_results_), strict=True
     ):
         key = tuple(sorted((name, v) for name, v in params.items() if name in names))
         assert_allclose(scores, results.pop(key), rtol=1e-10, atol=1e-10)
@@ -347,8 +333,8 @@ def _split_scores(results):
 
 
 @pytest.mark.parametrize("how", ["folds", "groups", "shuffled"])
-@pytest.mark.parametrize("search, plain, variants", SEARCHES, ids=lambda v: str(v)[-30:])
-def test_searches_equal_refits_with_the_same_landmarks(search, plain, variants, how):
+@pytest.mark.parametrize("plain, variants", SEARCHES, ids=lambda v: str(v)[-30:])
+def test_searches_equal_refits_with_the_same_landmarks(plain, variants, how):
     cv = {
         "folds": StratifiedKFold(4, shuffle=True, random_state=0),
         "groups": GroupKFold(3),
@@ -358,14 +344,12 @@ def test_searches_equal_refits_with_the_same_landmarks(search, plain, variants, 
     groups = np.arange(400) // 7 if how == "groups" else None
     scoring = {"folds": None, "groups": "f1_macro", "shuffled": "balanced_accuracy"}[how]
     common = {"landmarks": X[:40], "standardize": False}
-    options = {"regs": GRID["reg"], "gammas": GRID["gamma"], **common}
-    if variants:
-        options["variants"] = variants["variant"]
-    found = search(**options, cv=cv, scoring=scoring).fit(rows, labels, groups=groups)
+    found = search(plain, **GRID, **variants, **common, cv=cv, scoring=scoring)
+    found.fit(rows, labels, groups=groups)
     grid = GridSearchCV(plain(**common), {**GRID, **variants}, cv=cv, scoring=scoring)
     grid.fit(rows, labels, groups=groups)
     assert_same_results(found, grid)
-    refit = plain(**found.best_params_).fit(rows, labels)
+    refit = plain(**common, **found.best_params_).fit(rows, labels)
     assert gap(found.best_estimator_, refit, X[:99]) < 1e-10
 
 
@@ -377,12 +361,12 @@ def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, ker
     of_a, of_b = np.flatnonzero(codes[two] == 0), np.flatnonzero(codes[two] == 1)
     test = np.r_[of_a[240:], of_b[240:]]
     places = [(np.r_[of_a[:200], of_b[:n]], test) for n in (200, 240)]
-    options = {"regs": [0.01, 0.3], "gammas": [0.1], "kernel": kernel, "landmarks": X[:40]}
-    options |= {"variants": ["RC+", "IC+", "FK+"], "standardize": False, "cv": places}
+    options = {"reg": [0.01, 0.3], "gamma": [0.1], "kernel": kernel, "landmarks": X[:40]}
+    options |= {"variant": ["RC+", "IC+", "FK+"], "standardize": False, "cv": places}
 
     def found(reg_on=reg_on):
-        search = KernelQuadraticDiscriminantCV(**options, reg_on=reg_on).fit(X[two], y[two])
-        return search.oof_scores_, search.cv_results_["mean_test_score"]
+        found = search(KernelQuadraticDiscriminant, **options, reg_on=reg_on).fit(X[two], y[two])
+        return found.oof_scores_, found.cv_results_["mean_test_score"]
 
     together = found()
     with config_context(working_memory=0.05):
@@ -404,19 +388,18 @@ def test_threads_predict_with_one_model():
 
 
 def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose():
-    options = {"regs": [0.01, 0.1], "gammas": [0.05, 0.3], "landmarks": 30, "standardize": False}
+    options = {"reg": [0.01, 0.1], "gamma": [0.05, 0.3], "landmarks": 30, "standardize": False}
     for method in ("kmeans", "uniform", "rpcholesky"):
         options["landmark_method"] = method
-        one = KernelQuadraticDiscriminantCV(**options, random_state=3).fit(X, y)
+        one = search(KernelQuadraticDiscriminant, **options, random_state=3).fit(X, y)
         if method == "kmeans":
-            two = KernelQuadraticDiscriminantCV(**options, random_state=3, n_jobs=2).fit(X, y)
-            assert_array_equal(one.landmarks_, two.landmarks_)
+            two = search(KernelQuadraticDiscriminant, **options, random_state=3, n_jobs=2).fit(X, y)
+            assert_array_equal(one.best_estimator_.landmarks_, two.best_estimator_.landmarks_)
             assert_allclose(
                 one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], rtol=1e-12
             )
-        given = KernelQuadraticDiscriminant(
-            **{**one.best_params_, "landmarks": one.landmarks_}
-        ).fit(X, y)
+        best = one.best_estimator_
+        given = clone(best).set_params(landmarks=best.landmarks_).fit(X, y)
         assert gap(one.best_estimator_, given, X[:99]) < 1e-10
 
 
@@ -425,14 +408,14 @@ def test_searches_of_objects_and_matrices():
     words = ["".join(rng.choice(list("abc" if i % 2 else "cde"), 6)) for i in range(200)]
     labels = np.arange(200) % 2
     kernels = [MeasureKernel("edit", kind="rbf", gamma=0.5), MeasureKernel("edit")]
-    options = {"landmarks": 40, "random_state": 0, "regs": [0.01, 0.1]}
-    search = KernelQuadraticDiscriminantCV(kernels=kernels, **options).fit(words, labels)
-    assert search.best_score_ > 0.9 and set(search.landmarks_) <= set(words)
+    options = {"landmarks": 40, "random_state": 0, "reg": [0.01, 0.1]}
+    found = search(KernelQuadraticDiscriminant, kernel=kernels, **options).fit(words, labels)
+    assert found.best_score_ > 0.9 and set(found.best_estimator_.landmarks_) <= set(words)
     K = MATRICES["rbf"][:N, :N]
-    square = KernelQuadraticDiscriminantCV(kernel="precomputed", **options).fit(K, LABELS)
-    at = square.landmarks_
-    columns = KernelQuadraticDiscriminantCV(
-        kernel="precomputed", **{**options, "landmarks": at}
+    square = search(KernelQuadraticDiscriminant, kernel="precomputed", **options).fit(K, LABELS)
+    at = square.best_estimator_.landmarks_
+    columns = search(
+        KernelQuadraticDiscriminant, kernel="precomputed", **{**options, "landmarks": at}
     ).fit(K[:, at], LABELS)
     assert_allclose(
         square.cv_results_["mean_test_score"], columns.cv_results_["mean_test_score"], rtol=1e-10
@@ -443,36 +426,38 @@ def test_searches_of_objects_and_matrices():
 @pytest.mark.parametrize("landmarks", [30, X[:30], "auto"], ids=["number", "given", "auto"])
 def test_searches_of_batches(landmarks):
     batches = [(X[:250], y[:250]), (X[250:], y[250:])]
-    options = {"regs": [0.01, 0.1], "landmarks": landmarks, "random_state": 0, "cv": 4}
-    search = KernelQuadraticDiscriminantCV(**options).fit(batches)
-    others = KernelQuadraticDiscriminantCV(**options).fit([(X[:700], y[:700]), (X[700:], y[700:])])
-    results = [s.cv_results_["mean_test_score"] for s in (search, others)]
+    options = {"landmarks": landmarks, "random_state": 0, "cv": 4}
+    options |= {"reg": [0.01, 0.1], "gamma": ["scale", 0.02, 0.1]}
+    found = search(KernelQuadraticDiscriminant, **options).fit(batches)
+    others = search(KernelQuadraticDiscriminant, **options).fit(
+        [(X[:700], y[:700]), (X[700:], y[700:])]
+    )
+    results = [s.cv_results_["mean_test_score"] for s in (found, others)]
     assert_allclose(*results, rtol=1e-10)  # folds do not depend on the batches
-    in_memory = KernelQuadraticDiscriminantCV(**options).fit(X, y)
+    in_memory = search(KernelQuadraticDiscriminant, **options).fit(X, y)
     assert_allclose(
-        [p["gamma"] for p in search.cv_results_["params"]],
+        [p["gamma"] for p in found.cv_results_["params"]],
         [p["gamma"] for p in in_memory.cv_results_["params"]],
     )
-    assert abs(search.best_score_ - in_memory.best_score_) < 0.03  # other folds
-    given = {**search.best_params_, "landmarks": search.landmarks_}
-    assert (
-        gap(search.best_estimator_, KernelQuadraticDiscriminant(**given).fit(X, y), X[:99]) < 1e-8
-    )
-    assert search.n_splits_ == 4 and search.predict_proba(X).shape == (900, 3)
+    assert abs(found.best_score_ - in_memory.best_score_) < 0.03  # other folds
+    best = found.best_estimator_
+    given = clone(best).set_params(landmarks=best.landmarks_).fit(X, y)
+    assert gap(best, given, X[:99]) < 1e-8
+    assert found.n_splits_ == 4 and found.predict_proba(X).shape == (900, 3)
     with pytest.raises(ValueError, match="cv must be a number"):
-        KernelQuadraticDiscriminantCV(landmarks=9, cv=GroupKFold(3)).fit(batches)
+        KernelSearchCV(KernelQuadraticDiscriminant(landmarks=9), cv=GroupKFold(3)).fit(batches)
 
 
 @pytest.mark.parametrize("cls", PLAIN)
 def test_the_best_of_a_search_is_the_plain_estimator_and_has_seen_the_columns(cls):
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame(X, columns=list("uvwxyz"))
-    search = SEARCH_OF[cls](gammas=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
+    found = search(cls, gamma=[0.05, 0.2], landmarks=20, random_state=0, standardize=False)
     batches = [(table[:400], y[:400]), (table[400:], y[400:])]
-    streamed, in_memory = clone(search).fit(batches), clone(search).fit(table, y)
+    streamed, in_memory = clone(found).fit(batches), clone(found).fit(table, y)
     for model in (streamed, in_memory):
         best = model.best_estimator_
-        refit = cls(**{**model.best_params_, "landmarks": best.landmarks_}).fit(table, y)
+        refit = clone(best).set_params(landmarks=best.landmarks_).fit(table, y)
         assert gap(best, refit, table[:99]) < 1e-9
         assert best.feature_names_in_.tolist() == list("uvwxyz") and best.n_features_in_ == 6
         with pytest.raises(ValueError, match="feature names"):
@@ -487,13 +472,13 @@ def test_a_fold_that_lacks_a_class():
     rows = np.r_[np.flatnonzero(y != "c"), np.flatnonzero(y == "c")[:1]]
     Z, labels = X[rows], y[rows]
     folds = [(np.arange(len(Z) - 1), np.arange(len(Z) - 1, len(Z)))]
-    options = {"gammas": [0.1], "regs": [0.1], "cv": folds, "landmarks": Z[:30]}
-    search = KernelQuadraticDiscriminantCV(**options, standardize=False).fit(Z, labels)
-    assert search.best_score_ == 0.0  # a class never seen is never predicted
+    options = {"gamma": [0.1], "reg": [0.1], "cv": folds, "landmarks": Z[:30]}
+    found = search(KernelQuadraticDiscriminant, **options, standardize=False).fit(Z, labels)
+    assert found.best_score_ == 0.0  # a class never seen is never predicted
 
 
-@pytest.mark.parametrize("search", [s for s, *_ in SEARCHES])
-def test_a_fold_is_blind_to_its_own_rows(search):
+@pytest.mark.parametrize("plain", [s for s, *_ in SEARCHES])
+def test_a_fold_is_blind_to_its_own_rows(plain):
     seen = []
 
     def watching(estimator, rows, truth):
@@ -501,8 +486,8 @@ def test_a_fold_is_blind_to_its_own_rows(search):
         return 0.0
 
     folds = list(StratifiedKFold(3).split(X, y))
-    options = {"regs": [0.1], "gammas": [0.1], "landmarks": X[:30], "standardize": False}
-    model = search(**options, cv=folds, scoring=watching)
+    options = {"reg": [0.1], "gamma": [0.1], "landmarks": X[:30], "standardize": False}
+    model = search(plain, **options, cv=folds, scoring=watching)
     model.fit(X, y)
     before, seen[:] = list(seen), []
     changed = X.copy()
@@ -579,11 +564,11 @@ def test_models_are_cloned_shown_and_saved(model, landmarks, tmp_path):
 
 
 def test_searches_are_saved(tmp_path):
-    search = KernelQuadraticDiscriminantCV(
-        regs=[0.1], gammas=[0.1], landmarks=20, random_state=0
+    found = KernelSearchCV(
+        KernelQuadraticDiscriminant(landmarks=20, random_state=0), {"reg": [0.1], "gamma": [0.1]}
     ).fit(X, y)
-    again = load_model(save_model(search, tmp_path / "s.skops"))
-    assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+    again = load_model(save_model(found, tmp_path / "s.skops"))
+    assert_array_equal(again.predict_proba(X), found.predict_proba(X))
 
 
 def test_tools_of_scikit_learn():
@@ -661,8 +646,10 @@ def test_bad_input_gets_a_sentence():
         KernelQuadraticDiscriminant().fit([(X, y)])
     for labels in (None, y):
         with pytest.raises(ValueError, match="with landmarks= only"):
-            KernelQuadraticDiscriminantCV().fit([(X[:500], y[:500]), (X[500:], y[500:])], labels)
-    for estimator in (model, KernelQuadraticDiscriminantCV(landmarks=9)):
+            KernelSearchCV(KernelQuadraticDiscriminant()).fit(
+                [(X[:500], y[:500]), (X[500:], y[500:])], labels
+            )
+    for estimator in (model, KernelSearchCV(KernelQuadraticDiscriminant(landmarks=9))):
         with pytest.raises(ValueError, match="without a further y"):
             estimator.fit([(X[:500], y[:500]), (X[500:], y[500:])], y)
     with pytest.raises(ValueError, match="all zero here"):
@@ -709,7 +696,7 @@ def test_many_objects_are_pointed_to_landmarks(monkeypatch):
     with pytest.warns(UserWarning, match="landmarks=1000"):
         KernelQuadraticDiscriminant().fit(X, y)
     monkeypatch.setattr("mahalearn._validation.available_memory", lambda: 10**5)
-    for model in (KernelQuadraticDiscriminant(), KernelFisherDiscriminantCV()):
+    for model in (KernelQuadraticDiscriminant(), KernelSearchCV(KernelFisherDiscriminant())):
         with pytest.raises(MemoryError, match="landmarks=1000"):
             model.fit(X[:400], y[:400])
     with warnings.catch_warnings():

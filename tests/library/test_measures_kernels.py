@@ -11,18 +11,15 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
 import naive
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
-    KernelKNeighborsClassifierCV,
-    KernelPCAQuadraticDiscriminantCV,
+    KernelKNeighborsClassifier,
+    KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MeasureKernel,
-    OneVsRestSVCCV,
+    OneVsRestSVC,
 )
 from mahalearn.measures import (
     Compression,
@@ -298,10 +295,7 @@ def test_bad_input_gets_a_sentence():
         model.fit(WORDS, CODE).predict([3])
 
 
-@pytest.mark.parametrize(
-    "search", [KernelRidgeClassifierCV, KernelFisherDiscriminantCV, MahalanobisClassifierCV]
-)
-def test_kernels_must_be_a_list(search):
+def test_kernels_must_be_a_list():
     X, y = series([24] * 40), np.repeat(["early", "late"], 20)
     for kernels, message in (
         ("elastic", "got 'elastic'. One kernel is kernel='elastic'"),
@@ -309,11 +303,15 @@ def test_kernels_must_be_a_list(search):
         ([], "it is empty"),
     ):
         with pytest.raises(ValueError, match=f"kernels must be a list of kernels; {message}"):
-            search(kernels=kernels).fit(X, y)
+            MahalanobisClassifierCV(kernels=kernels).fit(X, y)
+    for kernels in ("elastic", []):
+        with pytest.raises((TypeError, ValueError), match="kernel"):
+            KernelSearchCV(KernelRidgeClassifier(), {"kernel": kernels}).fit(X, y)
 
 
 @pytest.mark.parametrize(
-    "model", [KernelRidgeClassifier(), KernelRidgeClassifierCV(), MahalanobisClassifierCV()]
+    "model",
+    [KernelRidgeClassifier(), KernelSearchCV(KernelRidgeClassifier()), MahalanobisClassifierCV()],
 )
 def test_objects_without_a_measure_are_told_of_measures(model):
     ragged, y = series([24, 30] * 20), np.repeat(["early", "late"], 20)
@@ -376,14 +374,24 @@ def test_a_measure_is_called_once_for_each_pair(symmetric):
         lambda kernels: KernelQuadraticDiscriminant("FK+", kernel=kernels[2], spectrum="flip"),
         lambda kernels: DissimilaritySpaceDiscriminant(kernel=kernels[1], cross_fit=True),
         lambda kernels: KernelFisherDiscriminant(kernel=kernels[3]),
-        lambda kernels: KernelQuadraticDiscriminantCV(("RC+", "FK+"), kernels=kernels, cv=3),
-        lambda kernels: DissimilaritySpaceDiscriminantCV(kernels=kernels[:2], cv=3),
-        lambda kernels: KernelFisherDiscriminantCV(kernels=kernels, spectrum="clip", cv=3),
-        lambda kernels: KernelPCAQuadraticDiscriminantCV(kernel=kernels[0], cv=3),
-        lambda kernels: KernelKNeighborsClassifierCV(kernels=kernels, cv=3),
-        lambda kernels: KernelRidgeClassifierCV(kernels=kernels, cv=3),
-        lambda kernels: KernelRidgeClassifierCV(kernels=kernels, cv=LeaveOneOut()),
-        lambda kernels: OneVsRestSVCCV([1.0], kernels=kernels, spectrum="flip", cv=3),
+        lambda kernels: KernelSearchCV(
+            KernelQuadraticDiscriminant(), {"variant": ["RC+", "FK+"], "kernel": kernels}, cv=3
+        ),
+        lambda kernels: KernelSearchCV(
+            DissimilaritySpaceDiscriminant(), {"kernel": kernels[:2]}, cv=3
+        ),
+        lambda kernels: KernelSearchCV(
+            KernelFisherDiscriminant(spectrum="clip"), {"kernel": kernels}, cv=3
+        ),
+        lambda kernels: KernelSearchCV(KernelPCAQuadraticDiscriminant(kernel=kernels[0]), cv=3),
+        lambda kernels: KernelSearchCV(KernelKNeighborsClassifier(), {"kernel": kernels}, cv=3),
+        lambda kernels: KernelSearchCV(KernelRidgeClassifier(), {"kernel": kernels}, cv=3),
+        lambda kernels: KernelSearchCV(
+            KernelRidgeClassifier(), {"kernel": kernels}, cv=LeaveOneOut()
+        ),
+        lambda kernels: KernelSearchCV(
+            OneVsRestSVC(spectrum="flip"), {"C": [1.0], "kernel": kernels}, cv=3
+        ),
     ):
         measure, calls = counted()
         fit(forms(measure)).fit(WORDS, CODE)
@@ -414,9 +422,13 @@ def test_measures_that_are_printed_alike_are_not_one():
     kernels = [MeasureKernel(WeightedCityBlock(w)) for w in (plain, other)]
     assert kernels[0].pair_key != kernels[1].pair_key
     assert kernels[0].pair_key == MeasureKernel(WeightedCityBlock(plain.copy())).pair_key
-    together = KernelQuadraticDiscriminantCV(regs=[0.1], kernels=kernels, cv=3).fit(rows, CODE)
+    together = KernelSearchCV(
+        KernelQuadraticDiscriminant(), {"reg": [0.1], "kernel": kernels}, cv=3
+    ).fit(rows, CODE)
     alone = [
-        KernelQuadraticDiscriminantCV(regs=[0.1], kernel=k, cv=3).fit(rows, CODE).best_score_
+        KernelSearchCV(KernelQuadraticDiscriminant(kernel=k), {"reg": [0.1]}, cv=3)
+        .fit(rows, CODE)
+        .best_score_
         for k in kernels
     ]
     assert_allclose(together.cv_results_["mean_test_score"], alone)
@@ -444,7 +456,9 @@ def test_elastic_stands_for_its_measures_in_a_search(monkeypatch):
     monkeypatch.setattr(Elastic, "between", between)
     kinds = ("neg_squared", "neg", "rbf", "laplacian")
     kernels = [MeasureKernel("elastic", kind=kind) for kind in kinds]
-    search = KernelRidgeClassifierCV([0.01, 0.1], kernels=kernels, cv=3).fit(X, y)
+    search = KernelSearchCV(
+        KernelRidgeClassifier(), {"reg": [0.01, 0.1], "kernel": kernels}, cv=3
+    ).fit(X, y)
     assert len(search.cv_results_["params"]) == 5 * 4 * 2
     assert len(seen) == len(set(seen)) == 5 and all(square for *_, square in seen)
     expected = [
@@ -458,7 +472,9 @@ def test_elastic_stands_for_its_measures_in_a_search(monkeypatch):
 
 def test_elastic_leaves_out_what_cannot_compare_the_series():
     X, y = series([20, 24] * 20), np.repeat(["early", "late"], 20)
-    search = KernelKNeighborsClassifierCV([1], kernel="elastic", cv=3).fit(X, y)
+    search = KernelSearchCV(
+        KernelKNeighborsClassifier(kernel="elastic"), {"n_neighbors": [1]}, cv=3
+    ).fit(X, y)
     measures = [params["kernel"].measure for params in search.cv_results_["params"]]
     assert [m.method for m in measures] == ["dtw", "dtw", "dtw", "msm"]
     best = max(
@@ -466,7 +482,9 @@ def test_elastic_leaves_out_what_cannot_compare_the_series():
         for m in measures
     )
     assert search.best_score_ == pytest.approx(best, abs=0.05)
-    again = KernelKNeighborsClassifierCV([1], kernel="elastic", cv=3, n_jobs=2).fit(X, y)
+    again = KernelSearchCV(
+        KernelKNeighborsClassifier(kernel="elastic"), {"n_neighbors": [1]}, cv=3, n_jobs=2
+    ).fit(X, y)
     assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
 
 

@@ -17,15 +17,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from mahalearn import (
-    DissimilaritySpaceDiscriminantCV,
-    KernelFisherDiscriminantCV,
-    KernelKNeighborsClassifierCV,
-    KernelPCAQuadraticDiscriminantCV,
-    KernelQuadraticDiscriminantCV,
-    KernelRidgeClassifierCV,
+    DissimilaritySpaceDiscriminant,
+    KernelFisherDiscriminant,
+    KernelKNeighborsClassifier,
+    KernelPCAQuadraticDiscriminant,
+    KernelQuadraticDiscriminant,
+    KernelRidgeClassifier,
+    KernelSearchCV,
     MahalanobisClassifierCV,
-    MahalanobisSVCCV,
-    OneVsRestSVCCV,
+    MahalanobisSVC,
+    OneVsRestSVC,
 )
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
@@ -34,18 +35,32 @@ FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 GAMMAS = [1e-12, 0.1, 15.0]
 
 KERNEL_SEARCHES = {
-    "KQD": KernelQuadraticDiscriminantCV(VARIANTS, [1e-4, 0.1]),
-    "KQD without offsets": KernelQuadraticDiscriminantCV(VARIANTS, [1e-4], offset=None),
-    "KQD on the kernel": KernelQuadraticDiscriminantCV(["RC+"], [1e-4, 2.0], reg_on="kernel"),
-    "KQD relative": KernelQuadraticDiscriminantCV(["RC+", "FK+"], [0.1], reg_on="relative"),
-    "Fisher head": DissimilaritySpaceDiscriminantCV("fisher", ["RC+", "IC-", "FK+"], [0.1]),
-    "quadratic head": DissimilaritySpaceDiscriminantCV("quadratic", ["RC+", "FK+"], [0.1]),
-    "kernel Fisher": KernelFisherDiscriminantCV([1e-6, 1e-2, 2.0]),
-    "kernel PCA": KernelPCAQuadraticDiscriminantCV([1e-6, 1e-2, 0.5]),
-    "neighbours": KernelKNeighborsClassifierCV([1, 3, 8]),
-    "ridge": KernelRidgeClassifierCV([1e-6, 1e-2, 2.0]),
-    "one-vs-rest SVM": OneVsRestSVCCV([1.0, 100.0], max_iter=10_000),
-    "weighted neighbours": KernelKNeighborsClassifierCV([1, 8], weights="distance"),
+    "KQD": KernelSearchCV(KernelQuadraticDiscriminant(), {"variant": VARIANTS, "reg": [1e-4, 0.1]}),
+    "KQD without offsets": KernelSearchCV(
+        KernelQuadraticDiscriminant(offset=None), {"variant": VARIANTS, "reg": [1e-4]}
+    ),
+    "KQD on the kernel": KernelSearchCV(
+        KernelQuadraticDiscriminant(variant="RC+", reg_on="kernel"), {"reg": [1e-4, 2.0]}
+    ),
+    "KQD relative": KernelSearchCV(
+        KernelQuadraticDiscriminant(reg_on="relative"), {"variant": ["RC+", "FK+"], "reg": [0.1]}
+    ),
+    "Fisher head": KernelSearchCV(
+        DissimilaritySpaceDiscriminant(discriminant="fisher"),
+        {"variant": ["RC+", "IC-", "FK+"], "reg": [0.1]},
+    ),
+    "quadratic head": KernelSearchCV(
+        DissimilaritySpaceDiscriminant(discriminant="quadratic"),
+        {"variant": ["RC+", "FK+"], "reg": [0.1]},
+    ),
+    "kernel Fisher": KernelSearchCV(KernelFisherDiscriminant(), {"reg": [1e-6, 1e-2, 2.0]}),
+    "kernel PCA": KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [1e-6, 1e-2, 0.5]}),
+    "neighbours": KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": [1, 3, 8]}),
+    "ridge": KernelSearchCV(KernelRidgeClassifier(), {"reg": [1e-6, 1e-2, 2.0]}),
+    "one-vs-rest SVM": KernelSearchCV(OneVsRestSVC(max_iter=10_000), {"C": [1.0, 100.0]}),
+    "weighted neighbours": KernelSearchCV(
+        KernelKNeighborsClassifier(weights="distance"), {"n_neighbors": [1, 8]}
+    ),
 }
 FAMILIES = (
     "gaussian",
@@ -186,7 +201,9 @@ def test_the_search_of_the_mahalanobis_kernel_does_not_either():
     candidates = []
     for kind in VECTORS:
         given = noise(kind)
-        search = MahalanobisSVCCV([1, 1000], [0.1, 1.0, 50.0], "grid", cv=FOLDS)
+        search = KernelSearchCV(
+            MahalanobisSVC(), {"C": [1, 1000], "delta": [0.1, 1.0, 50.0]}, cv=FOLDS
+        )
         results = search.fit(given.X, given.y).cv_results_
         scores = zip(map(str, results["params"]), results["mean_test_score"], strict=True)
         candidates += [(f"{kind}: {what}", score) for what, score in scores]
@@ -241,17 +258,17 @@ def test_the_default_search_reports_no_signal_where_there_is_none():
     # 0.1 reported .95 at γ = 14.8, where a plain estimator has .50 on the same splits.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 10)), np.arange(60) % 2
-    search = KernelQuadraticDiscriminantCV().fit(X, y)
+    search = KernelSearchCV(KernelQuadraticDiscriminant()).fit(X, y)
     scores = search.cv_results_["mean_test_score"]
     assert_chance(list(zip(search.cv_results_["params"], scores)), 60)
     assert abs(search.best_score_ - search.score(rng.normal(size=(60, 10)), y)) < 0.3
 
 
 WEAK = {
-    "KQD": KernelQuadraticDiscriminantCV(),
-    "KQD without offsets": KernelQuadraticDiscriminantCV(offset=None),
-    "Fisher head": DissimilaritySpaceDiscriminantCV(),
-    "kernel Fisher": KernelFisherDiscriminantCV(),
+    "KQD": KernelSearchCV(KernelQuadraticDiscriminant()),
+    "KQD without offsets": KernelSearchCV(KernelQuadraticDiscriminant(offset=None)),
+    "Fisher head": KernelSearchCV(DissimilaritySpaceDiscriminant()),
+    "kernel Fisher": KernelSearchCV(KernelFisherDiscriminant()),
 }
 
 
@@ -279,7 +296,7 @@ def test_leave_one_out_of_small_classes_is_near_the_score_on_new_objects(n_class
     rng = np.random.default_rng(0)
     train = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:20] for c in range(n_classes)])
     test = np.setdiff1d(np.arange(len(y)), train)
-    search = KernelQuadraticDiscriminantCV(cv=LeaveOneOut()).fit(X[train], y[train])
+    search = KernelSearchCV(KernelQuadraticDiscriminant(), cv=LeaveOneOut()).fit(X[train], y[train])
     score = search.score(X[test], y[test])
     # 3.3 standard errors, and two points for the choice among the candidates.
     margin = 3.3 * np.sqrt(score * (1 - score) / len(train)) + 0.02

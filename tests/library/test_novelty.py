@@ -31,7 +31,7 @@ from mahalearn import (
     GaussianClassifier,
     KernelMahalanobisTransformer,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisNovelty,
@@ -617,7 +617,9 @@ def test_a_pipeline_may_take_columns_by_name(problem, estimator):
 
 def test_a_search_is_cross_conformal_and_has_the_closed_form_on_request(problem):
     X, y, Q = problem
-    own = KernelQuadraticDiscriminantCV(regs=[0.01, 1.0], gammas=[0.1, 1.0], cv=3)
+    own = KernelSearchCV(
+        KernelQuadraticDiscriminant(), {"reg": [0.01, 1.0], "gamma": [0.1, 1.0]}, cv=3
+    )
     grid = GridSearchCV(
         make_pipeline(Normalizer(), KernelQuadraticDiscriminant()),
         {"kernelquadraticdiscriminant__reg": [0.01, 1.0]},
@@ -638,16 +640,22 @@ def test_a_search_is_cross_conformal_and_has_the_closed_form_on_request(problem)
     scaled = GridSearchCV(
         make_pipeline(StandardScaler(), KernelQuadraticDiscriminant()), grid.param_grid
     )
-    for search in (scaled, KernelQuadraticDiscriminantCV(regs=[1.0], standardize=True, cv=3)):
+    for search in (scaled, KernelSearchCV(
+            KernelQuadraticDiscriminant(standardize=True), {"reg": [1.0]}, cv=3
+        )):
         with pytest.raises(ValueError, match=r"training objects.* Use 'cross'"):
             ConformalClassifier(search, "full").fit(X, y)
-    other = KernelQuadraticDiscriminantCV(variants=["IC+"], regs=[1.0], gammas=[1.0], cv=3)
+    other = KernelSearchCV(
+        KernelQuadraticDiscriminant(variant="IC+"), {"reg": [1.0], "gamma": [1.0]}, cv=3
+    )
     with pytest.raises(ValueError, match="the closed form is that of variant='RC\\+'"):
         ConformalClassifier(other, "full").fit(X, y)
     by_distance = ConformalClassifier(other, nonconformity="distance").fit(X, y)
     assert by_distance.method_ == "cross"
     words, labels = WORDS + OTHERS, [0] * 10 + [1] * 10
-    of_objects = KernelQuadraticDiscriminantCV(kernels=["edit"], regs=[1.0], cv=2)
+    of_objects = KernelSearchCV(
+        KernelQuadraticDiscriminant(), {"kernel": ["edit"], "reg": [1.0]}, cv=2
+    )
     p = ConformalClassifier(of_objects, cv=2).fit(words, labels).p_values(["tola", "krstk"])
     assert p.shape == (2, 2)
 

@@ -13,7 +13,7 @@ from scipy.stats import wasserstein_distance
 from sklearn.base import clone
 
 import naive
-from mahalearn import KernelRidgeClassifierCV
+from mahalearn import KernelRidgeClassifier, KernelSearchCV
 from mahalearn.measures import (
     Alignment,
     Correlation,
@@ -230,7 +230,7 @@ def test_sparse_rows_are_objects(make):
         assert_allclose(pairwise(make(counts), measure), pairwise(counts, measure))
     y = np.arange(24) % 2
     for measure in ("jensen_shannon", "correlation"):
-        model = KernelRidgeClassifierCV([0.1], kernel=measure, cv=3)
+        model = KernelSearchCV(KernelRidgeClassifier(kernel=measure), {"reg": [0.1]}, cv=3)
         dense = clone(model).fit(counts, y).decision_function(counts[:5])
         assert_allclose(model.fit(make(counts), y).decision_function(make(counts[:5])), dense)
     with pytest.raises(ValueError, match="no objects"):

@@ -14,25 +14,18 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
-    DissimilaritySpaceDiscriminantCV,
     GaussianClassifier,
     KernelFisherDiscriminant,
-    KernelFisherDiscriminantCV,
     KernelKNeighborsClassifier,
-    KernelKNeighborsClassifierCV,
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
-    KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisSVC,
-    MahalanobisSVCCV,
     OneVsRestSVC,
-    OneVsRestSVCCV,
     ProximityKernel,
     PseudoEuclideanEmbedding,
     RecursiveFeatureMachine,
@@ -71,21 +64,44 @@ MODELS = [
     (KernelFisherDiscriminant(landmarks=20, random_state=0), "vectors"),
     (KernelPCAQuadraticDiscriminant(3, landmarks="auto", random_state=0), "vectors"),
     (
-        KernelFisherDiscriminantCV([0.01], gammas=[0.1], cv=FOLDS, landmarks=20, random_state=0),
+        KernelSearchCV(
+            KernelFisherDiscriminant(landmarks=20, random_state=0),
+            {"reg": [0.01], "gamma": [0.1]},
+            cv=FOLDS,
+        ),
         "vectors",
     ),
     (ProximityKernel(), "dissimilarity"),
     (GaussianClassifier(), "vectors"),
     (GaussianClassifier(feature_weights="descent"), "vectors"),
     (MahalanobisSVC(tol=1e-8), "vectors"),
-    (KernelQuadraticDiscriminantCV(regs=[0.01, 0.1], gammas=[0.1], cv=FOLDS), "vectors"),
-    (DissimilaritySpaceDiscriminantCV(regs=[0.1], gammas=[0.1], cv=FOLDS), "vectors"),
-    (KernelFisherDiscriminantCV([0.01], gammas=[0.1], cv=FOLDS), "vectors"),
-    (KernelPCAQuadraticDiscriminantCV([0.01], gammas=[0.1], cv=FOLDS), "vectors"),
-    (KernelKNeighborsClassifierCV([3], gammas=[0.1], cv=FOLDS), "vectors"),
-    (KernelRidgeClassifierCV([0.01], gammas=[0.1], cv=FOLDS), "vectors"),
-    (OneVsRestSVCCV([1.0], gammas=[0.1], tol=1e-8, cv=FOLDS), "vectors"),
-    (MahalanobisSVCCV([1], [1.0], cv=FOLDS, tol=1e-8), "vectors"),
+    (
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(), {"reg": [0.01, 0.1], "gamma": [0.1]}, cv=FOLDS
+        ),
+        "vectors",
+    ),
+    (
+        KernelSearchCV(DissimilaritySpaceDiscriminant(), {"reg": [0.1], "gamma": [0.1]}, cv=FOLDS),
+        "vectors",
+    ),
+    (
+        KernelSearchCV(KernelFisherDiscriminant(), {"reg": [0.01], "gamma": [0.1]}, cv=FOLDS),
+        "vectors",
+    ),
+    (
+        KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [0.01], "gamma": [0.1]}, cv=FOLDS),
+        "vectors",
+    ),
+    (
+        KernelSearchCV(
+            KernelKNeighborsClassifier(), {"n_neighbors": [3], "gamma": [0.1]}, cv=FOLDS
+        ),
+        "vectors",
+    ),
+    (KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.01], "gamma": [0.1]}, cv=FOLDS), "vectors"),
+    (KernelSearchCV(OneVsRestSVC(tol=1e-8), {"C": [1.0], "gamma": [0.1]}, cv=FOLDS), "vectors"),
+    (KernelSearchCV(MahalanobisSVC(tol=1e-8), {"C": [1], "delta": [1.0]}, cv=FOLDS), "vectors"),
     (MahalanobisClassifierCV(("kqd",), kernel="linear", cv=FOLDS), "vectors"),
 ]
 # Kernels.
@@ -173,8 +189,12 @@ def test_neighbours_do_not_depend_on_the_width_of_the_kernel(gamma, weights, thi
     assert (index == euclidean.kneighbors(queries, return_distance=False)).all()
     if weights == "uniform":
         assert (model.predict(queries) == euclidean.predict(queries)).all()
-    search = KernelKNeighborsClassifierCV([5], gammas=[gamma], cv=FOLDS).fit(X, y)
-    one_width = KernelKNeighborsClassifierCV([5], gammas=[0.03], cv=FOLDS).fit(X, y)
+    search = KernelSearchCV(
+        KernelKNeighborsClassifier(), {"n_neighbors": [5], "gamma": [gamma]}, cv=FOLDS
+    ).fit(X, y)
+    one_width = KernelSearchCV(
+        KernelKNeighborsClassifier(), {"n_neighbors": [5], "gamma": [0.03]}, cv=FOLDS
+    ).fit(X, y)
     assert search.best_score_ == one_width.best_score_
 
 
@@ -276,8 +296,10 @@ LINEAR = {"kernel": "linear", "standardize": False}
         DissimilaritySpaceDiscriminant(reg=1e-6, **LINEAR),
         DissimilaritySpaceDiscriminant("quadratic", reg=1e-6, **LINEAR),
         KernelPCAQuadraticDiscriminant(None, 1e-6, **LINEAR),
-        KernelQuadraticDiscriminantCV(regs=[1e-6], offset=None, **LINEAR, cv=FOLDS),
-        DissimilaritySpaceDiscriminantCV(regs=[1e-6], **LINEAR, cv=FOLDS),
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(offset=None, **LINEAR), {"reg": [1e-6]}, cv=FOLDS
+        ),
+        KernelSearchCV(DissimilaritySpaceDiscriminant(**LINEAR), {"reg": [1e-6]}, cv=FOLDS),
     ],
     ids=lambda model: str(model)[:70],
 )

@@ -18,7 +18,6 @@ from mahalearn.formulas.stacking import (
     stacking_hessian,
     stacking_objective,
     stacking_weights,
-    vote,
 )
 
 
@@ -63,7 +62,6 @@ def test_stacked_probabilities_and_their_loss_match_the_definition(pool):
         assert_allclose(found[i], naive.stacked_proba(np.exp(log_p[:, i]), w))
     value, _ = stacking_objective(w, log_p, truth, 0.8, weights)
     assert_allclose(value, naive.stacking_loss(np.exp(log_p), truth, w, 0.8, weights))
-    assert_allclose(np.exp(vote(log_p)), np.mean(np.exp(log_p), axis=0))
 
 
 @pytest.mark.parametrize("unknown", [False, True])

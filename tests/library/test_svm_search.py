@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 )
 
 import naive
-from mahalearn import MahalanobisSVC, MahalanobisSVCCV
+from mahalearn import KernelSearchCV, MahalanobisSVC
 from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.model_selection.scoring import nearly_best
 from mahalearn.papers.rbf_reference import (
@@ -61,7 +61,9 @@ def test_line_search_is_the_naive_one(noisy, covariance, data):
     def score(C, delta):
         return cross_val_score(MahalanobisSVC(C, delta, covariance), X, y, cv=cv).mean()
 
-    model = MahalanobisSVCCV(CS, DELTAS, covariance=covariance, cv=cv).fit(X, y)
+    model = KernelSearchCV(
+        MahalanobisSVC(covariance=covariance), {"C": CS, "delta": DELTAS}, cv=cv
+    ).fit(X, y)
     C, delta = naive.line_search(score, CS, DELTAS)
     searched = {"C": C, "delta": delta}
     assert model.best_params_ == searched | ({"covariance": "full"} if covariance == "full" else {})
@@ -75,7 +77,7 @@ def test_line_search_is_the_naive_one(noisy, covariance, data):
 
 def test_grid_is_scikit_learns(noisy):
     X, y = noisy
-    model = MahalanobisSVCCV(CS, DELTAS, search="grid", cv=3).fit(X, y)
+    model = KernelSearchCV(MahalanobisSVC(), {"C": CS, "delta": DELTAS}, cv=3).fit(X, y)
     grid = GridSearchCV(MahalanobisSVC(), {"C": CS, "delta": DELTAS}, cv=3).fit(X, y)
     assert model.n_fits_ == 3 * 12
     expected_keys = {key for key in grid.cv_results_ if "time" not in key}
@@ -94,7 +96,7 @@ def test_grid_is_scikit_learns(noisy):
 
 def test_results_of_the_stages(noisy):
     X, y = noisy
-    model = MahalanobisSVCCV(CS, DELTAS, cv=3).fit(X, y)
+    model = KernelSearchCV(MahalanobisSVC(), {"C": CS, "delta": DELTAS}, cv=3).fit(X, y)
     results = model.cv_results_
     assert all(len(column) == 6 for column in results.values())
     assert_array_equal(results["stage"], [1, 1, 1, 2, 2, 2])
@@ -109,8 +111,8 @@ def test_results_of_the_stages(noisy):
 
 def test_number_of_fits_of_the_papers_search():
     X, y = make_moons(40, noise=0.1, random_state=0)
-    assert MahalanobisSVCCV(cv=2).fit(X, y).n_fits_ == 2 * (13 + 19)
-    assert MahalanobisSVCCV(search="grid", cv=2).fit(X, y).n_fits_ == 2 * 65
+    assert KernelSearchCV(MahalanobisSVC(), cv=2).fit(X, y).n_fits_ == 2 * (13 + 19)
+    assert KernelSearchCV(MahalanobisSVC(), cv=2).fit(X, y).n_fits_ == 2 * 65
 
 
 def test_ties_go_to_the_smallest(noisy):
@@ -119,7 +121,9 @@ def test_ties_go_to_the_smallest(noisy):
     X = rng.normal(size=(40, 2)) + np.repeat([[0.0], [50.0]], 20, axis=0)
     y = np.repeat([0, 1], 20)
     for search in ("line", "grid"):
-        model = MahalanobisSVCCV([1000, 10, 100], [1.5, 0.5, 1.0], search=search).fit(X, y)
+        model = KernelSearchCV(
+            MahalanobisSVC(), {"C": [1000, 10, 100], "delta": [1.5, 0.5, 1.0]}
+        ).fit(X, y)
         assert model.best_params_ == {"C": 10, "delta": 0.5}
         assert set(model.cv_results_["rank_test_score"]) == {1}
     # The means of equal counts differ in the last digit.
@@ -130,15 +134,22 @@ def test_ties_go_to_the_smallest(noisy):
 
 def test_delta_one_takes_part_even_if_not_listed(noisy):
     X, y = noisy
-    model = MahalanobisSVCCV([1, 10], [1e-6]).fit(X, y)
+    model = KernelSearchCV(MahalanobisSVC(), {"C": [1, 10], "delta": [1e-6]}).fit(X, y)
     assert model.best_params_["delta"] == 1.0
-    assert MahalanobisSVCCV([1], [1]).fit(X, y).n_fits_ == 5
-    assert str(MahalanobisSVCCV(np.array([2.0]), [1]).fit(X, y).best_params_["C"]) == "2.0"
+    assert KernelSearchCV(MahalanobisSVC(), {"C": [1], "delta": [1]}).fit(X, y).n_fits_ == 5
+    assert (
+        str(
+            KernelSearchCV(MahalanobisSVC(), {"C": np.array([2.0]), "delta": [1]})
+            .fit(X, y)
+            .best_params_["C"]
+        )
+        == "2.0"
+    )
 
 
 def test_scale_does_not_matter_to_the_search(noisy):
     X, y = noisy
-    model = MahalanobisSVCCV(CS, DELTAS)
+    model = KernelSearchCV(MahalanobisSVC(), {"C": CS, "delta": DELTAS})
     other = clone(model).fit(X * [1e5, 1e-3, 7, 0.3, 1], y)
     model.fit(X, y)
     assert other.best_params_ == model.best_params_
@@ -149,7 +160,12 @@ def test_scoring_weights_and_jobs(noisy):
     X, y = noisy
     rare = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:15]]
     X, y = X[rare], y[rare]
-    model = MahalanobisSVCCV(CS, [1], scoring="balanced_accuracy", class_weight="balanced", cv=3)
+    model = KernelSearchCV(
+        MahalanobisSVC(class_weight="balanced"),
+        {"C": CS, "delta": [1]},
+        scoring="balanced_accuracy",
+        cv=3,
+    )
     model.fit(X, y)
     scores = cross_val_score(
         MahalanobisSVC(model.best_params_["C"], class_weight="balanced"),
@@ -169,7 +185,7 @@ def test_scoring_weights_and_jobs(noisy):
 
 def test_progress_when_asked(noisy, capsys):
     pytest.importorskip("rich")
-    model = MahalanobisSVCCV(CS, DELTAS, cv=3)
+    model = KernelSearchCV(MahalanobisSVC(), {"C": CS, "delta": DELTAS}, cv=3)
     model.fit(*noisy)
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*noisy)
@@ -203,7 +219,7 @@ def test_best_params_make_the_best_estimator(search, options):
 def test_probabilities_are_those_of_the_held_out_scores(noisy, data):
     X, y = noisy if data == "noisy" else load_wine(return_X_y=True)
     cv = StratifiedKFold(4, shuffle=True, random_state=5)
-    model = MahalanobisSVCCV(CS, DELTAS, cv=cv).fit(X, y)
+    model = KernelSearchCV(MahalanobisSVC(), {"C": CS, "delta": DELTAS}, cv=cv).fit(X, y)
     machine = MahalanobisSVC(**model.best_params_)
     held_out = cross_val_predict(machine, X, y, cv=cv, method="decision_function")
     scores = np.column_stack([0 * held_out, held_out]) if held_out.ndim == 1 else held_out
@@ -221,7 +237,9 @@ def test_probabilities_are_those_of_the_held_out_scores(noisy, data):
 def test_scores_of_probabilities_groups_and_weights(noisy):
     X, y = noisy
     groups = np.arange(len(y)) % 5
-    model = MahalanobisSVCCV(CS, [1], cv=GroupKFold(5), scoring="neg_log_loss")
+    model = KernelSearchCV(
+        MahalanobisSVC(), {"C": CS, "delta": [1]}, cv=GroupKFold(5), scoring="neg_log_loss"
+    )
     model.fit(X, y, groups=groups)
     assert model.n_splits_ == 5
     # Each candidate's probabilities are calibrated by its own held-out scores.
@@ -243,7 +261,9 @@ def test_a_class_that_a_fold_has_not_seen():
     X, y = load_wine(return_X_y=True)
     rows = np.r_[0:20, 60:80, 150]  # the last class has a single object
     even, odd = np.arange(0, 40, 2), np.arange(1, 40, 2)
-    model = MahalanobisSVCCV([1, 10], [1], cv=[(even, odd), (odd, np.r_[even, 40])])
+    model = KernelSearchCV(
+        MahalanobisSVC(), {"C": [1, 10], "delta": [1]}, cv=[(even, odd), (odd, np.r_[even, 40])]
+    )
     model.fit(X[rows], y[rows])
     assert 0 < model.temperature_ < np.inf
     assert model.best_score_ <= (1 + 20 / 21) / 2  # that object cannot be right

@@ -21,7 +21,7 @@ from mahalearn.datasets import checkerboard_kernel
 from mahalearn.datasets.dataset import Dataset
 from mahalearn.papers import claims, paper_b
 from mahalearn.papers.describe import context, describe
-from mahalearn.papers.methods import Searched, knn
+from mahalearn.papers.methods import ACCURACY, BALANCED, COMMON, Searched, knn
 from mahalearn.papers.protocol import (
     Draw,
     Experiment,
@@ -228,13 +228,12 @@ def test_readings_of_a_set_share_their_hold_outs(data_folder, monkeypatch):
 
 def test_no_method_relies_on_a_default_of_the_library():
     """What a search could choose by itself is passed: values, score, the meaning of the values."""
+    assert COMMON == {"spectrum": "krein", "standardize": False}
     for e in EXPERIMENTS.values():
         for method in e.methods:
             if isinstance(method, Searched):
-                assert method.values and "scoring" in method.fixed
-                if "pseudo_fisher" not in method.fixed:
-                    assert method.fixed["standardize"] is False and "spectrum" in method.fixed
-                if "variants" in method.fixed:
+                assert method.values and method.scoring in (ACCURACY, BALANCED)
+                if "variant" in method.fixed:
                     assert method.fixed["reg_on"] in ("kernel", "covariance")
                     assert "offset" in method.fixed or "discriminant" in method.fixed
 

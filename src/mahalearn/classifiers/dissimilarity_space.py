@@ -6,7 +6,6 @@ singular covariances; both ways are here, as heads: what is trained on the dista
 """
 
 import warnings
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,28 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import DensityClassifierMixin, Labels, ScoreClassifierMixin
 from .._typing import (
-    CV,
     ArrayLike,
-    Floats,
-    Ints,
     Kernel,
     Objects,
     RandomState,
     Reg,
-    Scoring,
-    Widths,
 )
 from .._validation import check_choice, check_count, check_priors, spelt
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps, winners
 from ..kernels.training import KernelFolds
-from ..model_selection.search import documented
 from ._landmark_models import distance_model
 from ._landmark_predict import QuadraticLandmarkModel
 from ._landmarks import LandmarkClassifier
 from .distances import DistanceModel, KernelMahalanobisEstimator, fold_distances
-from .kernel_quadratic import DistanceSearchCV
 
 DISCRIMINANTS = ("fisher", "quadratic", "least_squares")
 SINGULAR = ("ridge", "pseudo_inverse")
@@ -351,7 +343,6 @@ class LandmarkHeads(NamedTuple):
         self.distances.use_rows(rows)
 
 
-@documented
 class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
@@ -405,7 +396,26 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
-    {landmark parameters}
+    landmarks : int, "auto", collection of objects or None, default=None
+        None uses all training objects. With m landmarks fitting takes one pass over the data, of
+        any number of objects, and memory m² per class; distances are then approximations (see the
+        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
+        standard error of the best, as far as memory allows; or the landmarks themselves, for
+        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
+        training objects or the landmarks.
+
+        .. versionadded:: 0.2
+    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
+        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
+        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
+        first for vectors, the second for objects with a definite kernel and the third otherwise.
+
+        .. versionadded:: 0.2
+    landmark_rtol : float, default=None
+        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
+        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
+
+        .. versionadded:: 0.2
 
     Attributes
     ----------
@@ -533,6 +543,7 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
             yield from super()._fold_scores(folds, values)
             return
         variant, reg_on, _ = self._options()
+        self._warn_of_leave_one_out(folds)
         classes = np.unique(folds.y)
         for found in fold_distances(folds, variant, values, reg_on):
             present, codes = folds.classes_of(found.fold)
@@ -655,103 +666,3 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         """
         check_is_fitted(self)
         return self.head_.predict_proba(self._settled_distances(X))
-
-
-@documented
-class DissimilaritySpaceDiscriminantCV(DistanceSearchCV):
-    """Discriminant in dissimilarity space with kernel, variant and regularisation searched.
-
-    The discriminant is trained on resubstitution distances, as the papers do.
-
-    Parameters
-    ----------
-    discriminant : {"fisher", "quadratic", "least_squares"} or classifier, default="fisher"
-        As in :class:`DissimilaritySpaceDiscriminant`.
-    variants : sequence of str, default=("RC+",)
-        Distances to compare, of IC+, IC-, RC+, RC-, FK+, FK-.
-    regs : sequence of float, default=None
-        Regularisation values; powers of ten up to 1 (FK: up to 100) if None, for a kernel of
-        unknown scale times its spread.
-    priors : "equal", array-like of shape (n_classes,) or None, default=None
-        As in :class:`DissimilaritySpaceDiscriminant`.
-    reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
-        What the values are, as in the plain estimator.
-    {search parameters}
-    {landmark parameters}
-    random_state : int, RandomState instance or None, default=None
-        Determines the choice of landmarks.
-
-        .. versionadded:: 0.2
-
-    {search attributes}
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from mahalearn import DissimilaritySpaceDiscriminantCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = DissimilaritySpaceDiscriminantCV().fit(X, y)
-    >>> print(f"{search.best_score_:.2f}")
-    0.97
-    """
-
-    _plain = DissimilaritySpaceDiscriminant
-    _in_0_1 = {**DistanceSearchCV._in_0_1, "priors": None}
-
-    def __init__(
-        self,
-        discriminant: Any = "fisher",
-        variants: Sequence[str] = ("RC+",),
-        regs: Floats | None = None,
-        *,
-        priors: str | ArrayLike | None = None,
-        reg_on: str = "auto",
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        cv: CV = 5,
-        scoring: Scoring | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
-        random_state: RandomState | None = None,
-    ) -> None:
-        self.discriminant = discriminant
-        self.priors = priors
-        self.variants = variants
-        self.regs = regs
-        self.reg_on = reg_on
-        self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
-        self.random_state = random_state
-        super().__init__(
-            gammas=gammas,
-            degrees=degrees,
-            kernels=kernels,
-            kernel=kernel,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-
-    def _common(self):
-        # `cv` is the search's own; the plain estimator's belongs to cross_fit.
-        return {name: v for name, v in super()._common().items() if name != "cv"}
-
-    def _tempered(self, X):
-        check_is_fitted(self)
-        # A classifier's decision function need not be what its predictions are made of.
-        return self.best_estimator_._scores(self._input(X)) / self.temperature_

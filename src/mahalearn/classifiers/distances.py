@@ -6,6 +6,8 @@ all folds of a cross-validation, by block updates of one inverse where the metho
 `KernelMahalanobisEstimator` is what the estimators on these distances share.
 """
 
+import numbers
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,6 +43,7 @@ from ..kernels.training import (
     SharedRows,
     class_centering,
     class_slices,
+    is_leave_one_out,
     mean_spread,
     row_chunks,
     workspace_for,
@@ -86,11 +89,15 @@ def resolved_reg_on(reg_on, variant):
 
 def auto_reg(kernel, reg_on, variant, spread):
     """reg="auto" as a number in the units of reg_on, for a fitted kernel (None: precomputed)."""
-    if not isinstance(kernel, MeasureKernel) or kernel.kind_ == "similarity":
+    if not _is_dissimilarity(kernel):
         return DEFAULT_REG
     if reg_on == "relative":
         return MEASURE_REG
     return MEASURE_REG * spread() ** (2 if variant.startswith("FK") else 1)
+
+
+def _is_dissimilarity(kernel):
+    return isinstance(kernel, MeasureKernel) and kernel.kind_ != "similarity"
 
 
 def without_one(alphas, counts, reg_on, variant):
@@ -563,15 +570,35 @@ class KernelMahalanobisEstimator(KernelEstimator):
     def _check_parameters(self):
         check_choice(self.variant, "variant", VARIANTS)
         check_choice(self.reg_on, "reg_on", REG_ON)
+        if isinstance(self.reg, numbers.Real):
+            check_reg(self.reg, 1)
 
-    def _axis_value(self, training):
+    def _axis_value(self, training, kernel=None):
         """`reg` as numbers in the units of `reg_on`; sets reg_."""
         self.reg_ = reg = spelt(self.reg, "reg", ("auto",))
         if isinstance(reg, str) and reg == "auto":
             variant, reg_on, _ = self._options()
-            kernel = training.original.kernel
+            kernel = training.original.kernel if kernel is None else kernel
             self.reg_ = auto_reg(kernel, reg_on, variant, lambda: mean_spread(training))
         return self.reg_
+
+    def _fixed_axis_value(self, kernel):
+        reg = spelt(self.reg, "reg", ("auto",))
+        automatic = isinstance(reg, str) and reg == "auto"
+        return DEFAULT_REG if automatic and not _is_dissimilarity(kernel) else reg
+
+    def _warn_of_leave_one_out(self, folds):
+        """Say where leaving out one object at a fixed α flatters its own class."""
+        variant, reg_on, _ = self._options()
+        fixed = variant.startswith("RC") and resolved_reg_on(reg_on, variant) == "kernel"
+        if fixed and is_leave_one_out(folds.splits, len(folds.codes)):
+            warnings.warn(
+                f"LeaveOneOut() with reg_on='kernel' and {variant} flatters useless kernels: at a "
+                "fixed α the class of the left-out object, one object short, has the larger σ² and "
+                "wins too often. Use reg_on='covariance' or 'relative', or k folds.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _fit_distances(self, training, regs, *, spectral=False):
         """The class models of one training set for a path of regularisation values.

@@ -1,6 +1,5 @@
 """Kernel Fisher discriminant (papers A and C: KFD, IKFD)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,15 +7,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import LinearPath, LinearPathMixin
-from .._typing import CV, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
+from .._typing import Kernel, Objects, RandomState
 from .._validation import check_positive
 from ..formulas.kernel_fisher import fisher_model, fisher_path
-from ..model_selection.search import KernelSearchCV, documented
 from ._landmark_models import fisher_model as landmark_fisher_model
 from ._landmarks import LandmarkClassifier
 
 
-@documented
 class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearPathMixin, LandmarkClassifier
 ):
@@ -53,7 +50,26 @@ class KernelFisherDiscriminant(
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
-    {landmark parameters}
+    landmarks : int, "auto", collection of objects or None, default=None
+        None uses all training objects. With m landmarks fitting takes one pass over the data, of
+        any number of objects, and memory m² per class; distances are then approximations (see the
+        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
+        standard error of the best, as far as memory allows; or the landmarks themselves, for
+        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
+        training objects or the landmarks.
+
+        .. versionadded:: 0.2
+    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
+        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
+        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
+        first for vectors, the second for objects with a definite kernel and the third otherwise.
+
+        .. versionadded:: 0.2
+    landmark_rtol : float, default=None
+        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
+        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
+
+        .. versionadded:: 0.2
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
@@ -172,76 +188,3 @@ class KernelFisherDiscriminant(
         """
         projections = self._scores(X) - self.intercept_
         return projections[:, -self._n_features_out :]
-
-
-@documented
-class KernelFisherDiscriminantCV(KernelSearchCV):
-    """Kernel Fisher discriminant with kernel and regularisation by cross-validation.
-
-    Parameters
-    ----------
-    regs : sequence of float, default=None
-        Regularisation values β; powers of ten from 1e-9 to 100 if None, for a kernel of unknown
-        scale times the square of its spread.
-    {search parameters}
-    {landmark parameters}
-    random_state : int, RandomState instance or None, default=None
-        Determines the choice of landmarks.
-
-        .. versionadded:: 0.2
-
-    {search attributes}
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from mahalearn import KernelFisherDiscriminantCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = KernelFisherDiscriminantCV().fit(X, y)
-    >>> print(f"{search.best_score_:.2f}")
-    0.99
-    """
-
-    _plain = KernelFisherDiscriminant
-    _grid = "fisher"
-
-    def __init__(
-        self,
-        regs: Floats | None = None,
-        *,
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        cv: CV = 5,
-        scoring: Scoring | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
-        random_state: RandomState | None = None,
-    ) -> None:
-        self.regs = regs
-        self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
-        self.random_state = random_state
-        super().__init__(
-            gammas=gammas,
-            degrees=degrees,
-            kernels=kernels,
-            kernel=kernel,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )

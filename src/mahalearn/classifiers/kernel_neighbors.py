@@ -1,18 +1,16 @@
 """Nearest neighbours in the space of a kernel (papers A and C: KNN, IKNN)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelClassifier
-from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
+from .._typing import Kernel, Objects
 from .._validation import check_count, spelt, take
 from ..formulas import kernel_neighbors as formulas
 from ..kernels.training import BLOCKS, row_chunks
-from ..model_selection import grids
-from ..model_selection.search import KernelSearchCV, documented
 
 
 class NeighborsPath(NamedTuple):
@@ -247,74 +245,3 @@ def weigh_neighbors(weights, d2):
             f"shape {values.shape}."
         )
     return values
-
-
-@documented
-class KernelKNeighborsClassifierCV(KernelSearchCV):
-    """Nearest neighbours in a kernel's space with kernel and their number by cross-validation.
-
-    Parameters
-    ----------
-    n_neighbors : sequence of int, default=None
-        Numbers of neighbours; 1 to 15 if None, as far as the folds have objects. Of equal scores
-        the larger number wins.
-    weights : {"uniform", "distance"} or callable, default="uniform"
-        As in :class:`KernelKNeighborsClassifier`.
-    {search parameters}
-
-    {search attributes}
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from mahalearn import KernelKNeighborsClassifierCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = KernelKNeighborsClassifierCV().fit(X, y)
-    >>> print(f"{search.best_score_:.2f}")
-    0.98
-    """
-
-    _plain = KernelKNeighborsClassifier
-
-    def __init__(
-        self,
-        n_neighbors: Ints | None = None,
-        *,
-        weights: str | Callable[..., Any] = "uniform",
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        cv: CV = 5,
-        scoring: Scoring | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        super().__init__(
-            gammas=gammas,
-            degrees=degrees,
-            kernels=kernels,
-            kernel=kernel,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-
-    def _common(self):
-        return {name: v for name, v in super()._common().items() if name != "n_neighbors"}
-
-    def _values(self, variant, spread, n_train):
-        if self.n_neighbors is None:
-            return [count for count in grids.NEIGHBORS if count <= n_train]
-        return [check_count(count, "n_neighbors") for count in self.n_neighbors]

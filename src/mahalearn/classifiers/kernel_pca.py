@@ -1,17 +1,15 @@
 """Kernel PCA followed by a quadratic discriminant (paper C: KPCA-QD, IKPCA-QD)."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._base import DensityClassifierMixin, over_rows
-from .._typing import CV, ArrayLike, Floats, Ints, Kernel, RandomState, Scoring, Widths
+from .._typing import ArrayLike, Kernel, RandomState
 from .._validation import check_choice, check_components, check_positive
 from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
 from ..formulas.spectrum import SPECTRA
 from ..kernels.training import workspace_for
-from ..model_selection.search import KernelSearchCV, documented
 from ._landmark_models import kernel_pca_model
 from ._landmarks import LandmarkClassifier
 
@@ -25,7 +23,6 @@ class PCAPath(NamedTuple):
     regs: list
 
 
-@documented
 class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.
 
@@ -63,7 +60,26 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
-    {landmark parameters}
+    landmarks : int, "auto", collection of objects or None, default=None
+        None uses all training objects. With m landmarks fitting takes one pass over the data, of
+        any number of objects, and memory m² per class; distances are then approximations (see the
+        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
+        standard error of the best, as far as memory allows; or the landmarks themselves, for
+        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
+        training objects or the landmarks.
+
+        .. versionadded:: 0.2
+    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
+        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
+        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
+        first for vectors, the second for objects with a definite kernel and the third otherwise.
+
+        .. versionadded:: 0.2
+    landmark_rtol : float, default=None
+        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
+        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
+
+        .. versionadded:: 0.2
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
@@ -198,84 +214,3 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
             self.priors_[labels.present] = labels.priors(self.priors)
 
     _derived = ("eigenvalues_", "n_components_", "priors_")
-
-
-@documented
-class KernelPCAQuadraticDiscriminantCV(KernelSearchCV):
-    """Kernel PCA and quadratic discriminant with kernel and regularisation by cross-validation.
-
-    Parameters
-    ----------
-    regs : sequence of float, default=None
-        What is added to the variances; powers of ten from 1e-8 to 1 if None, for a kernel of
-        unknown scale times its spread.
-    n_components : int, float or None, default=0.8
-        As in :class:`KernelPCAQuadraticDiscriminant`.
-    priors : array-like of shape (n_classes,), default=None
-        As in :class:`KernelPCAQuadraticDiscriminant`.
-    {search parameters}
-    {landmark parameters}
-    random_state : int, RandomState instance or None, default=None
-        Determines the choice of landmarks.
-
-        .. versionadded:: 0.2
-
-    {search attributes}
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from mahalearn import KernelPCAQuadraticDiscriminantCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = KernelPCAQuadraticDiscriminantCV().fit(X, y)
-    >>> print(f"{search.best_score_:.2f}")
-    0.98
-    """
-
-    _plain = KernelPCAQuadraticDiscriminant
-    _grid = "kernel_pca"
-
-    def __init__(
-        self,
-        regs: Floats | None = None,
-        *,
-        n_components: int | float | None = 0.8,
-        priors: ArrayLike | None = None,
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        cv: CV = 5,
-        scoring: Scoring | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
-        random_state: RandomState | None = None,
-    ) -> None:
-        self.regs = regs
-        self.n_components = n_components
-        self.priors = priors
-        self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
-        self.random_state = random_state
-        super().__init__(
-            gammas=gammas,
-            degrees=degrees,
-            kernels=kernels,
-            kernel=kernel,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )

@@ -1,7 +1,5 @@
 """Kernel quadratic discriminants (papers A and C)."""
 
-import warnings
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,32 +8,24 @@ from sklearn.utils.metaestimators import available_if
 
 from .._base import Labels
 from .._typing import (
-    CV,
     ArrayLike,
     ClassWeight,
-    Floats,
-    Ints,
     Kernel,
     Objects,
     RandomState,
     Reg,
-    Scoring,
-    Widths,
 )
 from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import error_offsets, map_offsets
-from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
+from ..kernels.training import is_leave_one_out
 from ._landmark_models import Part, quadratic_models
 from ._landmarks import LandmarkClassifier
 from .distances import (
-    REG_ON,
-    VARIANTS,
     DistanceModel,
     KernelMahalanobisEstimator,
     fold_distances,
     leave_one_out_sq_distances,
     refuse_map,
-    resolved_reg_on,
     without_one,
 )
 from .leave_one_out import leave_one_out_scores
@@ -80,7 +70,6 @@ class QuadraticPath(NamedTuple):
     rounding: np.ndarray | None
 
 
-@documented
 class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.
 
@@ -136,7 +125,26 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
-    {landmark parameters}
+    landmarks : int, "auto", collection of objects or None, default=None
+        None uses all training objects. With m landmarks fitting takes one pass over the data, of
+        any number of objects, and memory m² per class; distances are then approximations (see the
+        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
+        standard error of the best, as far as memory allows; or the landmarks themselves, for
+        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
+        training objects or the landmarks.
+
+        .. versionadded:: 0.2
+    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
+        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
+        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
+        first for vectors, the second for objects with a definite kernel and the third otherwise.
+
+        .. versionadded:: 0.2
+    landmark_rtol : float, default=None
+        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
+        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
+
+        .. versionadded:: 0.2
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
@@ -276,6 +284,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
 
     def _fold_scores(self, folds, values):
         variant, reg_on, _ = self._options()
+        self._warn_of_leave_one_out(folds)
         offset = check_choice(self.offset, "offset", OFFSETS)
         classes = np.unique(folds.y)
         everyone = np.arange(len(classes))
@@ -371,127 +380,3 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
             Probabilities, columns in the order of ``classes_``.
         """
         return np.exp(self._log_proba(X))
-
-
-class DistanceSearchCV(KernelSearchCV):
-    """Searches whose candidates are variants of the distance and a regularisation path."""
-
-    def _variants(self):
-        variants = [self.variants] if isinstance(self.variants, str) else self.variants
-        if len(variants) == 0:
-            raise ValueError("variants= is empty; it must name at least one distance.")
-        return [{"variant": check_choice(v, "variants", VARIANTS)} for v in variants]
-
-    def _check_splits(self, splits, n):
-        fixed = [
-            variant["variant"]
-            for variant in self._variants()
-            if variant["variant"].startswith("RC")
-            and resolved_reg_on(self.reg_on, variant["variant"]) == "kernel"
-        ]
-        if fixed and is_leave_one_out(splits, n):
-            warnings.warn(
-                f"LeaveOneOut() with reg_on='kernel' and {fixed[0]} flatters useless kernels: at a "
-                "fixed α the class of the left-out object, one object short, has the larger σ² and "
-                "wins too often. Use reg_on='covariance' or 'relative', or k folds.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-    def _values(self, variant, spread, n_train):
-        relative = check_choice(self.reg_on, "reg_on", REG_ON) == "relative"
-        return self._regs(variant["variant"][:2], 1.0 if relative else spread)
-
-
-@documented
-class KernelQuadraticDiscriminantCV(DistanceSearchCV):
-    """Kernel quadratic discriminant with kernel, variant and regularisation by cross-validation.
-
-    Parameters
-    ----------
-    variants : sequence of str, default=("RC+",)
-        Distances to compare, of IC+, IC-, RC+, RC-, FK+, FK-.
-    regs : sequence of float, default=None
-        Regularisation values; powers of ten up to 1 (FK: up to 100) if None, for a kernel of
-        unknown scale times its spread.
-    reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
-        What the values are, as in the plain estimator. With ``LeaveOneOut()`` and RC avoid
-        "kernel": at a fixed α the class of the left-out object, one object short, has the larger
-        σ² and wins more often than it should.
-    offset : {"error", "loo", "map", None}, default="error"
-        As in :class:`KernelQuadraticDiscriminant`.
-    class_weight : dict, "balanced" or None, default=None
-        As in :class:`KernelQuadraticDiscriminant`.
-    priors : array-like of shape (n_classes,), default=None
-        As in :class:`KernelQuadraticDiscriminant`.
-    {search parameters}
-    {landmark parameters}
-    random_state : int, RandomState instance or None, default=None
-        Determines the choice of landmarks.
-
-        .. versionadded:: 0.2
-
-    {search attributes}
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from mahalearn import KernelQuadraticDiscriminantCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = KernelQuadraticDiscriminantCV().fit(X, y)
-    >>> print(f"{search.best_score_:.2f}")
-    0.97
-    """
-
-    _plain = KernelQuadraticDiscriminant
-
-    def __init__(
-        self,
-        variants: Sequence[str] = ("RC+",),
-        regs: Floats | None = None,
-        *,
-        reg_on: str = "auto",
-        offset: str | None = "error",
-        class_weight: ClassWeight | None = None,
-        priors: ArrayLike | None = None,
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        cv: CV = 5,
-        scoring: Scoring | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
-        random_state: RandomState | None = None,
-    ) -> None:
-        self.variants = variants
-        self.regs = regs
-        self.reg_on = reg_on
-        self.offset = offset
-        self.class_weight = class_weight
-        self.priors = priors
-        self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
-        self.random_state = random_state
-        super().__init__(
-            gammas=gammas,
-            degrees=degrees,
-            kernels=kernels,
-            kernel=kernel,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )

@@ -1,13 +1,12 @@
 """Kernel ridge regression on class labels, in the Kreĭn space of an indefinite kernel."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import KernelClassifier, LinearPath, LinearPathMixin
-from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
+from .._typing import Kernel
 from .._validation import check_positive
 from ..formulas.kernel_ridge import (
     class_targets,
@@ -16,7 +15,7 @@ from ..formulas.kernel_ridge import (
     ridge_path,
     ridge_spectrum,
 )
-from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
+from ..kernels.training import is_leave_one_out
 
 
 class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
@@ -143,71 +142,3 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         """Coefficients of each class, in the order of the training objects."""
         check_is_fitted(self)
         return self._model.coefficients[self._training.order.argsort()]
-
-
-@documented
-class KernelRidgeClassifierCV(KernelSearchCV):
-    """Kernel ridge regression on the classes, kernel and regularisation by cross-validation.
-
-    One decomposition of the kernel matrix of a fold serves all values of the regularisation.
-    ``cv=LeaveOneOut()`` takes one decomposition in all for a definite kernel. The Kreĭn space of an
-    indefinite one changes with every object that is left out: it takes a decomposition for each.
-
-    Parameters
-    ----------
-    regs : sequence of float, default=None
-        Regularisation values, relative to the kernel's spread; powers of ten from 1e-8 to 1
-        if None, from 1e-4 on with 3 times each between them.
-    {search parameters}
-
-    {search attributes}
-
-    Notes
-    -----
-    .. versionadded:: 0.2
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from mahalearn import KernelRidgeClassifierCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = KernelRidgeClassifierCV().fit(X, y)
-    >>> print(f"{search.best_score_:.2f}")
-    0.99
-    """
-
-    _plain = KernelRidgeClassifier
-    _grid = "ridge"
-
-    def __init__(
-        self,
-        regs: Floats | None = None,
-        *,
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        cv: CV = 5,
-        scoring: Scoring | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.regs = regs
-        super().__init__(
-            gammas=gammas,
-            degrees=degrees,
-            kernels=kernels,
-            kernel=kernel,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )

@@ -1,6 +1,5 @@
 """Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,11 +7,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from .._base import KernelClassifier, LinearPath
-from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
+from .._typing import Kernel
 from .._validation import check_positive
 from ..formulas.linalg import LinearScores
-from ..model_selection import grids
-from ..model_selection.search import KernelSearchCV, check_path, documented
 
 
 class SVCPath(NamedTuple):
@@ -207,74 +204,3 @@ class OneVsRestSVC(KernelClassifier):
 
     def _path(self):
         return SVCPath(LinearPath([_as_linear(self._machines, len(self._training))]))
-
-
-@documented
-class OneVsRestSVCCV(KernelSearchCV):
-    """Support vector machine, one class against the rest, kernel and C by cross-validation.
-
-    .. versionadded:: 0.2
-
-    Parameters
-    ----------
-    Cs : sequence of float, default=None
-        Penalties of training errors; powers of ten from 0.1 to 1000 if None.
-    tol : float, default=1e-3
-        As in :class:`OneVsRestSVC`.
-    max_iter : int, default=-1
-        As in :class:`OneVsRestSVC`.
-    {search parameters}
-
-    {search attributes}
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from mahalearn import OneVsRestSVCCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = OneVsRestSVCCV().fit(X, y)
-    >>> print(f"{search.best_score_:.2f}")
-    0.99
-    """
-
-    _plain = OneVsRestSVC
-
-    def __init__(
-        self,
-        Cs: Floats | None = None,
-        *,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "flip",
-        standardize: bool | str = "auto",
-        cv: CV = 5,
-        scoring: Scoring | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.Cs = Cs
-        self.tol = tol
-        self.max_iter = max_iter
-        super().__init__(
-            gammas=gammas,
-            degrees=degrees,
-            kernels=kernels,
-            kernel=kernel,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-            cv=cv,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-
-    def _values(self, variant, spread, n_train):
-        return check_path(grids.CS if self.Cs is None else self.Cs, "Cs")

@@ -144,12 +144,6 @@ def stack(log_p, weights):
     return log_softmax(np.where(known, logits, -np.inf))
 
 
-def vote(log_p):
-    """Logarithms of the members' mean probabilities (n, c); log_p (K, n, c)."""
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(log_p).mean(axis=0))
-
-
 def stacking_weights(log_p, truth, penalty, weights=None, smallest=SMALLEST_WEIGHT):
     """Weights w ≥ 0 (K,) of the members: one convex problem.
 

@@ -402,6 +402,15 @@ class Fold(NamedTuple):
     kxx: np.ndarray
 
 
+def is_leave_one_out(splits, n):
+    """Whether the splits leave out each of n objects once, and alone."""
+    if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
+        return False
+    # A part of n − 1 positions that holds one twice is another layout.
+    once = all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
+    return once and len({int(test[0]) for _, test in splits}) == n
+
+
 class KernelFolds:
     """Objects under one kernel, and the training sets of a cross-validation on them.
 

@@ -52,7 +52,7 @@ def as_measure(measure, *, symmetric=False, dissimilarity=True):
     if isinstance(measure, str) and measure in GROUPS:
         raise ValueError(
             f"{measure!r} stands for several measures ({', '.join(elastic_measures())}), which a "
-            "search such as KernelRidgeClassifierCV compares; one measure is needed here, such as "
+            "search such as KernelSearchCV compares; one measure is needed here, such as "
             "'dtw' or 'msm'."
         )
     if isinstance(measure, str):

@@ -1,90 +1,102 @@
-"""Searches over kernels and a path of values by exact cross-validation.
+"""The search over kernels and other parameters by exact cross-validation."""
 
-A search asks the plain estimator itself for the held-out scores of every fold along the path
-(``KernelClassifier._fold_scores``), so that its scores are those of ``GridSearchCV`` over the plain
-estimator with the same splits. Scales (γ = "scale", standardised columns, the mean training
-distance of a measure) are resolved once, on all training objects and without their labels, to
-numbers; one matrix per number then serves all folds.
-"""
-
+import itertools
 import numbers
+import time
 import warnings
-from collections.abc import Sequence
-from inspect import signature
-from itertools import chain
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator
-from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from scipy.special import log_softmax, softmax
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
-from .._base import BestAttributesMixin, BestEstimatorMixin, refuses_weights
+from .._base import KernelClassifier
 from .._progress import with_bar
-from .._typing import CV, Ints, Kernel, Objects, Scoring, Widths
+from .._typing import CV, ArrayLike, Scoring
+from .._typing import Objects as ObjectsLike
 from .._validation import (
-    LANDMARKS_REMEDY,
+    check_choice,
     check_classes,
-    check_memory,
     check_objects,
-    check_positive,
     is_dask_collection,
-    is_whole,
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
     validate_rows,
 )
 from ..formulas.calibration import fit_temperature
-from ..formulas.linalg import total_spread
 from ..formulas.offsets import settled, settling_step
-from ..kernels.measure import MeasureKernel
-from ..kernels.protocol import (
-    POLYNOMIAL,
-    WITH_GAMMA,
-    as_kernel,
-    check_kernel_list,
-    check_kernel_name,
-    fit_named_kernel,
-    is_named,
-    is_precomputed,
-    resolve_gamma,
-    standardizes,
-    takes_vectors,
+from ..kernels.protocol import is_named, is_precomputed, takes_vectors
+from .evaluation import (
+    Objects,
+    Trial,
+    class_scores,
+    frozen,
+    last_prefix,
+    last_step,
+    resolve_candidates,
+    resolve_spreads,
+    score_candidates,
+    transformed,
+    with_params,
 )
-from ..kernels.training import KernelFolds
-from . import grids
+from .grid import default_candidates, second_stage
 from .scoring import fold_metrics, refuse_nan
+from .splits import check_splits, splits_of
 
-# Mean scores that differ by less are equal: the tie rule decides.
+# Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10
-# Folds of small data are repeated as long as that scores at most this many objects, twice or as
-# often as there are this many splits.
-SCORED = 600
-MOST_REPEATS, MOST_SPLITS = 2, 10
 
-# What the docstrings of the searches have in common.
-SEARCH_PARAMETERS = """gammas : sequence of float, default=None
-        Widths of the kernels rbf, laplacian, poly, sigmoid or chi2. If None, nine multiples of
-        "scale" from 0.03 to 32 (for poly "scale" alone). "scale" and "auto" are possible.
-    degrees : sequence of int, default=None
-        Degrees of the polynomial kernel; 1 to 4 if None.
-    kernels : sequence of kernels, default=None
-        Kernels to compare, in place of `kernel`: names, measures, kernel objects. A measure is
-        computed once, however many kernels are made of it.
-    kernel : str or callable, default="rbf"
-        As in the plain estimator; or "elastic" for time series: the Euclidean distance, DTW with
-        bands of 5 %, 10 % and without, and MSM are compared.
-    coef0 : float, default=1
-        Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
-    spectrum : str, default="{spectrum}"
-        What to do about negative eigenvalues, as in the plain estimator.
-    standardize : {"auto", True, False}, default="auto"
-        Whether columns are standardised, as in the plain estimator; decided once, on all training
-        objects.
+
+def _best_has(method):
+    """Whether the best estimator, or before the fit the estimator, has a method."""
+
+    def check(search):
+        if "best_index_" in vars(search) and "best_estimator_" not in vars(search):
+            raise AttributeError(
+                f"This {type(search).__name__} was fitted with refit={search.refit!r}; {method} "
+                "is there after a refit only. Refit the estimator with best_params_."
+            )
+        getattr(getattr(search, "best_estimator_", search.estimator), method)
+        return True
+
+    return available_if(check)
+
+
+class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Search over the parameters of a classifier, as ``GridSearchCV`` does it, but faster.
+
+    All candidates of one kernel share its matrix, and all values of the parameter along which a
+    classifier has a path (`reg`, `C`, `n_neighbors`) share factorisations, so that the scores of
+    ``GridSearchCV`` cost a fraction of its time. Probabilities are calibrated on the held-out
+    scores.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A classifier of this library, or a pipeline that ends in one. Others are taken and fitted
+        again for each candidate, as ``GridSearchCV`` does it.
+    param_grid : dict or list of dict, default=None
+        Parameters and the values to try, as in scikit-learn; for a pipeline their names begin with
+        the step's, ``step__name``. Kernels may be listed; "elastic" stands for the Euclidean
+        distance, DTW with bands of 5 %, 10 % and without, and MSM. None takes the estimator's
+        default grid, relative to the data: for kernel classifiers nine widths from 0.03 to 32 times
+        "scale" (for "poly" degrees 1 to 4) and powers of ten of the regularisation; for
+        :class:`mahalearn.MahalanobisSVC` paper B's line search, C with δ = 1 and then δ.
     cv : int, splitter or iterable, default=5
         Cross-validation, as in scikit-learn; ``LeaveOneOut()`` has a closed form for RC+ and for
         ridge regression.
@@ -92,188 +104,126 @@ SEARCH_PARAMETERS = """gammas : sequence of float, default=None
         What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
         Probabilities are calibrated before they are scored, as those of the search are.
     n_jobs : int, default=None
-        Number of processes over the kernels.
+        Number of processes over the kernels, or over fits.
     verbose : int, default=0
-        A progress bar is shown if this is not 0 (``pip install "mahalearn[progress]"``)."""
-LANDMARK_PARAMETERS = """landmarks : int, "auto", collection of objects or None, default=None
-        None uses all training objects. With m landmarks fitting takes one pass over the data, of
-        any number of objects, and memory m² per class; distances are then approximations (see the
-        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
-        standard error of the best, as far as memory allows; or the landmarks themselves, for
-        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks.
+        A progress bar is shown if this is not 0 (``pip install "mahalearn[progress]"``).
+    refit : bool or callable, default=True
+        Whether the best candidate is fitted on all objects; a function of ``cv_results_`` returns
+        the index of the best.
+    error_score : "raise" or float, default=nan
+        The score of a candidate that cannot be fitted. If none can, its error is raised.
 
-        .. versionadded:: 0.2
-    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
-        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
-        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
-        first for vectors, the second for objects with a definite kernel and the third otherwise.
-
-        .. versionadded:: 0.2
-    landmark_rtol : float, default=None
-        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
-        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
-
-        .. versionadded:: 0.2"""
-SEARCH_ATTRIBUTES = """Attributes
+    Attributes
     ----------
     best_params_ : dict
-        Parameters of the best candidate, all that differ from the plain estimator's defaults. Among
-        equal scores the one with more regularisation, then the wider kernel (or lower degree).
+        The searched parameters of the best candidate. Of equal scores the first in the grid wins;
+        default grids list more regularisation first, then wider kernels and lower degrees.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
         Its place in ``cv_results_``.
     best_estimator_ : estimator
-        The best candidate fitted on all objects; what it has, the search has too.
+        The best candidate fitted on all objects.
     cv_results_ : dict
-        Parameters and scores of all candidates in scikit-learn's layout (without times, which
-        candidates share).
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
+        Parameters and scores of all candidates in scikit-learn's layout. Times are shares: what
+        candidates have in common is divided among them.
     n_splits_ : int
         Number of folds.
+    refit_time_ : float
+        Seconds that the last fit took.
+    multimetric_ : bool
+        False: one score is searched.
     temperature_ : float
         What scores are divided by before they become probabilities, from the held-out scores.
     oof_scores_ : ndarray of shape (n_held_out, n_classes)
         Held-out scores of the best candidate, the test parts of the splits one after the other;
         −inf for a class that a training part does not have.
-
-        .. versionadded:: 0.2
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
     n_features_in_ : int
-        Number of features seen in `fit`, where the input is a table."""
+        Number of features seen in `fit`, where the input is a table.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has them.
 
+    Notes
+    -----
+    With numeric widths and scales, given landmarks and a scorer of labels or decisions, scores and
+    predictions are those of ``GridSearchCV``. Otherwise there are three differences: γ = "scale",
+    ``standardize="auto"``, the scale of a measure and landmarks are resolved once, on all training
+    objects and without their labels; probabilities are calibrated before they are scored; times are
+    shared. A score that is undefined on a fold is refused.
 
-def documented(estimator):
-    """Put the common parts into the docstring of an estimator."""
-    for name, text in (
-        ("{search parameters}", SEARCH_PARAMETERS),
-        ("{landmark parameters}", LANDMARK_PARAMETERS),
-        ("{search attributes}", SEARCH_ATTRIBUTES),
-        ("{spectrum}", signature(estimator).parameters["spectrum"].default),
-    ):
-        estimator.__doc__ = estimator.__doc__.replace(name, text)
-    return estimator
-
-
-class Setting(NamedTuple):
-    """A kernel to try: parameters of the plain estimator, and how its matrix is found.
-
-    pairs: key of the pair values that the kernel is a map of, None where it has none; fitted: the
-    kernel as fitted once for all folds, None where it learns in each fold or X is the matrix.
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import KernelQuadraticDiscriminant, KernelSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = KernelSearchCV(KernelQuadraticDiscriminant()).fit(X, y)
+    >>> print(f"{search.best_score_:.2f}")
+    0.97
+    >>> grid = {"gamma": [0.1, 1.0], "reg": [0.01, 0.1], "variant": ["RC+", "FK+"]}
+    >>> search = KernelSearchCV(KernelQuadraticDiscriminant(), grid, cv=3).fit(X, y)
+    >>> len(search.cv_results_["params"])
+    8
     """
-
-    params: dict
-    pairs: object = None
-    fitted: object = None
-
-
-class Candidate(NamedTuple):
-    """Parameters and held-out scores (m, c) of all folds one after the other, their rounding.
-
-    step: the rank of the path's value among those tried with the same kernel and variant.
-    """
-
-    params: dict
-    setting: Setting
-    step: int
-    scores: np.ndarray
-    rounding: np.ndarray
-
-
-class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
-    """A search over kernels, variants and a path of values, all folds from shared factorisations.
-
-    A subclass says which estimator it searches for (`_plain`) and which values its path has
-    (`_grid`, or `_values`).
-    """
-
-    _in_0_1: dict[str, Any] = {
-        "standardize": False,
-        "landmarks": None,
-        "landmark_method": "auto",
-        "landmark_rtol": None,
-        "random_state": None,
-    }
-    landmarks: Any = None  # searches of estimators that have a form at landmarks set it
 
     def __init__(
         self,
+        estimator: Any,
+        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         *,
-        gammas: Widths | None = None,
-        degrees: Ints | None = None,
-        kernels: Sequence[Kernel] | None = None,
-        kernel: Kernel = "rbf",
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
         cv: CV = 5,
         scoring: Scoring | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        refit: bool | Callable[..., int] = True,
+        error_score: float | str = np.nan,
     ) -> None:
-        self.gammas = gammas
-        self.degrees = degrees
-        self.kernels = kernels
-        self.kernel = kernel
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.spectrum = spectrum
-        self.standardize = standardize
+        self.estimator = estimator
+        self.param_grid = param_grid
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def __setstate__(self, state):
-        super().__setstate__({**self._in_0_1, **state})
-
-    def _variants(self):
-        """Parameters of the plain estimator beside kernel and path, a dict for each variant."""
-        return [{}]
-
-    def _values(self, variant, spread, n_train):
-        """The values of the path, by default those of `regs`, or of the grid named by `_grid`.
-
-        spread: what regularisation is measured in; n_train: size of the smallest training part.
-        """
-        return self._regs(self._grid, spread)
-
-    def _regs(self, grid, spread):
-        """Regularisation values: those given, or a grid's for a kernel of this spread.
-
-        The plain default is among the latter.
-        """
-        if self.regs is not None:
-            return check_path(self.regs, "regs")
-        values, power = grids.REGS[grid]
-        plain = self._plain().reg  # "auto" stands for values of the grid
-        plain = set() if isinstance(plain, str) else {float(plain)}
-        return [v * spread**power for v in sorted({*values} | plain)]
-
-    def _policy(self):
-        """What to do about negative eigenvalues, as the plain estimator takes it."""
-        return self._plain(spectrum=self.spectrum)._check_spectrum()
-
-    def _check_parameters(self):
-        """Refuse what the refitted estimator would refuse in the end."""
-        self._policy()
-        for variant in self._variants():
-            self._plain(**{**self._common(), **variant})._check_parameters()
-            self._values(variant, 1.0, np.inf)
-
-    def _check_splits(self, splits, n):
-        """Warn of splits that do not suit the method."""
+        self.refit = refit
+        self.error_score = error_score
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernels is None and is_precomputed(self.kernel)
+        inner = get_tags(self.estimator)
+        tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
+        tags.input_tags = inner.input_tags
         return tags
 
-    @refuses_weights
-    def fit(self, X: Any, y: Objects | None = None, groups: Objects | None = None) -> Self:
-        """Search, then fit the best on all objects.
+    def get_metadata_routing(self):
+        """Say which arguments of fit go to the estimator and which to the splitter.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The router.
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=type(self).__name__)
+        router.add(estimator=self.estimator, method_mapping=to_fit)
+        return router.add(splitter=check_cv(self.cv, classifier=True), method_mapping=to_split)
+
+    @property
+    def scorer_(self) -> Callable[..., float]:
+        """What is maximised, as a function of (estimator, X, y)."""
+        return check_scoring(self.estimator, self.scoring)
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: ObjectsLike | None = None,
+        groups: ObjectsLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Search, then fit the best candidate on all objects.
 
         Parameters
         ----------
@@ -285,483 +235,418 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
             Class labels; None where X is an iterable of batches.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
+        **fit_params : dict
+            Arguments of the estimator's fit, such as `sample_weight` where it takes some. Values
+            for each object are divided among the folds; the scores of the folds count all objects
+            alike.
 
         Returns
         -------
         self : object
             The fitted search.
         """
-        self._check_parameters()
-        if self.landmarks is not None and (is_dask_collection(X) or not hasattr(y, "__len__")):
-            return self._fit_parts(X, y, groups)
-        if self.landmarks is not None:
+        self._check_options()
+        groups, fit_params = self._routed(groups, fit_params)
+        for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)  # of an earlier fit
+        if self._in_parts(X, y):
+            stages = self._stages(np.inf)
+            objects, rows = self._look_at_parts(X, y, groups, fit_params, stages[0])
+        else:
+            objects, rows = self._check_data(X, y, groups, fit_params)
+            stages = self._stages(min(len(train) for train, _ in objects.splits))
+        best = self._search(stages, objects, rows)
+        codes = np.concatenate([objects.codes[test] for _, test in objects.splits])
+        self.temperature_ = fit_temperature(best.scores, codes)
+        self.oof_scores_ = settled(best.scores, settling_step(best.scores, best.rounding))
+        if self.refit:
+            self._refit(X, y, objects, best)
+        return self
+
+    def _check_options(self):
+        if isinstance(self.scoring, (list, tuple, set, frozenset, dict)):
+            raise ValueError(
+                "KernelSearchCV maximises one score; got several. Pass scoring='accuracy', another "
+                "name or a function, and compute further scores with sklearn's cross_validate."
+            )
+        if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
+            raise TypeError(
+                "estimator must be a classifier such as KernelQuadraticDiscriminant(); got "
+                f"{self.estimator!r}."
+            )
+        if isinstance(self.error_score, str):
+            check_choice(self.error_score, "error_score", ("raise",))
+        elif not isinstance(self.error_score, numbers.Real):
+            raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
+        if not isinstance(self.refit, (bool, np.bool_)) and not callable(self.refit):
+            raise ValueError(
+                f"refit must be True, False or a function of cv_results_; got {self.refit!r}."
+            )
+        check_scoring(self.estimator, self.scoring)
+        self.multimetric_ = False
+
+    def _routed(self, groups, fit_params):
+        """Groups and arguments of the estimator's fit, with metadata routing as it says."""
+        if not get_config()["enable_metadata_routing"]:
+            return groups, fit_params
+        given = dict(fit_params) if groups is None else {**fit_params, "groups": groups}
+        routed = process_routing(self, "fit", **given)
+        return routed.splitter.split.get("groups"), dict(routed.estimator.fit)
+
+    def _stages(self, n_train):
+        """Lists of candidates; of a function, those that follow from the best so far."""
+        if self.param_grid is not None:
+            return [list(ParameterGrid(self.param_grid))]
+        classifier, prefix = last_step(self.estimator), last_prefix(self.estimator)
+
+        def named(candidates):
+            return [{prefix + name: value for name, value in p.items()} for p in candidates]
+
+        def second(best):
+            best = {name.removeprefix(prefix): value for name, value in best.items()}
+            return named(second_stage(classifier, best))
+
+        return [named(default_candidates(classifier, n_train)), second]
+
+    def _kernels(self, candidates):
+        """The kernels of all candidates, where the estimator itself is a kernel classifier."""
+        if not isinstance(self.estimator, KernelClassifier):
+            return []
+        listed = [params["kernel"] for params in candidates if "kernel" in params]
+        return listed or [self.estimator.kernel]
+
+    def _listed(self, name):
+        """Values of a parameter in the grid, or the estimator's own."""
+        grids = [] if self.param_grid is None else self.param_grid
+        grids = [grids] if isinstance(grids, Mapping) else grids
+        listed = [value for grid in grids for value in grid.get(name, ())]
+        return listed or [getattr(self.estimator, name, None)]
+
+    def _in_parts(self, X, y):
+        """Whether X is a dask collection or batches, and the candidates have landmarks."""
+        at_landmarks = any(landmarks is not None for landmarks in self._listed("landmarks"))
+        return at_landmarks and (is_dask_collection(X) or not hasattr(y, "__len__"))
+
+    def _check_data(self, X, y, groups, fit_params):
+        """Objects, and a function that gives those that the last step is fitted on."""
+        if any(landmarks is not None for landmarks in self._listed("landmarks")):
             refuse_dask_labels(y)
-        refuse_dask(self, X, y)
-        given = X  # the best estimator is to see the names of the columns too
-        kernels = [self.kernel] if self.kernels is None else check_kernel_list(self.kernels)
-        if all(takes_vectors(kernel) for kernel in kernels):
+        refuse_dask(last_step(self.estimator), X, y)
+        candidates = [] if self.param_grid is None else list(ParameterGrid(self.param_grid))
+        kernels = self._kernels(candidates)
+        matrices = [is_precomputed(kernel) for kernel in kernels]
+        if any(matrices) and not all(matrices):
+            raise ValueError(
+                "A list of kernels cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
+            )
+        if kernels and all(takes_vectors(kernel) for kernel in kernels):
             # At landmarks rows stay in the precision that they come in.
             refuse_objects(X)
-            floats = np.float64 if self.landmarks is None else [np.float64, np.float32]
-            X, y = validate_rows(self, X, y, dtype=floats)
+            exact = any(landmarks is None for landmarks in self._listed("landmarks"))
+            X, y = validate_rows(
+                self, X, y, dtype=np.float64 if exact else [np.float64, np.float32]
+            )
         else:
+            if y is None:
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None."
+                )
             X, y = check_objects(X), column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
-        self._check_splits(splits, len(y))
-        n = len(codes)
-        objects = SearchedObjects(X, y, codes, splits, {})
-        if self.landmarks is None:
-            # The pair values that kernels share, a kernel matrix and its factors.
-            check_memory(
-                4 * n**2, f"The search on the kernel matrix of {n} objects", LANDMARKS_REMEDY
-            )
-        settings = self._settings(objects)
-        if self.landmarks is not None:
-            plain = self._plain(**{**self._common(), **settings[0].params})
-            data = plain._landmark_data(X, y)
-            data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
-            objects = objects._replace(landmarks=data)
-        setting = self._evaluate(self._candidates(objects, settings), objects)
-        self._refit(given, y, objects, setting)
-        return self
+        objects = Objects(X, y, codes, splits, self.classes_, fit_params, {})
+        if isinstance(self.estimator, Pipeline):
+            return objects, lambda: transformed(self.estimator, X, y)[0]
+        return objects, lambda: X
 
-    def _fit_parts(self, X, y, groups):
+    def _look_at_parts(self, X, y, groups, fit_params, candidates):
         """The same for batches or a dask collection: folds are random, their scores a sample's."""
         if groups is not None or not isinstance(self.cv, numbers.Integral):
             raise ValueError(
                 "Batches and dask collections are divided into folds at random: cv must be a "
                 f"number, and groups are not taken; got cv={self.cv!r}."
             )
-        kernel = self.kernel if self.kernels is None else check_kernel_list(self.kernels)[0]
-        plain = self._plain(**{**self._common(), "kernel": kernel})
+        if len({id(landmarks) for landmarks in self._listed("landmarks")}) > 1:
+            raise ValueError(
+                "Batches and dask collections are searched with one value of landmarks; got "
+                f"{self._listed('landmarks')!r}."
+            )
+        first = {n: v for n, v in candidates[0].items() if n in ("kernel", "landmarks")}
+        plain = with_params(self.estimator, first)
         data = plain._landmark_parts(X, y, int(self.cv))
         self.classes_ = plain.classes_
         splits = data.splits()
         self.n_splits_ = len(splits)
         codes = np.searchsorted(self.classes_, data.y)
-        named = is_named(kernel)  # two rows have the mean and the spread of all
-        rows = data.scanned.two_rows() if named else data.X
-        settings = self._settings(SearchedObjects(rows, data.y, codes, splits, {}))
-        plain = self._plain(**{**self._common(), **settings[0].params})
-        data = plain._with_landmarks_chosen(data, shared=_one_name(settings))
-        objects = SearchedObjects(data.X, data.y, codes, splits, {}, data)
-        setting = self._evaluate(self._candidates(objects, settings), objects)
-        self._refit(X, y, objects, setting)
-        return self
-
-    # --- kernels ----------------------------------------------------------------------------------
-
-    def _settings(self, objects):
-        """The kernels to try, in order of preference among equals; computes measures."""
-        if self.kernels is None:
-            return self._settings_of(self.kernel, objects)
-        if self.gammas is not None or self.degrees is not None:
-            raise ValueError("Pass either kernels= or gammas=/degrees=, not both.")
-        if any(is_precomputed(kernel) for kernel in self.kernels):
-            raise ValueError(
-                "kernels= cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
-            )
-        return [s for kernel in self.kernels for s in self._settings_of(kernel, objects)]
-
-    def _settings_of(self, kernel, objects):
-        name = check_kernel_name(kernel) if is_named(kernel) else kernel
-        if self.gammas is not None and not (is_named(name) and name in WITH_GAMMA):
-            raise ValueError(f"gammas= is for the kernels {', '.join(WITH_GAMMA)}; got {name!r}.")
-        if self.degrees is not None and not (is_named(name) and name in POLYNOMIAL):
-            raise ValueError(f"degrees= is for the polynomial kernel; got kernel={name!r}.")
-        if is_named(name):
-            return self._named_settings(name, objects.X)
-        if is_precomputed(kernel):
-            return [Setting({"kernel": "precomputed"})]
-        own = as_kernel(kernel, kernel_params=self.kernel_params)
-        if not isinstance(own, MeasureKernel):
-            return [Setting({"kernel": kernel})]
-        return [self._measure_setting(k, objects) for k in own.alternatives(objects.X)]
-
-    def _measure_setting(self, own, objects):
-        """One matrix of the measure serves every kernel of it; its scale becomes a number."""
-        if self.landmarks is not None or not own.measure_is_stateless:
-            return Setting({"kernel": own})
-        key, n = own.pair_key, len(objects.y)
-        if key not in objects.pairs:
-            check_memory((5 + len(objects.pairs)) * n**2, f"The measures of {n} objects")
-            objects.pairs[key] = own.pair_values(objects.X, objects.X)
-        own.fit_pairs(objects.pairs[key])
-        if isinstance(own.scale, str):
-            own.set_params(scale=own.scale_)
-        return Setting({"kernel": own}, key, own)
-
-    def _named_settings(self, name, X):
-        standardize = standardizes(self.standardize, name, X)
-        first = fit_named_kernel(name, X, coef0=self.coef0, standardize=standardize)
-        params = {"kernel": name, "standardize": standardize}
-        widths = [{}]
-        if name in WITH_GAMMA:
-            widths = [{"gamma": gamma} for gamma in self._gammas(name, first, X)]
-        if name in POLYNOMIAL:
-            degrees = sorted(grids.DEGREES if self.degrees is None else self.degrees)
-            for degree in degrees:
-                check_positive(degree, "Each of degrees")
-            widths = [{"degree": degree, **width} for degree in degrees for width in widths]
-        return [self._named_setting(name, X, {**params, **width}) for width in widths]
-
-    def _gammas(self, name, first, X):
-        """Numbers in ascending order: wider kernels win ties."""
-        if self.gammas is None:
-            multiples = (1.0,) if name in POLYNOMIAL else grids.GAMMAS
-            return sorted(float(first.gamma * m) for m in multiples)
-        Z = first.standardized(X)
-        if not len(self.gammas):
-            raise ValueError("gammas= is empty; it must hold at least one width.")
-        return sorted({resolve_gamma(gamma, Z) for gamma in self.gammas})
-
-    def _named_setting(self, name, X, params):
-        named = {k: v for k, v in params.items() if k != "kernel"}
-        fitted = fit_named_kernel(name, X, coef0=self.coef0, **named)
-        # One standardisation for all widths of a name: its numbers need not be part of the key.
-        standardized = fitted.scale is not None
-        key = None if fitted.pair_key is None else (fitted.pair_key, standardized)
-        return Setting(params, key, fitted)
-
-    # --- scores -----------------------------------------------------------------------------------
-
-    def _candidates(self, objects, settings):
-        """Every candidate, kernel by kernel, those of one matrix of pair values together."""
-        found = self._found(objects, settings)
-        if self.verbose:
-            found = with_bar(found, len(settings), "kernels")
-        return chain.from_iterable(found)
-
-    def _found(self, objects, settings):
-        """The candidates of each kernel."""
-        alone = objects._replace(pairs={})  # other processes get what they need of them
-        for group in _grouped(settings):
-            pairs = self._pairs(objects, group)
-            run = Parallel(n_jobs=self.n_jobs, return_as="generator")
-            yield from run(delayed(self._run)(alone, setting, pairs) for setting in group)
-
-    def _pairs(self, objects, group):
-        """The pair values that kernels share, None where a kernel alone needs them."""
-        first = group[0]
-        if objects.landmarks is not None:
-            return None
-        if first.pairs in objects.pairs:
-            return objects.pairs[first.pairs]
-        if first.pairs is None or len(group) == 1:
-            return None
-        return first.fitted.pair_values(objects.X, objects.X)
-
-    def _run(self, objects, setting, pairs):
-        """Candidates of one kernel."""
-        folds = self._folds(objects, setting, pairs)
-        found = []
-        for variant in self._variants():
-            n_train = min(len(train) for train, _ in objects.splits)
-            values = self._values(variant, kernel_spread(folds, setting), n_train)
-            plain = self._plain(**{**self._common(), **setting.params, **variant})
-            at_landmarks = objects.landmarks is not None
-            fold_scores = plain._landmark_fold_scores if at_landmarks else plain._fold_scores
-            scores, rounding = assembled_scores(
-                fold_scores(folds, values), objects.splits, len(values), len(self.classes_)
-            )
-            for r, value in enumerate(values):
-                params = {**setting.params, **variant, plain._axis: value}
-                step = sum(other < value for other in values)
-                found.append(Candidate(params, setting, step, scores[..., r], rounding[..., r]))
-        return found
-
-    def _folds(self, objects, setting, pairs):
-        if objects.landmarks is not None:  # one pass per kernel; the folds keep their moments apart
-            plain = self._plain(**{**self._common(), **setting.params})
-            return plain._landmark_folds(objects.landmarks, objects.splits)
-        kernel, gram = setting.fitted, None
-        if kernel is None:
-            precomputed = is_precomputed(setting.params["kernel"])
-            kernel = None if precomputed else setting.params["kernel"]
-        elif pairs is not None:
-            gram = kernel.from_pairs(pairs)
-        else:
-            gram = kernel(objects.X, objects.X)
-        return KernelFolds(
-            objects.X,
-            objects.y,
-            objects.codes,
-            objects.splits,
-            kernel,
-            self._policy(),
-            gram,
-            kernel_params=self.kernel_params,
-        )
+        objects = Objects(data.X, data.y, codes, splits, self.classes_, fit_params, {}, data)
+        named = is_named(plain.kernel)  # two rows have the mean and the spread of all
+        return objects, lambda: data.scanned.two_rows() if named else data.X
 
     # --- the choice -------------------------------------------------------------------------------
 
-    def _evaluate(self, candidates, objects):
-        """cv_results_, the best candidate and its temperature; returns its kernel."""
+    def _search(self, stages, objects, rows):
+        """Score all candidates; sets cv_results_ and what is best; returns the best Scored."""
+        scored: list = []
+        index = None
+        for stage in stages:
+            candidates = stage if index is None else stage(scored[index].params)
+            if not candidates:
+                break
+            candidates = resolve_candidates(self.estimator, candidates, rows)
+            # What an earlier stage has tried is not tried again, but takes part in the choice.
+            place = {frozen_params(one.params): i for i, one in enumerate(scored)}
+            places = [place.get(frozen_params(params)) for params in candidates]
+            numbers_of_new = itertools.count(len(scored))
+            places = [next(numbers_of_new) if i is None else i for i in places]
+            new = [(i, p) for i, p in zip(places, candidates, strict=True) if i >= len(scored)]
+            scored += self._score(new, objects, rows)
+            index = self._first_best(scored, places)
+        self.cv_results_ = results_table(scored, self.n_splits_)
+        self.best_index_ = index
+        if callable(self.refit):
+            self.best_index_ = int(self.refit(self.cv_results_))
+        best = scored[self.best_index_]
+        if best.error is not None:
+            raise best.error
+        self.best_score_, self.best_params_ = float(best.metrics.mean()), best.params
+        return best
+
+    def _score(self, candidates, objects, rows):
+        """The Scored of candidates (index, params); only those that may be best keep scores."""
+        trials = [Trial(i, params, with_params(self.estimator, params)) for i, params in candidates]
+        if isinstance(self.estimator, Pipeline):
+            trials = resolve_spreads(trials, rows, objects.y, objects.codes)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
-        table, params, leading = [], [], []
-        for i, candidate in enumerate(candidates):
-            metrics = fold_metrics(
-                candidate.scores, truth, starts, self.classes_, self.scoring, candidate.rounding
+        arriving = score_candidates(trials, objects, self.n_jobs)
+        if self.verbose:
+            arriving = with_bar(arriving, len(trials), "candidates")
+        scored, top = {}, -np.inf
+        for one in arriving:
+            if one.error is not None:
+                if isinstance(self.error_score, str):
+                    raise one.error
+                metrics = np.full(len(objects.splits), float(self.error_score))
+            else:
+                metrics = fold_metrics(
+                    one.scores, truth, starts, self.classes_, self.scoring, one.rounding
+                )
+                refuse_nan(metrics, self.scoring)
+                top = max(top, metrics.mean())
+                if metrics.mean() < top - TIE and not callable(self.refit):
+                    one = one._replace(scores=None)
+            scored[one.index] = one._replace(metrics=metrics)
+        self._warn_of_failures(scored)
+        return [scored[trial.index] for trial in trials]
+
+    def _warn_of_failures(self, scored):
+        errors = [one.error for one in scored.values() if one.error is not None]
+        if len(errors) == len(scored):
+            raise errors[0]
+        if errors:
+            warnings.warn(
+                f"{len(errors)} of {len(scored)} candidates could not be fitted; they score "
+                f"{self.error_score}. The first reason: {errors[0]}",
+                FitFailedWarning,
+                stacklevel=5,
             )
-            table.append(metrics)
-            params.append(candidate.params)
-            mean = metrics.mean()
-            if not leading or not mean < leading[0][0] - TIE:
-                leading = [(mean, i, candidate), *leading]
-                top = max(m for m, *_ in leading)
-                leading = sorted((x for x in leading if x[0] >= top - TIE), key=lambda x: -x[0])
-        table = np.array(table)
-        refuse_nan(table.mean(axis=1), self.scoring)
-        self.cv_results_ = results_table(params, table)
-        # Ties: more regularisation first, then the earlier kernel (wider, of lower degree).
-        best = max(leading, key=lambda x: (x[2].step, -x[1]))
-        self.best_index_ = best[1]
-        self.best_score_ = float(best[0])
-        common = {**self._common(), **best[2].params}
-        searched = set(best[2].params)
-        if objects.landmarks is not None and objects.landmarks.seed is not None:
-            common["random_state"] = objects.landmarks.seed
-        self.best_params_ = differing(self._plain(), common, searched)
-        codes = np.searchsorted(self.classes_, truth)
-        scores = best[2].scores
-        self.temperature_ = fit_temperature(scores, codes)
-        self.oof_scores_ = settled(scores, settling_step(scores, best[2].rounding))
-        return best[2].setting
 
-    def _refit(self, given, y, objects, setting):
-        known = None
-        if objects.landmarks is not None:
-            known = objects.landmarks.chosen
-        elif setting.pairs in objects.pairs:  # a measure is not computed again
-            known = setting.fitted, setting.fitted.from_pairs(objects.pairs[setting.pairs])
-        self.best_estimator_ = self._plain(**self.best_params_)._fit(given, y, known)
+    def _first_best(self, scored, places):
+        """The first of some candidates whose mean score is the largest but for rounding."""
+        means = np.array([scored[i].metrics.mean() for i in places])
+        return places[int(np.argmax(means >= np.nanmax(means) - TIE))]
 
+    def _refit(self, X, y, objects, best):
+        """Fit the best candidate on all objects; what the search has computed is used again."""
+        start = time.perf_counter()
+        model = with_params(self.estimator, best.params)
+        if isinstance(model, KernelClassifier) and not objects.fit_params:
+            if model.landmarks is not None and best.landmarks is not None:
+                if best.landmarks.seed is not None:
+                    model.set_params(random_state=best.landmarks.seed)
+                model._fit(X, y, best.landmarks.chosen)
+            elif best.measure is not None:  # it is not computed again
+                kernel, pairs = best.measure
+                model._fit(X, y, (kernel, kernel.from_pairs(objects.pairs[pairs])))
+            else:
+                model._fit(X, y)
+            self.best_estimator_ = model
+        else:
+            self.best_estimator_ = clone(model).fit(X, y, **objects.fit_params)
+        self.refit_time_ = time.perf_counter() - start
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
 
-class SearchedObjects(NamedTuple):
-    """Training objects as given, their labels, class indices and splits; pair values by key.
+    # --- predicting -------------------------------------------------------------------------------
 
-    landmarks: a first look at the objects and the landmarks chosen, None without landmarks.
-    """
+    @_best_has("predict")
+    def predict(self, X: ObjectsLike) -> np.ndarray:
+        """Predict the class of each object by the best estimator.
 
-    X: Any
-    y: Any
-    codes: np.ndarray
-    splits: list
-    pairs: dict
-    landmarks: Any = None
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
 
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
 
-def assembled_scores(fold_scores, splits, n_values, n_classes):
-    """Held-out scores (M, c, r) of all folds one after the other, and their rounding (M, r).
+    @_best_has("decision_function")
+    def decision_function(self, X: ObjectsLike) -> np.ndarray:
+        """Scores of the classes by the best estimator.
 
-    fold_scores: as `KernelClassifier._fold_scores` gives them. −inf for a class that a fold has not
-    seen.
-    """
-    starts = np.cumsum([0] + [len(test) for _, test in splits])
-    scores = np.full((starts[-1], n_classes, n_values), -np.inf)
-    rounding = np.zeros((starts[-1], n_values))
-    done = np.zeros((len(splits), n_values), dtype=bool)
-    for f, steps, present, found, noise in fold_scores:
-        rows = slice(starts[f], starts[f + 1])
-        scores[rows, present, steps] = found
-        rounding[rows, steps] = noise
-        done[f, steps] = True
-    assert done.all()
-    return scores, rounding
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
 
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the second's score minus the first's.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
 
-def kernel_spread(folds, setting):
-    """What regularisation is measured in: the spread |trace HKH|/n of a kernel of unknown scale.
+    @_best_has("predict")
+    def predict_proba(self, X: ObjectsLike) -> np.ndarray:
+        """Class probabilities, calibrated on the held-out scores of the search.
 
-    1 for kernels with self-similarities 1, for kernels of dissimilarities that are scaled already,
-    and for those that learn in each fold.
-    """
-    kernel = setting.fitted
-    scaled = getattr(kernel, "scale_", None) is not None and kernel.scale is not None
-    if folds.lookup is None or scaled or getattr(kernel, "name", "") in _UNIT:
-        return 1.0
-    diagonal = folds.lookup.K.diagonal()
-    unit = np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10
-    return 1.0 if unit else total_spread(folds.lookup.K)
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
 
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            The softmax of scores / temperature_: the most probable class is the predicted one.
+        """
+        return softmax(self._tempered(X), axis=1)
 
-_UNIT = ("rbf", "laplacian", "cosine", "chi2")
+    @_best_has("predict")
+    def predict_log_proba(self, X: ObjectsLike) -> np.ndarray:
+        """Logarithms of the class probabilities.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
 
-def _one_name(settings):
-    """Whether all kernels to try are of one name, or the same object."""
-    first = settings[0].params["kernel"]
-    return all(s.params["kernel"] is first or s.params["kernel"] == first for s in settings)
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+        """
+        return log_softmax(self._tempered(X), axis=1)
 
+    def _tempered(self, X):
+        check_is_fitted(self)
+        return class_scores(self.best_estimator_, X) / self.temperature_
 
-def _grouped(settings):
-    """Settings in groups of the same pair values, in their order."""
-    groups = {}
-    for i, setting in enumerate(settings):
-        groups.setdefault(("alone", i) if setting.pairs is None else setting.pairs, []).append(
-            setting
-        )
-    return list(groups.values())
+    @_best_has("transform")
+    def transform(self, X: ObjectsLike) -> np.ndarray:
+        """Transform objects by the best estimator, where it can.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
 
-def splits_of(cv, X, y, groups=None):
-    """The pairs (train, test) of a splitter, a number of folds or an iterable."""
-    if isinstance(cv, numbers.Integral) and cv > 1:
-        largest = int(np.unique(y, return_counts=True)[1].max())
-        if largest < cv:
-            raise ValueError(
-                f"cv={cv} folds need a class of {cv} objects at least; the largest has {largest}. "
-                + (f"Use cv={largest} or fewer." if largest > 1 else "More objects are needed.")
-            )
-    return check_cv(cv, y, classifier=True).split(X, y, groups)
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            What the best estimator's transform returns.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.transform(X)
 
+    @_best_has("score_samples")
+    def score_samples(self, X: ObjectsLike) -> np.ndarray:
+        """Scores of objects by the best estimator, where it has them.
 
-def check_splits(splits, y):
-    """Pairs of positions (train, test); what cannot be learned from or leaks is refused."""
-    splits = check_positions(splits, len(y))
-    codes = np.unique(y, return_inverse=True)[1]
-    for train, _ in splits:
-        if (codes[train] == codes[train[0]]).all():
-            raise ValueError(
-                "A training part of cv holds a single class, and nothing can be learned from it: "
-                "use fewer folds, a stratified splitter, or more objects of each class."
-            )
-    return splits
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects.
 
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            What the best estimator's score_samples returns.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.score_samples(X)
 
-def check_positions(splits, n):
-    """Pairs of positions (train, test) from 0 to n − 1, of masks and negative positions, too."""
-    splits = [tuple(_positions(part, n) for part in split) for split in splits]
-    if not splits:
-        raise ValueError("cv has no splits; it must give at least one pair (train, test).")
-    for train, test in splits:
-        if not len(train) or not len(test):
-            raise ValueError(
-                "A split of cv has an empty part; the training and the test part must hold "
-                f"objects, got {len(train)} and {len(test)}."
-            )
-        learned = np.zeros(n, dtype=bool)
-        learned[train] = True
-        if learned[test].any():
-            raise ValueError("cv has objects that are in the training and the test part at once.")
-    return splits
+    @_best_has("predict")
+    def score(
+        self, X: ObjectsLike, y: ObjectsLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """What the search maximised: accuracy, unless `scoring` says otherwise.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the objects.
 
-def _positions(part, n):
-    part = np.asarray(part)
-    if part.dtype == bool and part.shape == (n,):
-        return np.flatnonzero(part)
-    if not part.size:
-        return np.empty(0, np.intp)
-    if part.dtype.kind in "iu" and part.ndim == 1:
-        lowest = part.min()
-        if lowest >= -n and part.max() < n:
-            return np.where(part < 0, part + n, part) if lowest < 0 else part
-    raise ValueError(
-        f"The parts of a split in cv are positions of the {n} objects, whole numbers from 0 to "
-        f"{n - 1}; got {part!r}."
-    )
-
-
-def make_splits(cv, X, y, counts, random_state, groups=None):
-    """The (train, test) pairs that all families are compared on.
-
-    A number of stratified folds is reduced where most objects are in classes that are smaller, and
-    folds are repeated where there are few objects. A split is left out where fewer than two classes
-    are left to learn from.
-    """
-    if is_whole(cv):
-        splits = _stratified(cv, y, counts, random_state)
-    else:
-        splits = check_positions(splits_of(cv, X, y, groups), len(y))
-    splits = [split for split in splits if len(np.unique(y[split[0]])) > 1]
-    if not splits:
-        raise ValueError(
-            f"No split of the n_samples={len(y)} objects has two classes in its training part. "
-            "Two classes need two objects each."
-        )
-    return splits
+        Returns
+        -------
+        score : float
+            The score.
+        """
+        check_is_fitted(self)
+        if self.scoring is None:
+            return super().score(X, y, sample_weight)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return check_scoring(self, self.scoring)(self, X, y, **weights)
 
 
-def _stratified(cv, y, counts, random_state):
-    if cv < 2:
-        raise ValueError(f"cv must be at least 2 folds; got {cv}.")
-    if counts.max() < 2:
-        raise ValueError(
-            "Every class has a single object, so nothing can be held out to compare the families: "
-            f"n_samples={len(y)}. At least one class needs two objects."
-        )
-    # At least half of the objects are in classes of this size or larger.
-    typical = int(np.sort(np.repeat(counts, counts))[len(y) // 2])
-    folds = min(int(cv), max(2, typical))
-    if counts.min() < cv:
-        warnings.warn(
-            f"The smallest class has {counts.min()} object{'s' if counts.min() > 1 else ''}, fewer "
-            f"than cv={cv} folds: {folds} folds are used, and scores and probabilities of such "
-            "classes are rough.",
-            UserWarning,
-            stacklevel=4,
-        )
-    repeats = int(np.clip(SCORED // len(y), 1, max(MOST_REPEATS, MOST_SPLITS // folds)))
-    splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class")
-        return list(splitter.split(np.zeros(len(y)), y))
+def frozen_params(params):
+    """A key that equal candidates share."""
+    return tuple((name, frozen(params[name])) for name in sorted(params))
 
 
-def is_leave_one_out(splits, n):
-    """Whether the splits leave out each of n objects once, and alone."""
-    if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
-        return False
-    # A part of n − 1 positions that holds one twice is another layout.
-    once = all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
-    return once and len({int(test[0]) for _, test in splits}) == n
-
-
-def results_table(params, table):
-    """cv_results_ in scikit-learn's layout: parameters, scores of the folds, mean, std and rank."""
-    results = {}
-    for name in dict.fromkeys(name for p in params for name in p):
-        column = np.ma.masked_all(len(params), dtype=object)
+def results_table(scored, n_splits):
+    """cv_results_ in scikit-learn's layout: times, parameters, scores, mean, std and rank."""
+    params = [one.params for one in scored]
+    table = np.array([one.metrics for one in scored])
+    results: dict[str, Any] = {}
+    fit_time = np.array([one.seconds for one in scored]) / n_splits
+    for name in ("mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time"):
+        results[name] = fit_time if name == "mean_fit_time" else np.zeros(len(scored))
+    for name in sorted({name for p in params for name in p}):
+        values = [p[name] for p in params if name in p]
+        column = np.ma.masked_all(len(params), dtype=_column_dtype(values))
         for i, candidate in enumerate(params):
             if name in candidate:
                 column[i] = candidate[name]
         results[f"param_{name}"] = column
     results["params"] = params
-    for f in range(table.shape[1]):
+    for f in range(n_splits):
         results[f"split{f}_test_score"] = table[:, f]
-    mean = table.mean(axis=1)
-    results["mean_test_score"] = mean
+    mean = results["mean_test_score"] = table.mean(axis=1)
     results["std_test_score"] = table.std(axis=1)
+    # As scikit-learn's, with means that differ by rounding equal, and NaN last.
     rounded = np.round(mean / TIE) * TIE
-    results["rank_test_score"] = np.array(
-        [1 + (rounded > value).sum() for value in rounded], dtype=np.int32
-    )
+    ordered = np.where(np.isnan(rounded), -np.inf, rounded)
+    results["rank_test_score"] = np.array([1 + (ordered > v).sum() for v in ordered], np.int32)
     return results
 
 
-def differing(plain, params, keep=()):
-    """Parameters that differ from the plain estimator's defaults, and those to keep anyway."""
-    default = plain.get_params(deep=False)
-    return {
-        name: value
-        for name, value in params.items()
-        if name in keep or not _same(value, default[name])
-    }
-
-
-def _same(a, b):
-    return a is b or (type(a) is type(b) and isinstance(a, (str, int, float, bool)) and a == b)
-
-
-def check_path(values, name):
-    """A list of positive numbers, at least one, as Python's numbers."""
-    path = np.asarray(values)
-    numbers = path.dtype.kind in "iuf" and path.ndim == 1 and len(path)
-    if not numbers or not (np.isfinite(path).all() and (path > 0).all()):
-        raise ValueError(f"{name} must be a sequence of positive numbers; got {values!r}.")
-    return path.tolist()
+def _column_dtype(values):
+    """Numbers have a type of their own, as in scikit-learn's columns; all else is an object."""
+    if not all(isinstance(value, numbers.Real | np.bool_) for value in values):
+        return object
+    return np.array(values).dtype

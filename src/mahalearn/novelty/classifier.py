@@ -36,12 +36,10 @@ from .._validation import (
     refuse_dask_query,
     refuse_tensors,
 )
-from ..classifiers.kernel_quadratic import (
-    KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
-)
+from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import cross_p_values, least_other, prediction_sets
 from ..kernels.protocol import takes_vectors
+from ..model_selection.search import KernelSearchCV
 from ._models import (
     SPECTRA_AS_THEY_ARE,
     CrossFold,
@@ -60,7 +58,7 @@ NONCONFORMITIES = ("margin", "distance")
 # none of them: its columns have variance 1 on the training objects, and more on new ones.)
 STATELESS = (FunctionTransformer, Normalizer, Binarizer, PolynomialFeatures)
 # Searches whose best estimator predicts, and may have the closed form.
-SEARCHES = (KernelQuadraticDiscriminantCV, GridSearchCV, RandomizedSearchCV)
+SEARCHES = (KernelSearchCV, GridSearchCV, RandomizedSearchCV)
 
 
 class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -75,7 +73,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel that learns
         nothing from the training objects but a scale, alone or after steps that learn nothing
         (``FunctionTransformer``, ``Normalizer``, ``Binarizer``, ``PolynomialFeatures``); every
-        training object calibrates. A search (:class:`KernelQuadraticDiscriminantCV`,
+        training object calibrates. A search (:class:`KernelSearchCV`,
         ``GridSearchCV``) whose best estimator is one has it too, but then p ≤ a holds for about a
         share a only, because the labels of the training objects chose the parameters. ``"cross"``:
         cross-conformal, `cv` models of the whole pipeline; every training object calibrates.
@@ -425,7 +423,7 @@ def unwrapped(estimator):
 
 def _wants_table(estimator):
     """Whether rows reach the estimator as a table: not where its kernel takes objects."""
-    while hasattr(estimator, "steps") or isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
+    while hasattr(estimator, "steps") or isinstance(estimator, SEARCHES):
         estimator = estimator[0] if hasattr(estimator, "steps") else estimator.estimator
     if not _is_ours(estimator):
         return True

@@ -1,7 +1,6 @@
 """The papers' classifiers, each with the parameter it searches, and the search itself."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,23 +21,26 @@ class Searched:
     ----------
     name : str
         As in the papers' tables.
-    search : callable
-        ``search(values, folds, **fixed, **kernel)`` gives the search, a scikit-learn estimator.
+    family : str
+        Its name in the library's table of families.
     values : tuple
         Values of the parameter that is searched beside the kernel.
     fixed : dict
         Other parameters.
+    scoring : str
+        What the search maximises.
     """
 
     name: str
-    search: Callable
+    family: str
     values: tuple
     fixed: dict = field(default_factory=dict)
+    scoring: str = "accuracy"
 
     def fit(self, problem, seed):
         """The fitted search, and what it chose."""
         folds = stratified_folds(problem.y, seed)
-        search = self.search(list(self.values), folds, **self.fixed, **problem.kernel)
+        search = self._search(folds, problem.kernel)
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings():
@@ -47,6 +49,26 @@ class Searched:
             search.fit(problem.X, problem.y)
         chosen = _described(search.best_params_)
         return search, {**chosen, "cv_error": round(1 - float(search.best_score_), 6)}
+
+    def _search(self, folds, kernel):
+        """The search with the kernels of an experiment, the preferred candidates first."""
+        from ..model_selection.families import FAMILIES, family_grid
+        from ..model_selection.search import KernelSearchCV
+
+        if self.family == "svm":
+            from .svm_search import OneVsAllSearch
+
+            return OneVsAllSearch(
+                list(self.values), folds, scoring=self.scoring, **self.fixed, **kernel
+            )
+        fixed, settings = kernel_settings(kernel)
+        estimator = FAMILIES[self.family].estimator(**self.fixed, **COMMON, **fixed)
+        values = sorted(self.values)
+        if self.family == "neighbors":
+            most = min(len(train) for train, _ in folds)
+            values = [k for k in values if k <= most]
+        grid = family_grid(estimator, settings, values=values)
+        return KernelSearchCV(estimator, grid, cv=folds, scoring=self.scoring)
 
     def run(self, problem, seed, earlier):
         """Choose, fit, and count the errors on the test data."""
@@ -61,41 +83,18 @@ def _described(params):
     return {k: v for k, v in params.items() if isinstance(v, bool | int | float | str)}
 
 
-def _quadratic(values, folds, **more):
-    from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
+def kernel_settings(kernel):
+    """What all candidates have of an experiment's kernel, and the kernels to compare, in order.
 
-    return KernelQuadraticDiscriminantCV(regs=values, cv=folds, **more)
+    kernel: gammas, degrees, kernels, kernel and coef0, each only where the experiment has it.
+    """
+    from ..model_selection.grid import widths
 
-
-def _dissimilarity_space(values, folds, **more):
-    from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
-
-    return DissimilaritySpaceDiscriminantCV(regs=values, cv=folds, **more)
-
-
-def _fisher(values, folds, **more):
-    from ..classifiers.kernel_fisher import KernelFisherDiscriminantCV
-
-    return KernelFisherDiscriminantCV(values, cv=folds, **more)
-
-
-def _neighbours(values, folds, **more):
-    from ..classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
-
-    most = min(len(train) for train, _ in folds)
-    return KernelKNeighborsClassifierCV([k for k in values if k <= most], cv=folds, **more)
-
-
-def _pca(values, folds, **more):
-    from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
-
-    return KernelPCAQuadraticDiscriminantCV(values, cv=folds, **more)
-
-
-def _one_vs_all(values, folds, **more):
-    from .svm_search import OneVsAllSearch
-
-    return OneVsAllSearch(values, folds, **more)
+    if "kernels" in kernel:
+        return {}, [{"kernel": each} for each in kernel["kernels"]]
+    fixed = {name: kernel[name] for name in ("kernel", "coef0") if name in kernel}
+    gammas = None if kernel.get("gammas") is None else sorted(set(kernel["gammas"]))
+    return fixed, widths(fixed.get("kernel", "rbf"), gammas, kernel.get("degrees"))
 
 
 def log_grid(low, high, n):
@@ -114,29 +113,29 @@ def distance_method(name, variant, values, *, reg_on, head=None, scoring=ACCURAC
 
     reg_on: "kernel" where the values are α, "covariance" where they are σ².
     """
-    fixed = {"variants": (variant,), "reg_on": reg_on, "scoring": scoring, **COMMON}
+    fixed = {"variant": variant, "reg_on": reg_on}
     if head is None:
-        return Searched(name, _quadratic, values, {**fixed, "offset": "error"})
-    return Searched(name, _dissimilarity_space, values, {**fixed, "discriminant": head})
+        return Searched(name, "kqd", values, {**fixed, "offset": "error"}, scoring)
+    return Searched(name, "dissimilarity_space", values, {**fixed, "discriminant": head}, scoring)
 
 
 def kfd(name, values, scoring=ACCURACY):
     """Kernel Fisher discriminant."""
-    return Searched(name, _fisher, values, {"scoring": scoring, **COMMON})
+    return Searched(name, "kernel_fisher", values, scoring=scoring)
 
 
 def svm(name, values, scoring=ACCURACY, pseudo_fisher=False):
     """Support vector machine, one-vs-all; pseudo_fisher: see `OneVsAllSearch`."""
-    return Searched(name, _one_vs_all, values, {"scoring": scoring, "pseudo_fisher": pseudo_fisher})
+    return Searched(name, "svm", values, {"pseudo_fisher": pseudo_fisher}, scoring)
 
 
 def knn(name, most, scoring=ACCURACY):
     """Kernel nearest neighbours with 1 to `most` neighbours, as far as a training part has them."""
-    fixed = {"scoring": scoring, "weights": "uniform", **COMMON}
-    return Searched(name, _neighbours, tuple(range(1, most + 1)), fixed)
+    fixed = {"weights": "uniform"}
+    return Searched(name, "neighbors", tuple(range(1, most + 1)), fixed, scoring)
 
 
 def kpca_qd(name, values, kept, scoring=ACCURACY):
     """Quadratic discriminant on the kernel principal components of a share of the variance."""
-    fixed = {"scoring": scoring, "n_components": kept, "priors": None, **COMMON}
-    return Searched(name, _pca, values, fixed)
+    fixed = {"n_components": kept, "priors": None}
+    return Searched(name, "kernel_pca", values, fixed, scoring)

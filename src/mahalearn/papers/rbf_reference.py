@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from .._validation import check_choice
 from ..classifiers.svm import MahalanobisSVC
-from ..model_selection.grids import PAPER_CS, PAPER_DELTAS
+from ..model_selection.grid import PAPER_CS, PAPER_DELTAS
 
 # The values that the paper tries (section 4); those of C and δ are the searches' defaults.
 PAPER_GAMMAS = (0.1, 0.5, 1, 5, 10, 15)

@@ -25,7 +25,7 @@ from ..reading.problem import DataError, listed
 WIDTHS = (0.05, 0.15, 0.4, 1.0, 2.5, 6.0, 15.0)
 MACHINE_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 MAHALANOBIS_CS = (1.0, 10.0, 100.0, 1000.0)
-MAHALANOBIS_DELTAS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+MAHALANOBIS_DELTAS = (0.1, 0.5, 1.0, 2.0)
 LOGISTIC_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 # Rows below which trees may have small leaves.
 SMALL_TABLE = 400
@@ -79,13 +79,12 @@ class Setting(NamedTuple):
         return [width / self.n_features for width in WIDTHS]
 
     def kernel(self, landmarks=False):
-        """What a search of the library is told of kernels, and of landmarks if it takes some."""
+        """The kernel of a classifier of the library, and its landmarks if it takes some."""
         if self.kind != "vectors":
             return {"kernel": "precomputed"}
-        known = {"kernel": "rbf", "gammas": self.gammas}
         if landmarks and self.landmarks:
-            known |= {"landmarks": self.landmarks, "random_state": self.seed}
-        return known
+            return {"kernel": "rbf", "landmarks": self.landmarks, "random_state": self.seed}
+        return {"kernel": "rbf"}
 
     def search(self):
         """How a search compares candidates."""
@@ -148,7 +147,7 @@ class Method:
 
 
 def _chooser(s):
-    from ...model_selection.chooser import MahalanobisClassifierCV
+    from ...model_selection.ensemble import MahalanobisClassifierCV
 
     return MahalanobisClassifierCV(
         kernel="auto" if s.kind == "vectors" else "precomputed",
@@ -159,45 +158,31 @@ def _chooser(s):
     )
 
 
-def _quadratic(s):
-    from ...classifiers.kernel_quadratic import KernelQuadraticDiscriminantCV
+def _family(name, groups=None, landmarks=False):
+    """A kernel classifier of the library's table, searched over widths and its default path.
 
-    return KernelQuadraticDiscriminantCV(s.variants, **s.kernel(landmarks=True), **s.search())
+    groups(setting): what else is compared, as in the table.
+    """
 
-
-def _space(head):
     def build(s):
-        from ...classifiers.dissimilarity_space import DissimilaritySpaceDiscriminantCV
+        from ...model_selection.families import FAMILIES, family_grid
+        from ...model_selection.grid import widths
+        from ...model_selection.search import KernelSearchCV
 
-        return DissimilaritySpaceDiscriminantCV(
-            head, s.variants, **s.kernel(landmarks=True), **s.search()
-        )
+        estimator = FAMILIES[name].estimator(**s.kernel(landmarks))
+        settings = widths(estimator.kernel, s.gammas)
+        grid = family_grid(estimator, settings, groups(s) if groups else (({},),))
+        return KernelSearchCV(estimator, grid, **s.search())
 
     return build
 
 
-def _fisher(s):
-    from ...classifiers.kernel_fisher import KernelFisherDiscriminantCV
-
-    return KernelFisherDiscriminantCV(**s.kernel(landmarks=True), **s.search())
+def _variants(**fixed):
+    return lambda s: (tuple({**fixed, "variant": variant} for variant in s.variants),)
 
 
-def _ridge(s):
-    from ...classifiers.kernel_ridge import KernelRidgeClassifierCV
-
-    return KernelRidgeClassifierCV(**s.kernel(), **s.search())
-
-
-def _pca(s):
-    from ...classifiers.kernel_pca import KernelPCAQuadraticDiscriminantCV
-
-    return KernelPCAQuadraticDiscriminantCV(**s.kernel(landmarks=True), **s.search())
-
-
-def _kernel_neighbours(s):
-    from ...classifiers.kernel_neighbors import KernelKNeighborsClassifierCV
-
-    return KernelKNeighborsClassifierCV(**s.kernel(), **s.search())
+def _space(head):
+    return _family("dissimilarity_space", _variants(discriminant=head), True)
 
 
 def _gaussian(s):
@@ -207,9 +192,11 @@ def _gaussian(s):
 
 
 def _mahalanobis_machine(s):
-    from ...classifiers.svm import MahalanobisSVCCV
+    from ...classifiers.svm import MahalanobisSVC
+    from ...model_selection.search import KernelSearchCV
 
-    return MahalanobisSVCCV(MAHALANOBIS_CS, MAHALANOBIS_DELTAS, **s.search())
+    grid = {"C": list(MAHALANOBIS_CS), "delta": list(MAHALANOBIS_DELTAS)}
+    return KernelSearchCV(MahalanobisSVC(), grid, **s.search())
 
 
 def _grid(estimator, grid, s):
@@ -283,13 +270,21 @@ METHODS = {
     method.name: method
     for method in (
         Method("chooser", "Mahalanobis ensemble", True, _chooser, cost=6),
-        Method("kqd", "Kernel quadratic discriminant", True, _quadratic, cost=4),
+        Method(
+            "kqd", "Kernel quadratic discriminant", True, _family("kqd", _variants(), True), cost=4
+        ),
         Method("fd", "Fisher in dissimilarity space", True, _space("fisher"), cost=4),
         Method("qd", "Quadratic in dissimilarity space", True, _space("quadratic"), cost=4),
-        Method("kfd", "Kernel Fisher discriminant", True, _fisher, cost=3),
-        Method("ridge", "Kernel ridge", True, _ridge, ("proximity",), cost=3),
-        Method("kpca-qda", "Kernel PCA + QDA", True, _pca, cost=3),
-        Method("kernel-knn", "Kernel nearest neighbours", True, _kernel_neighbours, cost=3),
+        Method(
+            "kfd",
+            "Kernel Fisher discriminant",
+            True,
+            _family("kernel_fisher", landmarks=True),
+            cost=3,
+        ),
+        Method("ridge", "Kernel ridge", True, _family("kernel_ridge"), ("proximity",), cost=3),
+        Method("kpca-qda", "Kernel PCA + QDA", True, _family("kernel_pca", landmarks=True), cost=3),
+        Method("kernel-knn", "Kernel nearest neighbours", True, _family("neighbors"), cost=3),
         Method("gaussian", "Gaussian, Ledoit–Wolf", True, _gaussian, _VECTORS, cost=1),
         Method(
             "mahalanobis-svm",

@@ -9,8 +9,8 @@ from ..kernels.measure import MeasureKernel
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import as_kernel, fit_kernel_and_gram, is_stateless
 from ..kernels.training import TrainingKernel
-from ._ensemble import fit_members
-from ._families import Comparison
+from .combining import fit_members
+from .families import Comparison
 
 
 class Source:

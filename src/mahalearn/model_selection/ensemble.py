@@ -36,32 +36,49 @@ from .._validation import (
 )
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
-from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack, vote
+from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
-from ._ensemble import (
-    combine_members,
+from .combining import (
+    calibrate_members,
     held_out_rows,
     mean_proba,
     member_scores,
     object_weights,
+    weigh_members,
 )
-from ._explanation import (
+from .explain import (
     feature_contributions,
     fit_explanation,
     kernel_member,
     nearest_objects,
     typicality,
 )
-from ._families import BY_COST, FAMILIES, WEIGHTED, OutOfTime, search_family
-from ._sources import MatrixSource, ObjectSource, VectorSource
+from .families import BY_COST, FAMILIES, expected_seconds, search_family
 from .scoring import choose, fold_metrics
-from .search import make_splits
+from .sources import MatrixSource, ObjectSource, VectorSource
+from .splits import make_splits
 
-COMBINE = ("stack", "vote", "best")
-# stack_penalty="auto", set on development splits (docs/chooser.md, docs/objects.md).
+COMBINE = ("stack", "best")
+# λ of the penalty λK‖w − 1/K‖² on the weights of K members, in objects: the larger, the more equal
+# the weights. Set on development splits (docs/chooser.md, docs/objects.md); members on objects
+# other than vectors under kernels by name differ more.
 PENALTY_OF_VECTORS, PENALTY_OF_OBJECTS = 10.0, 1.0
+# What the leaderboard says of a family that has not been searched.
+EMPTY_ROW: dict[str, Any] = {
+    "params": None,
+    "mean_score": np.nan,
+    "std_score": np.nan,
+    "fold_scores": None,
+    "log_loss": np.nan,
+    "weight": 0.0,
+    "loss_without": np.nan,
+    "seconds": 0.0,
+    "tied": False,
+    "chosen": False,
+    "note": "",
+}
 
 
 def _has_distances(chooser):
@@ -114,24 +131,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         "laplacian", of which ``combine="best"`` uses the first.
 
         .. versionadded:: 0.2
-    combine : {"stack", "vote", "best"}, default="stack"
-        "stack": the weighted ensemble above. "vote": the mean of the calibrated probabilities of
-        all members. "best": one model.
-
-        .. versionadded:: 0.2
-    stack_penalty : float or "auto", default="auto"
-        λ of the penalty λK‖w − 1/K‖² on the weights of K members, in objects: the larger, the more
-        equal the weights. "auto": 10 for vectors under kernels by name, 1 for other objects and
-        matrices, whose members differ more.
-
-        .. versionadded:: 0.2
-    max_members : int, default=None
-        Largest number of members of an ensemble; None for no limit.
+    combine : {"stack", "best"}, default="stack"
+        "stack": the weighted ensemble above. "best": one model.
 
         .. versionadded:: 0.2
     spectrum : str, default="krein"
         What to do about negative eigenvalues, as in the plain estimators. Where this is "krein",
-        the SVM flips them, and so does ridge regression on objects and matrices.
+        the SVM and ridge regression flip them.
     scoring : str or callable, default=None
         What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
         accuracy if None; "balanced_accuracy" or any other scikit-learn scorer. Probabilities are
@@ -212,15 +218,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     'gaussian'
     """
 
-    # What version 0.1 did where it had no parameter: models that it saved come back as they were.
-    _in_0_1: dict[str, Any] = {
-        "combine": "best",
-        "kernels": None,
-        "stack_penalty": 10.0,
-        "max_members": None,
-        "class_weight": None,
-    }
-
     def __init__(
         self,
         families: str | Sequence[str] = "auto",
@@ -228,8 +225,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         kernel: Kernel = "auto",
         kernels: Sequence[Kernel] | None = None,
         combine: str = "stack",
-        stack_penalty: float | str = "auto",
-        max_members: int | None = None,
         spectrum: str = "krein",
         scoring: Scoring | None = None,
         class_weight: ClassWeight | None = None,
@@ -243,8 +238,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         self.kernel = kernel
         self.kernels = kernels
         self.combine = combine
-        self.stack_penalty = stack_penalty
-        self.max_members = max_members
         self.spectrum = spectrum
         self.scoring = scoring
         self.class_weight = class_weight
@@ -253,15 +246,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def __setstate__(self, state):
-        if "combine" not in state:
-            state = {**self._in_0_1, **state}
-            if "best_estimator_" in state:
-                family = state["best_family_"]
-                state["members_"] = {family: state["best_estimator_"]}
-                state["weights_"] = {family: 1.0}
-        super().__setstate__(state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -330,64 +314,90 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         start = time.monotonic()
-        combine = check_choice(self.combine, "combine", COMBINE)
-        spectrum = check_choice(self.spectrum, "spectrum", SPECTRA)
-        penalty = self._penalty()
-        if self.max_members is not None:
-            check_count(self.max_members, "max_members")
-        budget = self.time_budget
-        deadline = None if budget is None else start + check_positive(budget, "time_budget")
-        for kernel in (self.kernel, *(() if self.kernels is None else self._kernels())):
-            if isinstance(kernel, str):
-                known = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES, *GROUPS)
-                check_choice(kernel, "kernel", known)
+        self._check_options()
+        deadline = np.inf if self.time_budget is None else start + self.time_budget
         refuse_dask(self, X, y)
         pool = self._pool()
-        if isinstance(self.scoring, str):
-            get_scorer(self.scoring)
-        if all(takes_vectors(kernel) for kernel in self._kernels()):
-            refuse_objects(X)
-            checked, y = validate_rows(self, X, y, dtype=np.float64)
-        else:
-            X = checked = check_objects(X)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-        self.classes_, codes = check_classes(y)
-        weights, weighted = self._weights(X, y, sample_weight, pool)
-        splits = make_splits(self.cv, checked, y, np.bincount(codes), self.random_state, groups)
-        self.n_splits_ = len(splits)
-        scoring = self.scoring if combine == "best" else "neg_log_loss"
-        common = {"spectrum": spectrum, "scoring": scoring, "n_jobs": self.n_jobs}
+        checked, y, codes = self._check_data(X, y)
+        object_weights_, sample_weight = self._weights(y, sample_weight, pool)
         source = self._source(checked, y, codes)
-        given = source.comparison(splits=splits, weights=weighted, **common)
-        rows = held_out_rows(splits, codes, weights)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
-            found = self._search(pool, given, deadline, rows)
-            if combine == "best":
-                weights = self._choose(found, rows, splits)
+            # 1. The splits, the same for all families.
+            splits = self._make_splits(checked, y, codes, groups)
+            rows = held_out_rows(splits, codes, object_weights_)
+            # 2. The best candidate of each family and kernel.
+            comparison = self._comparison(source, splits, sample_weight)
+            candidates = self._search(pool, comparison, deadline, rows)
+            if self._how == "best":
+                weights = self._choose(candidates, rows, splits)
             else:
-                weights = self._combine(found, rows, penalty)
-            self._describe(found, source, weights)
-            estimators = {name: found[name].estimator for name in weights}
-            self._explanation = fit_explanation(estimators, weights, given)
-            estimators = {name: clone(model) for name, model in estimators.items()}
-            fitted = source.fit(estimators, y, weighted)
+                # 3. Their probabilities of the held-out objects, calibrated on these.
+                calibrated = calibrate_members({n: b.held_out for n, b in candidates.items()}, rows)
+                # 4. Their weights.
+                weights = self._weigh(calibrated, rows)
+            self._describe(candidates, source, weights)
+            # 5. The members fitted on all objects.
+            self._fit_members(X, y, candidates, source, comparison)
+        return self
+
+    def _check_options(self):
+        check_choice(self.combine, "combine", COMBINE)
+        check_choice(self.spectrum, "spectrum", SPECTRA)
+        if self.time_budget is not None:
+            check_positive(self.time_budget, "time_budget")
+        for kernel in (self.kernel, *(() if self.kernels is None else self._kernels())):
+            if isinstance(kernel, str):
+                choices = ("auto", "precomputed", *KERNEL_NAMES, *MEASURES, *GROUPS)
+                check_choice(kernel, "kernel", choices)
+        if isinstance(self.scoring, str):
+            get_scorer(self.scoring)
+
+    def _check_data(self, X, y):
+        """Checked objects, labels and class indices; sets classes_."""
+        if all(takes_vectors(kernel) for kernel in self._kernels()):
+            refuse_objects(X)
+            X, y = validate_rows(self, X, y, dtype=np.float64)
+        else:
+            X, y = check_objects(X), column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+        self.classes_, codes = check_classes(y)
+        return X, y, codes
+
+    def _make_splits(self, X, y, codes, groups):
+        splits = make_splits(self.cv, X, y, np.bincount(codes), self.random_state, groups)
+        self.n_splits_ = len(splits)
+        return splits
+
+    def _comparison(self, source, splits, sample_weight):
+        return source.comparison(
+            splits=splits,
+            weights=sample_weight,
+            spectrum=check_choice(self.spectrum, "spectrum", SPECTRA),
+            scoring=self.scoring if self._how == "best" else "neg_log_loss",
+            n_jobs=self.n_jobs,
+        )
+
+    def _fit_members(self, X, y, candidates, source, comparison):
+        """Fit the members and what explains their decisions."""
+        estimators = {name: candidates[name].estimator for name in self.weights_}
+        self._explanation = fit_explanation(estimators, self.weights_, comparison)
+        estimators = {name: clone(model) for name, model in estimators.items()}
+        fitted = source.fit(estimators, y, comparison.weights)
         if self._by_name():
             # The input as it came: names of columns stay with the estimators.
             scaler = StandardScaler().fit(self._input(X))
             fitted = {name: make_pipeline(scaler, model) for name, model in fitted.items()}
         self.members_, self.best_estimator_ = fitted, fitted[self.best_family_]
-        return self
 
-    def _weights(self, X, y, sample_weight, pool):
+    def _weights(self, y, sample_weight, pool):
         """Weights of the objects with mean 1, and those that families get, None for none."""
         class_weight, one = self.class_weight, self._how == "best"
         if one and (sample_weight is not None or class_weight is not None):
             raise ValueError(
                 "Weights act in the calibration and in the weights of an ensemble: sample_weight "
-                "and class_weight need combine='stack' or 'vote'."
+                "and class_weight need combine='stack'."
             )
         if class_weight is None and self.scoring == "balanced_accuracy":
             class_weight = "balanced"
@@ -399,7 +409,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     raise ValueError(
                         f"Every object of class {str(name)!r} has the weight 0; leave them out."
                     )
-            ignoring = sorted({family for family, _ in pool} - set(WEIGHTED))
+            ignoring = sorted({name for name, _ in pool if not FAMILIES[name].weighted})
             if ignoring and np.ptp(sample_weight) > 0:
                 warnings.warn(
                     f"The families {', '.join(ignoring)} ignore sample_weight; the calibration and "
@@ -451,89 +461,85 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             return MatrixSource(X, y, codes)
         return ObjectSource(X, y, codes, self._kernels())
 
-    def _search(self, pool, given, deadline, rows):
-        """The best of each family and kernel: {member: Found}; fills leaderboard_."""
-        found, errors, self.leaderboard_ = {}, {}, []
+    def _search(self, pool, comparison, deadline, rows):
+        """The best of each family and kernel: {member: Best}; fills leaderboard_."""
+        candidates, errors, self.leaderboard_ = {}, {}, []
         first = next((kernel for _, kernel in pool if kernel), None)
         names = {item: item[0] if item[1] in (None, first) else "/".join(item) for item in pool}
         with progress(self.verbose, len(pool), "families") as advance:
             for family, kernel in sorted(pool, key=lambda item: BY_COST.index(item[0])):
-                member = names[family, kernel]
-                row = {
-                    "member": member,
-                    "family": family,
-                    "kernel": kernel,
-                    "params": None,
-                    "mean_score": np.nan,
-                    "std_score": np.nan,
-                    "fold_scores": None,
-                    "log_loss": np.nan,
-                    "weight": 0.0,
-                    "loss_without": np.nan,
-                    "seconds": 0.0,
-                    "tied": False,
-                    "chosen": False,
-                    "note": "",
-                }
-                start = time.monotonic()
+                start, member = time.monotonic(), names[family, kernel]
+                row = {"member": member, "family": family, "kernel": kernel, **EMPTY_ROW}
+                task = comparison
+                if kernel is not None:
+                    task = task._replace(kernel=kernel, first_kernel=kernel == first)
                 try:
-                    own = given
-                    if kernel is not None:
-                        own = given._replace(kernel=kernel, first_kernel=kernel == first)
-                    best, done, all_ = search_family(family, own, deadline if found else None)
-                    scores = self._fold_scores(best, rows)
-                    if not np.isfinite(scores).all():
-                        raise ValueError("the score is not defined on every fold")
-                    found[member] = best
-                    row["params"] = best.params
-                    row["mean_score"] = float(scores.mean())
-                    row["std_score"] = float(scores.std())
-                    row["fold_scores"] = scores
-                    log_p = log_softmax(best.held_out / best.temperature, axis=1)
-                    row["log_loss"] = held_out_log_loss(log_p, rows.truth, rows.weights)
-                    if done < all_:
-                        row["note"] = f"time budget: {done} of {all_} searches"
-                except OutOfTime as reason:
-                    row["note"] = f"left out by the time budget: {reason}"
+                    # The cheapest family is always searched.
+                    if candidates and not self._fits(family, task, deadline, row):
+                        continue
+                    candidates[member] = best = search_family(family, task)
+                    row |= self._scores_of(best, rows)
                 except Exception as error:  # whatever a family cannot do, another may
+                    candidates.pop(member, None)
                     errors[member] = error
                     row["note"] = f"failed: {error}"
-                row["seconds"] = time.monotonic() - start
-                self.leaderboard_.append(row)
-                advance()
-        if not found:
-            first = next(iter(errors.values()))
+                finally:
+                    row["seconds"] = time.monotonic() - start
+                    self.leaderboard_.append(row)
+                    advance()
+        if not candidates:
             raise ValueError(
                 "No family could be fitted: "
                 + "; ".join(f"{name}: {error}" for name, error in errors.items())
-            ) from first
-        if notes := [
-            f"{row['member']} ({row['note']})" for row in self.leaderboard_ if row["note"]
-        ]:
+            ) from next(iter(errors.values()))
+        notes = [f"{r['member']} ({r['note']})" for r in self.leaderboard_ if r["note"]]
+        if notes:
             warnings.warn(
                 f"Not every family was compared in full: {'; '.join(notes)}.",
                 UserWarning,
                 stacklevel=3,
             )
-        return {names[item]: found[names[item]] for item in pool if names[item] in found}
+        return {names[item]: candidates[names[item]] for item in pool if names[item] in candidates}
 
-    def _fold_scores(self, best, rows):
-        """Scores of a candidate in the folds, by `scoring`."""
-        if self._how == "best":
-            return best.fold_scores
-        return self._metrics(best.held_out, rows)
+    def _fits(self, family, comparison, deadline, row):
+        """Whether a search is expected to end in time; a note says why not."""
+        if deadline == np.inf:
+            return True
+        left = deadline - time.monotonic()
+        seconds = expected_seconds(family, comparison, left) if left > 0 else 0.0
+        if time.monotonic() + seconds <= deadline:
+            return True
+        reason = f"it needs about {seconds:.0f} s" if seconds else "no time left"
+        row["note"] = f"left out by the time budget: {reason}"
+        return False
+
+    def _scores_of(self, best, rows):
+        """A candidate's row of the leaderboard."""
+        scores = best.fold_scores
+        if self._how != "best":
+            scores = self._metrics(best.held_out, rows)
+        if not np.isfinite(scores).all():
+            raise ValueError("the score is not defined on every fold")
+        log_p = log_softmax(best.held_out / best.temperature, axis=1)
+        return {
+            "params": best.params,
+            "mean_score": float(scores.mean()),
+            "std_score": float(scores.std()),
+            "fold_scores": scores,
+            "log_loss": held_out_log_loss(log_p, rows.truth, rows.weights),
+        }
 
     def _metrics(self, scores, rows):
         truth = self.classes_[rows.truth]
         return fold_metrics(scores, truth, rows.starts, self.classes_, self.scoring)
 
-    def _choose(self, found, rows, splits):
+    def _choose(self, candidates, rows, splits):
         """The family of combine="best"; its weight is 1."""
         test_ratio = float(np.mean([len(test) / len(train) for train, test in splits]))
-        index, tied = choose([best.fold_scores for best in found.values()], test_ratio)
-        names = list(found)
+        index, tied = choose([best.fold_scores for best in candidates.values()], test_ratio)
+        names = list(candidates)
         name, self.calibrations_ = names[index], None
-        best = found[name]
+        best = candidates[name]
         self.best_score_ = float(best.fold_scores.mean())
         log_p = log_softmax(best.held_out / best.temperature, axis=1)
         self.oof_proba_ = mean_proba(log_p, rows)
@@ -542,44 +548,31 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             row["tied"] = row["member"] in equal
         return {name: 1.0}
 
-    def _penalty(self):
-        """stack_penalty as a number."""
-        penalty = spelt(self.stack_penalty, "stack_penalty", ("auto",))
-        if not isinstance(penalty, str):
-            return check_positive(penalty, "stack_penalty")
-        check_choice(penalty, "stack_penalty", ("auto",))
-        return PENALTY_OF_VECTORS if self._by_name() else PENALTY_OF_OBJECTS
-
-    def _combine(self, found, rows, penalty):
-        """Calibrate and weigh the members of an ensemble; their weights."""
-        combined = combine_members(
-            {name: best.held_out for name, best in found.items()},
-            rows,
-            self._how,
-            penalty,
-            self.max_members,
-        )
-        weights = {name: w for name, w in combined.weights.items() if w > 0} or combined.weights
-        self.calibrations_ = {name: combined.calibrated[name].calibration for name in weights}
-        self.best_score_ = float(self._metrics(combined.log_proba, rows).mean())
-        self.oof_proba_ = mean_proba(combined.log_proba, rows)
+    def _weigh(self, calibrated, rows):
+        """The weights of the members of an ensemble, those of weight 0 left out."""
+        penalty = PENALTY_OF_VECTORS if self._by_name() else PENALTY_OF_OBJECTS
+        ensemble = weigh_members(calibrated, rows, penalty)
+        weights = {name: w for name, w in ensemble.weights.items() if w > 0} or ensemble.weights
+        self.calibrations_ = {name: calibrated[name].calibration for name in weights}
+        self.best_score_ = float(self._metrics(ensemble.log_proba, rows).mean())
+        self.oof_proba_ = mean_proba(ensemble.log_proba, rows)
         for row in self.leaderboard_:
-            if row["member"] in combined.losses:
-                row["log_loss"] = combined.losses[row["member"]]
-                row["loss_without"] = combined.lost[row["member"]]
+            if row["member"] in ensemble.losses:
+                row["log_loss"] = ensemble.losses[row["member"]]
+                row["loss_without"] = ensemble.lost[row["member"]]
         return weights
 
-    def _describe(self, found, source, weights):
-        """What is told about the members and the best of them."""
+    def _describe(self, candidates, source, weights):
+        """Set the attributes that describe the members and the best of them."""
         self.weights_ = weights
         self.best_family_ = max(weights, key=lambda name: weights[name])
-        best = found[self.best_family_]
+        best = candidates[self.best_family_]
         self.temperature_ = best.temperature
         # For the user's input instead of what the searches were given.
-        own = {name: source.estimator(clone(item.estimator)) for name, item in found.items()}
+        models = {name: source.estimator(clone(b.estimator)) for name, b in candidates.items()}
         if self._by_name():
-            own = {name: make_pipeline(StandardScaler(), model) for name, model in own.items()}
-        self.candidates_ = own
+            models = {name: make_pipeline(StandardScaler(), m) for name, m in models.items()}
+        self.candidates_ = models
         self.best_params_ = self._named(best.params, self.best_family_)
         for row in self.leaderboard_:
             if row["params"] is not None:
@@ -600,7 +593,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         single = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.dtype.itemsize < 8
         return X.astype(np.float64) if single else X
 
-    # Of models that version 0.1 saved, and of combine="best".
+    # None with combine="best".
     calibrations_: dict[str, Any] | None = None
 
     def _log_proba(self, X):
@@ -608,8 +601,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         scores = member_scores(self._last_steps(), self._queries(X))
         calibrations = [self.calibrations_[name] for name in scores]
         log_p = calibrated_log_proba(calibrations, np.array(list(scores.values())))
-        if self._how == "vote":
-            return vote(log_p)
         return stack(log_p, np.array([self.weights_[name] for name in scores]))
 
     def _last_steps(self):

@@ -11,12 +11,10 @@ from .._base import KernelClassifier
 from .._validation import take
 from ..classifiers.distances import DistanceModel
 from ..formulas.stacking import (
-    Calibrated,
     calibrate,
     held_out_log_loss,
     stack,
     stacking_weights,
-    vote,
 )
 from ..kernels.protocol import fit_named_kernel, is_named
 from ..kernels.training import BLOCKS, IN_CACHE, SharedRows, row_chunks, scratch
@@ -66,76 +64,60 @@ def object_weights(y, sample_weight, class_weight):
     return weights / weights.mean()
 
 
-class Combined(NamedTuple):
+def calibrate_members(scores, rows):
+    """{member: Calibrated} from {member: held-out scores (m, c)}."""
+    return {
+        name: calibrate(table, rows.truth, rows.weights, rows.parts)
+        for name, table in scores.items()
+    }
+
+
+class Weighed(NamedTuple):
     """An ensemble on held-out rows.
 
-    weights {member: weight}, 0 for those left out; calibrated {member: Calibrated}; losses {member:
-    log loss}; lost {member: how much larger the ensemble's log loss is without it}; log_proba
-    (m, c): of the ensemble, its weights found on the other parts.
+    weights {member: weight}, 0 for those left out; losses {member: log loss}; lost {member: how
+    much larger the ensemble's log loss is without it}; log_proba (m, c): of the ensemble, its
+    weights found on the other parts.
     """
 
     weights: dict
-    calibrated: dict[str, Calibrated]
     losses: dict
     lost: dict
     log_proba: np.ndarray
 
 
-def combine_members(scores, rows, combine, penalty, max_members=None):
-    """Calibrate the members and combine them; scores {member: (m, c)}, combine "stack" or "vote".
-
-    max_members: of more members those with the largest weights are kept (of a vote those with the
-    smallest log losses) and combined again.
-    """
-    calibrated = {
-        name: calibrate(table, rows.truth, rows.weights, rows.parts)
-        for name, table in scores.items()
-    }
-    log_p = np.array([found.log_proba for found in calibrated.values()])
-    losses = np.array([held_out_log_loss(p, rows.truth, rows.weights) for p in log_p])
-    names, K = np.array(list(scores)), len(log_p)
-    every = np.arange(K)
+def weigh_members(calibrated, rows, penalty):
+    """The Weighed of calibrated members; penalty: of unequal weights."""
+    log_p = np.array([member.log_proba for member in calibrated.values()])
+    losses = [held_out_log_loss(p, rows.truth, rows.weights) for p in log_p]
 
     def weigh(members, chosen=slice(None)):
-        if combine == "vote":
-            return np.full(len(members), 1 / len(members))
         truth, weights = rows.truth[chosen], rows.weights[chosen]
         return stacking_weights(log_p[members][:, chosen], truth, penalty, weights)
 
-    kept, w = every, weigh(every)
-    if max_members is not None and (w > 0).sum() > max_members:
-        worth = -losses if combine == "vote" else w
-        kept = np.sort(np.argsort(-worth, kind="stable")[:max_members])
-        w = weigh(kept)
-    kept, w = kept[w > 0] if (w > 0).any() else kept, w[w > 0] if (w > 0).any() else w
-
-    def mixed(members, w, chosen=slice(None)):
-        table = log_p[members][:, chosen]
-        return vote(table) if combine == "vote" else stack(table, w)
-
     def loss(members, w):
-        return held_out_log_loss(mixed(members, w), rows.truth, rows.weights)
+        return held_out_log_loss(stack(log_p[members], w), rows.truth, rows.weights)
 
-    whole = loss(kept, w)
-    lost = np.zeros(K)
-    for k in kept if len(kept) > 1 else ():
-        others = kept[kept != k]
+    everyone = np.arange(len(log_p))
+    w = weigh(everyone)
+    members = everyone[w > 0] if (w > 0).any() else everyone
+    w = w[members]
+    whole, lost = loss(members, w), np.zeros(len(log_p))
+    for k in members if len(members) > 1 else ():
+        others = members[members != k]
         lost[k] = loss(others, weigh(others)) - whole
     # Honest probabilities of the ensemble: a part's labels play no part in its weights.
     out = np.full(log_p.shape[1:], np.nan)
     for part in np.unique(rows.parts):
         other = rows.without(part)
-        out[~other] = mixed(kept, weigh(kept, other), ~other)
-    weights = np.zeros(K)
-    weights[kept] = w
-    table = dict(zip(names.tolist(), weights.tolist(), strict=True))
-    return Combined(
-        table,
-        calibrated,
-        dict(zip(table, losses.tolist(), strict=True)),
-        dict(zip(table, lost.tolist(), strict=True)),
-        out,
-    )
+        out[~other] = stack(log_p[members][:, ~other], weigh(members, other))
+    weights = np.zeros(len(log_p))
+    weights[members] = w
+
+    def by_name(values):
+        return dict(zip(calibrated, np.asarray(values).tolist(), strict=True))
+
+    return Weighed(by_name(weights), by_name(losses), by_name(lost), out)
 
 
 def mean_proba(log_proba, rows):

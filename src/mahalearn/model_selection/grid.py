@@ -1,0 +1,165 @@
+"""The values that searches try by default: one table for the search, the ensemble and compare.
+
+Widths are multiples of γ = "scale", so that they suit data in any units. Regularisation is absolute
+for kernels with self-similarities 1 (rbf, laplacian, cosine, chi2); for kernels of another scale it
+is measured in their spread, so that results do not depend on their units. Every grid holds the
+estimator's own default (in those units).
+
+Candidates come in the order of preference among equal scores, of which a search takes the first:
+larger values of the path (more regularisation, more neighbours), then wider kernels and lower
+degrees, then variants as listed.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+
+from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
+from ..classifiers.gaussian import GaussianClassifier
+from ..classifiers.kernel_fisher import KernelFisherDiscriminant
+from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
+from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
+from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
+from ..classifiers.kernel_ridge import KernelRidgeClassifier
+from ..classifiers.learned_metric import RecursiveFeatureMachine
+from ..classifiers.one_vs_rest_svm import OneVsRestSVC
+from ..classifiers.svm import MahalanobisSVC
+from ..kernels.protocol import POLYNOMIAL, WITH_GAMMA, check_kernel_name, is_named
+
+
+class Multiple(NamedTuple):
+    """A value of a grid that is measured in the data: factor·unit**power.
+
+    unit: "scale", γ = "scale" of the training objects, or "spread", the spread of the kernel that
+    the candidate has. A search replaces it by the number.
+    """
+
+    factor: float
+    unit: str
+    power: int = 1
+
+
+def _decades(first, last):
+    return tuple(float(f"1e{power}") for power in range(first, last + 1))
+
+
+# Multiples of γ = "scale".
+GAMMAS = tuple(float(g) for g in 10 ** np.linspace(-1.5, 1.5, 9))
+DEGREES = (1, 2, 3, 4)
+# Regularisation: the values, and the power of the kernel's spread that they are measured in.
+REGS = {
+    "RC": (_decades(-7, 0), 1),
+    "IC": (_decades(-6, 0), 1),
+    "FK": (_decades(-6, 2), 2),
+    "fisher": (_decades(-9, 2), 2),
+    "kernel_pca": (_decades(-8, 0), 1),
+    "ridge": (tuple(sorted((*_decades(-8, 0), 3e-4, 3e-3, 3e-2, 0.3))), 0),
+}
+NEIGHBORS = tuple(range(1, 16))
+CS = _decades(-1, 3)
+DELTAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+# Covariances from the simplest to the richest; of equal scores the first wins.
+GAUSSIANS = (
+    {"covariance": ["diag"], "pooled": [True, False]},
+    {"covariance": ["full"], "pooled": [True, False], "shrinkage": [0.6, 0.3, 0.1, "auto", None]},
+)
+# Of equal scores the first wins: the diagonal metric, more regularisation.
+LEARNED_METRICS = {"metric": ["diagonal", "full"], "reg": [1e-2, 1e-3, 1e-4], "length": [1.0]}
+
+# The values that paper B tries (section 4).
+PAPER_CS = (1, 10, 50, 100, 500, 1000, 2000, 3000, 5000, 8000, 10000, 50000, 100000)
+PAPER_DELTAS = {
+    "line": tuple(step / 10 for step in range(1, 21)),
+    "grid": (0.1, 0.5, 1.0, 1.5, 2.0),
+}
+
+
+def widths(kernel, gammas=None, degrees=None) -> list[dict[str, Any]]:
+    """Parameters of a kernel by name, the wider and the lower degrees first; [{}] for others.
+
+    gammas, degrees: values in place of the default ones.
+    """
+    name = check_kernel_name(kernel) if is_named(kernel) else None
+    settings: list[dict[str, Any]] = [{}]
+    if name in WITH_GAMMA:
+        if gammas is None:
+            gammas = [Multiple(g, "scale") for g in ((1.0,) if name in POLYNOMIAL else GAMMAS)]
+        settings = [{"gamma": gamma} for gamma in gammas]
+    if name in POLYNOMIAL:
+        degrees = DEGREES if degrees is None else sorted(degrees)
+        settings = [{"degree": degree, **width} for degree in degrees for width in settings]
+    return settings
+
+
+def path_values(estimator, n_train=np.inf) -> list[Any]:
+    """The default values, ascending, of the parameter along which an estimator has a path.
+
+    n_train: size of the smallest training part.
+    """
+    if isinstance(estimator, KernelKNeighborsClassifier):
+        return [count for count in NEIGHBORS if count <= n_train]
+    if isinstance(estimator, OneVsRestSVC):
+        return list(CS)
+    if isinstance(estimator, (KernelQuadraticDiscriminant, DissimilaritySpaceDiscriminant)):
+        values, power = REGS[estimator.variant[:2].upper()]
+        power = 0 if estimator.reg_on == "relative" else power
+    else:
+        values, power = REGS[next(n for c, n in _NAMES.items() if isinstance(estimator, c))]
+    return [Multiple(value, "spread", power) if power else value for value in values]
+
+
+_NAMES = {
+    KernelFisherDiscriminant: "fisher",
+    KernelPCAQuadraticDiscriminant: "kernel_pca",
+    KernelRidgeClassifier: "ridge",
+}
+
+
+def in_order_of_preference(axis, settings, paths) -> list[dict[str, Any]]:
+    """Candidates of kernels and paths, the preferred ones first.
+
+    settings: parameters of the kernels, in order; paths: pairs (parameters beside kernel and path,
+    ascending values of the parameter `axis`). Values of one rank are equally preferred.
+    """
+    longest = max(len(values) for _, values in paths)
+    return [
+        {**setting, **params, axis: values[rank]}
+        for rank in reversed(range(longest))
+        for setting in settings
+        for params, values in paths
+        if rank < len(values)
+    ]
+
+
+def as_param_grid(candidates: Iterable[dict[str, Any]]) -> list[dict[str, list[Any]]]:
+    """A ``param_grid`` of scikit-learn's that lists these candidates in this order."""
+    return [{name: [value] for name, value in params.items()} for params in candidates]
+
+
+def default_candidates(estimator, n_train=np.inf) -> list[dict[str, Any]]:
+    """The candidates of an estimator's default grid, or those of its first stage.
+
+    n_train: size of the smallest training part.
+    """
+    if isinstance(estimator, MahalanobisSVC):
+        return [{"C": C, "delta": 1.0} for C in PAPER_CS]
+    if isinstance(estimator, GaussianClassifier):
+        return list(ParameterGrid(list(GAUSSIANS)))
+    if isinstance(estimator, RecursiveFeatureMachine):
+        return list(ParameterGrid(LEARNED_METRICS))
+    if not hasattr(estimator, "_axis"):
+        raise ValueError(
+            f"KernelSearchCV has no default grid for {type(estimator).__name__}; pass param_grid, "
+            "such as {'C': [1, 10, 100]}."
+        )
+    paths = [({}, path_values(estimator, n_train))]
+    return in_order_of_preference(estimator._axis, widths(estimator.kernel), paths)
+
+
+def second_stage(estimator, best) -> list[dict[str, Any]]:
+    """What follows the default grid, given its best candidate: paper B's line search for δ."""
+    if not isinstance(estimator, MahalanobisSVC):
+        return []
+    return [{"C": best["C"], "delta": delta} for delta in PAPER_DELTAS["line"]]
