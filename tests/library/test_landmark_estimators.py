@@ -30,12 +30,12 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminantCV,
     KernelQuadraticDiscriminant,
     KernelQuadraticDiscriminantCV,
+    LandmarkMap,
     MeasureKernel,
     PrecomputedKernel,
     load_model,
     save_model,
 )
-from mahalearn.classifiers import _landmark_predict, _landmarks
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
 METHODS = ("decision_function", "mahalanobis", "predict_proba", "predict_log_proba", "transform")
@@ -118,7 +118,7 @@ def matrices(n=70, queries=20):
 
 LABELS, MATRICES = matrices()
 N = len(LABELS)
-AT_ALL = {"landmarks": N, "landmark_rtol": 1e-13}
+AT_ALL = {"landmarks": LandmarkMap(N, rtol=1e-13)}
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -142,7 +142,7 @@ def test_all_objects_as_landmarks_are_the_exact_estimator(model, name):
         exact = clone(model).set_params(kernel="precomputed").fit(K[:N, :N], LABELS)
         positions = np.arange(N)[::-1]
         for landmarks in (N, positions):
-            ours = clone(exact).set_params(**AT_ALL).set_params(landmarks=landmarks)
+            ours = clone(exact).set_params(landmarks=LandmarkMap(landmarks, rtol=1e-13))
             assert gap(ours.fit(K[:N, :N], LABELS), exact, K[N:, :N]) < 1e-8
 
 
@@ -159,7 +159,7 @@ def test_corrections_of_the_spectrum(cls, spectrum):
 def test_vectors_with_scales_learned_from_data(cls):
     units = X[:200] * [1, 1, 1000, 1, 1, 1]  # standardised
     exact = cls(reg=0.1).fit(units, y[:200])
-    ours = cls(reg=0.1, landmarks=200, landmark_rtol=1e-13).fit(units, y[:200])
+    ours = cls(reg=0.1, landmarks=LandmarkMap(200, rtol=1e-13)).fit(units, y[:200])
     assert gap(ours, exact, units[:50] + 0.1) < 1e-8
     assert_allclose(ours.residual(units), 0, atol=1e-7)
 
@@ -288,7 +288,7 @@ def test_auto_takes_more_where_more_are_better(monkeypatch):
     options = {"landmarks": "auto", "random_state": 0, "gamma": 100.0, "reg": 1e-4}
     model = KernelQuadraticDiscriminant(**options).fit(Z, labels)
     assert len(model.landmarks_) >= 250
-    monkeypatch.setattr("mahalearn.classifiers._landmark_plan.available_memory", lambda: 10**6)
+    monkeypatch.setattr("mahalearn.training.planning.available_memory", lambda: 10**6)
     assert len(clone(model).fit(Z, labels).landmarks_) <= 60
 
 
@@ -349,7 +349,7 @@ def test_searches_equal_refits_with_the_same_landmarks(search, plain, variants, 
 
 @pytest.mark.parametrize("kernel", ["rbf", "sigmoid"])
 @pytest.mark.parametrize("reg_on", ["covariance", "kernel"])
-def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, kernel, reg_on):
+def test_folds_of_a_search_share_kernel_rows_or_do_not(monkeypatch, kernel, reg_on):
     # With reg_on="kernel" k(x, x) cancels where the classes are of one size: in the first fold.
     two = np.flatnonzero(codes < 2)
     of_a, of_b = np.flatnonzero(codes[two] == 0), np.flatnonzero(codes[two] == 1)
@@ -366,8 +366,7 @@ def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, ker
     with config_context(working_memory=0.05):
         for one, other in zip(found(), together, strict=True):
             assert_allclose(one, other, rtol=1e-9, atol=1e-9)
-    for module in (_landmarks, _landmark_predict):
-        monkeypatch.setattr(module, "WIDE", 1)
+    monkeypatch.setattr("mahalearn.formulas.quadratic_form._WIDE", 1)
     for one, other in zip(found(), together, strict=True):
         assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -384,7 +383,7 @@ def test_threads_predict_with_one_model():
 def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose():
     options = {"regs": [0.01, 0.1], "gammas": [0.05, 0.3], "landmarks": 30, "standardize": False}
     for method in ("kmeans", "uniform", "rpcholesky"):
-        options["landmark_method"] = method
+        options["landmarks"] = LandmarkMap(30, method=method)
         one = KernelQuadraticDiscriminantCV(**options, random_state=3).fit(X, y)
         if method == "kmeans":
             two = KernelQuadraticDiscriminantCV(**options, random_state=3, n_jobs=2).fit(X, y)
@@ -588,16 +587,18 @@ def test_tools_of_scikit_learn():
     [
         ({"landmarks": 0}, "positive whole number"),
         ({"landmarks": 2.5}, "positive whole number"),
-        ({"landmarks": "all"}, "a positive number, 'auto' or a collection"),
+        ({"landmarks": "all"}, "a positive number, 'auto', a collection"),
         ({"landmarks": [1, 2, 3]}, "look like positions"),
         ({"landmarks": []}, "collection of objects"),
         ({"landmarks": X[:5, :4]}, "4 features, the data 6"),
         ({"landmarks": np.full((3, 6), np.nan)}, "landmarks contains NaN"),
         ({"landmarks": np.zeros(6)}, "landmarks must be a two-dimensional"),
-        ({"landmarks": 5, "landmark_rtol": -1.0}, "landmark_rtol"),
-        ({"landmarks": 5, "landmark_rtol": "small"}, "landmark_rtol"),
-        ({"landmarks": 5, "landmark_rtol": 2}, "landmark_rtol"),
-        ({"landmarks": 5, "landmark_method": "greedy"}, "landmark_method"),
+        ({"landmarks": LandmarkMap(5, rtol=-1.0)}, "rtol"),
+        ({"landmarks": LandmarkMap(5, rtol="small")}, "rtol"),
+        ({"landmarks": LandmarkMap(5, rtol=2)}, "rtol"),
+        ({"landmarks": LandmarkMap(5, method="greedy")}, "method"),
+        ({"landmarks": LandmarkMap(5, gamma=2.0)}, "the classifier's own parameter"),
+        ({"landmarks": LandmarkMap(2.5)}, "positive whole number"),
         ({"landmarks": 5, "spectrum": "shift"}, "no form at landmarks"),
         ({"landmarks": 5, "offset": "loo"}, "no form at landmarks"),
         ({"landmarks": [3, 99], "kernel": "precomputed"}, "positions among the rows"),
@@ -644,7 +645,8 @@ def test_bad_input_gets_a_sentence():
         with pytest.raises(ValueError, match="without a further y"):
             estimator.fit([(X[:500], y[:500]), (X[500:], y[500:])], y)
     with pytest.raises(ValueError, match="all zero here"):
-        KernelQuadraticDiscriminant(kernel="edit", landmarks=3, landmark_method="rpcholesky").fit(
+        landmarks = LandmarkMap(3, method="rpcholesky")
+        KernelQuadraticDiscriminant(kernel="edit", landmarks=landmarks).fit(
             ["ab", "abc", "cba", "c"], [0, 0, 1, 1]
         )
 
@@ -683,7 +685,7 @@ def test_full_conformal_prediction_is_refused():
 
 
 def test_many_objects_are_pointed_to_landmarks(monkeypatch):
-    monkeypatch.setattr("mahalearn._base.MANY_OBJECTS", 500)
+    monkeypatch.setattr("mahalearn.classifiers.kernel_classifier.MANY_OBJECTS", 500)
     with pytest.warns(UserWarning, match="landmarks=1000"):
         KernelQuadraticDiscriminant().fit(X, y)
     monkeypatch.setattr("mahalearn._validation.available_memory", lambda: 10**5)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import DensityClassifierMixin
+from .._memory import row_chunks
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
@@ -60,8 +61,7 @@ from ..formulas.moments import (
 )
 from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
 from ..formulas.thin_gaussians import thin_gaussians
-from ..kernels.training import row_chunks
-from ._sources import (
+from ..training.sources import (
     check_batches,
     compute,
     dask_parts,

@@ -5,20 +5,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import LinearPath, LinearPathMixin
 from .._typing import CV, Floats, Ints, Kernel, Objects, RandomState, Scoring, Widths
 from .._validation import check_positive
-from ..formulas.kernel_fisher import fisher_model, fisher_path
 from ..model_selection.search import KernelSearchCV, documented
-from ._landmark_models import fisher_model as landmark_fisher_model
-from ._landmarks import LandmarkClassifier
+from .kernel_classifier import KernelClassifier, LinearPath, LinearPathMixin, fitted_attribute
 
 
 @documented
 class KernelFisherDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearPathMixin, LandmarkClassifier
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearPathMixin, KernelClassifier
 ):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
@@ -104,8 +100,6 @@ class KernelFisherDiscriminant(
         spectrum: str = "krein",
         standardize: bool | str = "auto",
         landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
         random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -118,8 +112,6 @@ class KernelFisherDiscriminant(
             standardize=standardize,
         )
         self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
         self.random_state = random_state
         self.reg = reg
 
@@ -127,31 +119,18 @@ class KernelFisherDiscriminant(
         check_positive(self.reg, "reg")
 
     def _fit_path(self, training, labels, values):
-        K = self._fit_full(training)
-        largest = max(K.max(), -K.min())  # K is overwritten
-        if len(values) == 1:
-            models = [fisher_model(K, training.slices, values[0])]
-        else:
-            models = fisher_path(K, training.slices, values)
-        return LinearPath.of(models, largest)
+        return LinearPath(*training.fisher(values))
 
-    def _landmark_path(self, statistics, labels, values):
-        return landmark_fisher_model(
-            statistics, values, spectrum=self.spectrum, rtol=self.landmark_rtol
-        )
+    @fitted_attribute
+    def intercept_(self, models):
+        """Offsets −½aᵀKz₊."""
+        return self._all_columns(models.models[0].offsets, np.nan)
 
-    def _store_landmarks(self, model, labels):
-        self.intercept_ = self._all_columns(model.offsets, np.nan)[0]
-
-    _derived = ("intercept_",)
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
+    @fitted_attribute
+    def dual_coef_(self, models):
         """Coefficients a of each class, in the order of the training objects or landmarks."""
-        check_is_fitted(self)
-        if self._at_landmarks:
-            return self._all_columns(self._fitted_landmarks().coefficients[0], np.nan)
-        return self._model.coefficients[self._training.order.argsort()]
+        coefficients = models.models[0].coefficients[self._training.as_given]
+        return self._all_columns(coefficients, np.nan)
 
     @property
     def _n_features_out(self):
@@ -222,14 +201,10 @@ class KernelFisherDiscriminantCV(KernelSearchCV):
         n_jobs: int | None = None,
         verbose: int = 0,
         landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
         random_state: RandomState | None = None,
     ) -> None:
         self.regs = regs
         self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
         self.random_state = random_state
         super().__init__(
             gammas=gammas,

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelClassifier, LinearPath, LinearPathMixin
 from .._typing import CV, Floats, Ints, Kernel, Scoring, Widths
 from .._validation import check_positive
 from ..formulas.kernel_ridge import (
@@ -17,6 +15,7 @@ from ..formulas.kernel_ridge import (
     ridge_spectrum,
 )
 from ..model_selection.search import KernelSearchCV, documented, is_leave_one_out
+from .kernel_classifier import KernelClassifier, LinearPath, LinearPathMixin, fitted_attribute
 
 
 class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
@@ -115,7 +114,7 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         check_positive(self.reg, "reg")
 
     def _fit_path(self, training, labels, values):
-        K = self._fit_full(training)
+        K = training.full_gram()
         spectrum = ridge_spectrum(K)
         counts = training.counts
         targets = class_targets(np.repeat(np.arange(len(counts)), counts), len(counts))
@@ -138,11 +137,15 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         for f, (_, test) in enumerate(folds.splits):
             yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
 
-    @property
-    def dual_coef_(self) -> np.ndarray:
+    @fitted_attribute
+    def intercept_(self, models):
+        """Intercepts: a prediction is ``k @ dual_coef_ + intercept_``."""
+        return models.models[0].offsets
+
+    @fitted_attribute
+    def dual_coef_(self, models):
         """Coefficients of each class, in the order of the training objects."""
-        check_is_fitted(self)
-        return self._model.coefficients[self._training.order.argsort()]
+        return models.models[0].coefficients[self._training.as_given]
 
 
 @documented

@@ -12,6 +12,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from .._base import BestAttributesMixin, BestEstimatorMixin, ScoreClassifierMixin
+from .._memory import row_chunks, scratch
 from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Floats, Objects, Scoring
 from .._validation import (
@@ -27,7 +28,6 @@ from ..formulas.linalg import times
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from ..kernels.mahalanobis import MahalanobisKernel
 from ..kernels.protocol import sq_euclidean
-from ..kernels.training import row_chunks, scratch
 from ..model_selection import grids
 from ..model_selection.scoring import fold_metrics, nearly_best, refuse_nan
 from ..model_selection.search import (

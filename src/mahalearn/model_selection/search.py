@@ -53,7 +53,7 @@ from ..kernels.protocol import (
     standardizes,
     takes_vectors,
 )
-from ..kernels.training import KernelFolds
+from ..training.folds import KernelFolds
 from . import grids
 from .scoring import fold_metrics, refuse_nan
 
@@ -95,24 +95,14 @@ SEARCH_PARAMETERS = """gammas : sequence of float, default=None
         Number of processes over the kernels.
     verbose : int, default=0
         A progress bar is shown if this is not 0 (``pip install "mahalearn[progress]"``)."""
-LANDMARK_PARAMETERS = """landmarks : int, "auto", collection of objects or None, default=None
+LANDMARK_PARAMETERS = """landmarks : int, "auto", objects, LandmarkMap or None, default=None
         None uses all training objects. With m landmarks fitting takes one pass over the data, of
         any number of objects, and memory m² per class; distances are then approximations (see the
         user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
         standard error of the best, as far as memory allows; or the landmarks themselves, for
         ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks.
-
-        .. versionadded:: 0.2
-    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
-        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
-        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
-        first for vectors, the second for objects with a definite kernel and the third otherwise.
-
-        .. versionadded:: 0.2
-    landmark_rtol : float, default=None
-        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
-        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
+        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
+        random_state=...)`` also says how they are chosen and where their spectrum is cut.
 
         .. versionadded:: 0.2"""
 SEARCH_ATTRIBUTES = """Attributes
@@ -190,8 +180,6 @@ class KernelSearchCV(BestAttributesMixin, BestEstimatorMixin, BaseEstimator):
     _in_0_1: dict[str, Any] = {
         "standardize": False,
         "landmarks": None,
-        "landmark_method": "auto",
-        "landmark_rtol": None,
         "random_state": None,
     }
     landmarks: Any = None  # searches of estimators that have a form at landmarks set it

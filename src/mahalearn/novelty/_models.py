@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
+from .._memory import row_chunks
 from .._validation import check_real, check_reg, take
 from ..formulas.conformal import (
     conformal_class,
@@ -21,7 +22,7 @@ from ..formulas.conformal import (
     query_sq_distances,
 )
 from ..formulas.linalg import row_sq_norms
-from ..kernels.training import class_slices, row_chunks
+from ..training.exact import class_slices
 
 SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
 
