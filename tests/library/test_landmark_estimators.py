@@ -265,6 +265,141 @@ def test_gaussian_classifiers_from_batches(tmp_path):
         GaussianClassifier().fit(batch for batch in batches)
 
 
+# --- a landmark space is a space ------------------------------------------------------------------
+
+
+def in_features(K, at):
+    """The kernel φᵀJφ′ of all objects at landmarks, and what it leaves over of k(x, x)."""
+    map_ = LandmarkMap(at, kernel=PrecomputedKernel(K), rtol=1e-12).fit(np.arange(N))
+    phi = map_.transform(np.arange(len(K)))
+    return (phi * map_.signs_) @ phi.T, map_.residual(np.arange(len(K)))
+
+
+@pytest.mark.parametrize("name", ["rbf", "indefinite"])
+@pytest.mark.parametrize("model", [*MODELS[:6], *MODELS[10:13]], ids=named)
+def test_landmarks_are_the_exact_estimator_in_the_space_of_their_features(model, name):
+    K, at = MATRICES[name], np.arange(0, N, 3)
+    queries = np.arange(N, len(K))
+    approximate, residual = in_features(K, at)
+    approximate[queries, queries] += residual[queries]  # the full k(x, x) of queries
+    landmarks = LandmarkMap(at, rtol=1e-12)
+    exact, ours = (
+        clone(model)
+        .set_params(kernel=PrecomputedKernel(matrix), **params)
+        .fit(np.arange(N), LABELS)
+        for matrix, params in ((approximate, {}), (K, {"landmarks": landmarks}))
+    )
+    assert gap(ours, exact, queries) < 1e-7
+
+
+@pytest.mark.parametrize("variant", ["RC+", "RC-", "IC+", "KPCA"])
+def test_negative_eigenvalues_count_on_every_road(variant):
+    """With spectrum="krein" their signs do, whoever collects the moments; with "ignore" not."""
+    da = pytest.importorskip("dask.array")
+    kernel = MahalanobisDifference()
+    options = {"kernel": kernel, "landmarks": LandmarkMap(X[:40], rtol=1e-10)}
+    model = KernelPCAQuadraticDiscriminant(0.99, 0.1, **options)
+    if variant != "KPCA":
+        model = KernelQuadraticDiscriminant(variant, 0.1, **options)
+    halves = [(X[:400], y[:400]), (X[400:], y[400:])]
+
+    def stream(model):
+        for rows, labels in halves:
+            model.partial_fit(rows, labels, classes=["a", "b", "c"])
+        return model
+
+    roads = {
+        "exact": lambda m: m.set_params(landmarks=None).fit(X[:300], y[:300]),
+        "arrays": lambda m: m.fit(X, y),
+        "batches": lambda m: m.fit(halves),
+        "partial_fit": stream,
+        "dask": lambda m: m.fit(da.from_array(X, chunks=(300, 6)), da.from_array(y, chunks=300)),
+    }
+    scores = {}
+    for road, fit in roads.items():
+        krein, ignore = (
+            fit(clone(model).set_params(spectrum=spectrum)).decision_function(X[:99])
+            for spectrum in ("krein", "ignore")
+        )
+        assert relative(krein, ignore) > 1e-3, road
+        scores[road] = krein
+    for road in ("batches", "partial_fit", "dask"):
+        assert relative(scores[road], scores["arrays"]) < 1e-9, road
+
+
+class MahalanobisDifference:
+    """A difference of two Gaussian kernels: indefinite, also when centred."""
+
+    requires_vector_input = True
+    stateless = True
+
+    def __call__(self, A, B):
+        D2 = ((A[:, None] - B) ** 2).sum(axis=-1)
+        return np.exp(-0.05 * D2) - 0.6 * np.exp(-0.3 * D2)
+
+    def diag(self, A):
+        return np.full(len(A), 0.4)
+
+
+# --- nothing is stale -----------------------------------------------------------------------------
+
+
+PUBLIC = (
+    "offsets_",
+    "intercept_",
+    "dual_coef_",
+    "eigenvalues_",
+    "n_components_",
+    "priors_",
+    "reg_",
+)
+
+
+@pytest.mark.parametrize("saved", ["as it is", "pickled", "saved"])
+@pytest.mark.parametrize("looked_at", [True, False], ids=["looked at", "not looked at"])
+@pytest.mark.parametrize("model", MODELS[6:], ids=named)
+def test_a_model_that_has_got_more_objects_is_that_of_all(model, looked_at, saved, tmp_path):
+    """Whatever is asked first, and once more: nothing of the model before is left."""
+    model = clone(model).set_params(landmarks=X[:30], **FIXED)
+    whole = clone(model).fit(X, y)
+    names = [m for m in (*METHODS, "predict", *PUBLIC) if hasattr(whole, m)]
+
+    def ask(fitted, name):
+        value = getattr(fitted, name)
+        return np.asarray(value(X[:99]) if callable(value) else value)
+
+    for first in names[: 2 if saved == "saved" else None]:
+        grown = clone(model).fit(X[:400], y[:400])
+        if looked_at:
+            ask(grown, first)
+        grown.partial_fit(X[400:], y[400:])
+        if saved == "pickled":
+            grown = pickle.loads(pickle.dumps(grown))
+        elif saved == "saved":
+            grown = load_model(save_model(grown, tmp_path / f"{first}.skops"))
+        for name in (first, first, *names):
+            got, expected = ask(grown, name), ask(whole, name)
+            if got.dtype.kind == "f":
+                scale = max(1.0, np.abs(expected).max())
+                assert_allclose(got / scale, expected / scale, atol=1e-9, err_msg=f"{first} {name}")
+            else:
+                assert_array_equal(got, expected)
+
+
+def test_a_class_that_has_not_come_has_its_columns():
+    known = y != "c"
+    for model in (MODELS[13], MODELS[14], MODELS[16], MODELS[11], MODELS[6]):
+        model = clone(model).set_params(landmarks=X[:30], **FIXED)
+        model.partial_fit(X[known], y[known], classes=["a", "b", "c"])
+        assert (model.decision_function(X)[:, 2] == -np.inf).all()
+        assert (np.delete(model.decision_function(X), 2, axis=1) > -np.inf).all()
+        assert set(model.predict(X)) == {"a", "b"}
+        if hasattr(model, "predict_proba"):
+            assert (model.predict_proba(X)[:, 2] == 0).all()
+            assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+            assert (model.predict_log_proba(X)[:, 2] == -np.inf).all()
+
+
 # --- how many -------------------------------------------------------------------------------------
 
 

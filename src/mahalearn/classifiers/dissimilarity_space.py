@@ -507,12 +507,12 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         return self._fitted_models().distances
 
     @fitted_attribute
-    def head_(self, models):
+    def head_(self, models: Any) -> Any:
         """The discriminant as fitted on the distances."""
         return models.heads[0]
 
     @fitted_attribute
-    def reg_(self, models):
+    def reg_(self, models: Any) -> Any:
         """`reg` as used, in the units of `reg_on`."""
         return models.regs[0]
 

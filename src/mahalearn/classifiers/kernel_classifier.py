@@ -132,6 +132,7 @@ def fitted_attribute(function):
         except ValueError as error:
             raise AttributeError(f"{function.__name__} is not known yet: {error}") from error
 
+    get.__annotations__ = {"return": function.__annotations__["return"]}
     return property(get, doc=function.__doc__)
 
 

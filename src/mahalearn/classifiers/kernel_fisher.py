@@ -122,12 +122,12 @@ class KernelFisherDiscriminant(
         return LinearPath(*training.fisher(values))
 
     @fitted_attribute
-    def intercept_(self, models):
+    def intercept_(self, models: Any) -> np.ndarray:
         """Offsets −½aᵀKz₊."""
         return self._all_columns(models.models[0].offsets, np.nan)
 
     @fitted_attribute
-    def dual_coef_(self, models):
+    def dual_coef_(self, models: Any) -> np.ndarray:
         """Coefficients a of each class, in the order of the training objects or landmarks."""
         coefficients = models.models[0].coefficients[self._training.as_given]
         return self._all_columns(coefficients, np.nan)

@@ -149,17 +149,17 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
             return over_rows(training, queries, scores)
 
     @fitted_attribute
-    def eigenvalues_(self, models):
+    def eigenvalues_(self, models: Any) -> np.ndarray:
         """Eigenvalues of the components, the largest in absolute value first."""
         return models.embedding.values
 
     @fitted_attribute
-    def n_components_(self, models):
+    def n_components_(self, models: Any) -> int:
         """Number of components."""
         return len(models.embedding.values)
 
     @fitted_attribute
-    def priors_(self, models):
+    def priors_(self, models: Any) -> np.ndarray:
         """Prior probabilities; 0 for a class without objects so far."""
         return self._all_columns(models.priors, 0.0)
 

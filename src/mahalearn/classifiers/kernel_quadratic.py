@@ -292,12 +292,12 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         return self._fitted_models().distances
 
     @fitted_attribute
-    def offsets_(self, models):
+    def offsets_(self, models: Any) -> np.ndarray:
         """Offsets b_j; they sum to 0."""
         return self._all_columns(models.offsets, np.nan)
 
     @fitted_attribute
-    def reg_(self, models):
+    def reg_(self, models: Any) -> Any:
         """`reg` as used, in the units of `reg_on`."""
         return models.regs[0]
 

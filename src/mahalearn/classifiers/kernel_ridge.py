@@ -138,12 +138,12 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
             yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
 
     @fitted_attribute
-    def intercept_(self, models):
+    def intercept_(self, models: Any) -> np.ndarray:
         """Intercepts: a prediction is ``k @ dual_coef_ + intercept_``."""
         return models.models[0].offsets
 
     @fitted_attribute
-    def dual_coef_(self, models):
+    def dual_coef_(self, models: Any) -> np.ndarray:
         """Coefficients of each class, in the order of the training objects."""
         return models.models[0].coefficients[self._training.as_given]
 

@@ -185,12 +185,12 @@ class OneVsRestSVC(KernelClassifier):
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
     @fitted_attribute
-    def estimators_(self, models):
+    def estimators_(self, models: Any) -> list[SVC]:
         """The machine of each class against the rest; a single one where there are two."""
         return models.machines.estimators_
 
     @fitted_attribute
-    def n_iter_(self, models):
+    def n_iter_(self, models: Any) -> np.ndarray:
         """Iterations of each machine's solver."""
         return np.concatenate([svc.n_iter_ for svc in models.machines.estimators_])
 

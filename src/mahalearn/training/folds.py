@@ -325,7 +325,10 @@ class LandmarkFolds(NamedTuple):
     y: np.ndarray
     splits: list
     spectrum: str
-    matrix = None
+
+    @property
+    def matrix(self):
+        """None: there is no matrix of all objects."""
 
     @property
     def lookup(self):

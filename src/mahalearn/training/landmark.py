@@ -157,15 +157,15 @@ class LandmarkPlan:
 
 
 class SampleValues(NamedTuple):
-    """Kernel rows (N, m) and self-similarities (N,) of objects, of which `index` are the sample."""
+    """Kernel rows (N, m) and self-similarities (N,) of objects; `places`: those of the sample."""
 
     rows: np.ndarray
     kxx: np.ndarray | None
-    index: np.ndarray
+    places: np.ndarray
 
     def select(self, mask):
         """Those of a part of the sample."""
-        return self._replace(index=self.index[mask])
+        return self._replace(places=self.places[mask])
 
 
 class LandmarkTraining:
@@ -458,15 +458,15 @@ class LandmarkTraining:
         if values is None:
             yield from row_pieces(self.plan.rows, self.sample.rows, doubles)
             return
-        for rows in _piece_slices(len(values.index), values.rows.shape[1], doubles):
-            yield rows, values.rows[values.index[rows]]
+        for rows in _piece_slices(len(values.places), values.rows.shape[1], doubles):
+            yield rows, values.rows[values.places[rows]]
 
     def sample_self_similarities(self):
         """k(x, x) of the sample, None where it is not known."""
         values = self._sample_values
         if values is None:
             return self.plan.rows.self_similarities(self.sample.rows)
-        return None if values.kxx is None else values.kxx[values.index]
+        return None if values.kxx is None else values.kxx[values.places]
 
 
 class LandmarkDistances:
