@@ -12,9 +12,10 @@ ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
     {"_lazy", "_typing", "formulas"},
-    {"_progress", "_validation", "display", "results"},
+    {"_memory", "_progress", "_validation", "display", "results"},
     {"measures"},
     {"datasets", "kernels"},
+    {"training"},
     {"_base"},
     {"model_selection.grids", "model_selection.scoring"},
     {"model_selection.search"},

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from ._typing import Objects
 from ._validation import check_class_list
-from .classifiers._sources import one_thread
+from .training.sources import one_thread
 
 __all__ = ["merge", "model_from_moments", "part_moments", "plan_from_sample", "predict"]
 
@@ -43,7 +43,7 @@ def part_moments(plan, X, y, start=0, folds=None):
 
     Returns
     -------
-    statistics : LandmarkStatistics
+    statistics : LandmarkTraining
         To be merged with those of the other parts.
 
     Examples
@@ -70,14 +70,14 @@ def merge(a, b):
 
     Parameters
     ----------
-    a : LandmarkStatistics
+    a : LandmarkTraining
         Statistics of one part.
-    b : LandmarkStatistics
+    b : LandmarkTraining
         Statistics of another part, from the same plan.
 
     Returns
     -------
-    statistics : LandmarkStatistics
+    statistics : LandmarkTraining
         Statistics of both parts.
 
     Examples
@@ -134,7 +134,7 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
     _refuse_exact(estimator)
     model = clone(estimator)
     labels = check_class_list(np.asarray(y) if classes is None else classes)
-    return model.partial_fit(X, y, classes=labels)._statistics.plan
+    return model.partial_fit(X, y, classes=labels)._training.plan
 
 
 def model_from_moments(estimator: Any, statistics: Any) -> Any:
@@ -144,7 +144,7 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     ----------
     estimator : estimator
         The classifier that the plan was made for, not fitted.
-    statistics : LandmarkStatistics
+    statistics : LandmarkTraining
         Merged statistics of all parts.
 
     Returns
@@ -165,7 +165,7 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     True
     """
     _refuse_exact(estimator)
-    return clone(estimator)._from_statistics(statistics)
+    return clone(estimator)._from_training(statistics)
 
 
 def _refuse_exact(estimator):

@@ -40,7 +40,6 @@ SMALL = {
 }
 # What an option needs of the others, for the option to matter.
 NEEDS = {
-    "landmark_method": {"landmarks": 5, "random_state": 0},
     "landmarks": {"random_state": 0},
     "weights_from": {"feature_weights": "difference"},
     "weight_power": {"feature_weights": "difference"},

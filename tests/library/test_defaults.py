@@ -25,7 +25,8 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
-    KernelSearchCV,
+    KernelRidgeClassifierCV,
+    LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisSVC,
     OneVsRestSVC,
@@ -245,7 +246,7 @@ def test_a_measure_is_regularised_by_its_spread(variant):
     assert_array_equal(again.mahalanobis(words), expected)
     # With all objects as landmarks, by their own sums.
     marks = KernelQuadraticDiscriminant(
-        variant, kernel="edit", landmarks=words, landmark_rtol=1e-12
+        variant, kernel="edit", landmarks=LandmarkMap(words, rtol=1e-12)
     )
     assert_allclose(marks.fit(words, y).mahalanobis(words), expected, rtol=1e-6, atol=1e-6)
     X = np.random.default_rng(0).normal(size=(20, 2))

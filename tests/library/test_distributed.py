@@ -31,8 +31,8 @@ from mahalearn import (
     PseudoEuclideanEmbedding,
     distributed,
 )
-from mahalearn.classifiers import _sources
 from mahalearn.datasets import ParquetBatches
+from mahalearn.training import sources
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -173,15 +173,15 @@ def test_lengths_of_a_dataframe_are_read_from_one_column(folder):
 
     names = [f"f{j}" for j in range(8)]
     table = frame[names].astype(float)
-    parts, lengths = _sources.dask_parts(table, frame["kind"])
+    parts, lengths = sources.dask_parts(table, frame["kind"])
     assert lengths is None
-    assert _sources.part_lengths(table, parts) == (572, 572, 572, 571, 571, 571, 571)
+    assert sources.part_lengths(table, parts) == (572, 572, 572, 571, 571, 571, 571)
     # Where dask joined parts, and where it cannot look through a step, parts are counted whole.
     few = frame[names[:1]]
-    parts, _ = _sources.dask_parts(few, frame["kind"])
-    assert sum(_sources.part_lengths(few, parts)) == len(X)
+    parts, _ = sources.dask_parts(few, frame["kind"])
+    assert sum(sources.part_lengths(few, parts)) == len(X)
     opaque = frame[names].map_partitions(wide, meta=frame[names]._meta)
-    assert sum(_sources.part_lengths(opaque, _sources.dask_parts(opaque, frame["kind"])[0])) == 4000
+    assert sum(sources.part_lengths(opaque, sources.dask_parts(opaque, frame["kind"])[0])) == 4000
     assert seen == [8] * 7
 
 
@@ -437,6 +437,7 @@ import resource, sys
 import numpy as np
 from mahalearn import KernelQuadraticDiscriminant
 from mahalearn.datasets import ParquetBatches
+from mahalearn.training import sources
 
 folder, limit = sys.argv[1], int(sys.argv[2])
 batches = ParquetBatches(folder, target="y", batch_rows=8192)

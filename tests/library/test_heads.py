@@ -125,14 +125,6 @@ def test_least_squares_in_the_dissimilarity_space_is_saved(tmp_path):
     assert_array_equal(load_model(path).decision_function(Z), model.decision_function(Z))
 
 
-def test_a_head_of_version_0_1_knows_its_new_parameters():
-    head = GaussianHead(pooled=False)
-    state = {name: value for name, value in vars(head).items() if name == "pooled"}
-    old = GaussianHead.__new__(GaussianHead)
-    old.__setstate__(state)
-    assert old.get_params() == head.get_params()
-
-
 @pytest.mark.parametrize(
     ("head", "n_classes"),
     [

@@ -44,7 +44,8 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
-    KernelSearchCV,
+    KernelRidgeClassifierCV,
+    LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
@@ -599,8 +600,11 @@ KERNEL_OPTIONS = [
 ]
 LANDMARK_OPTIONS = [
     {**LANDMARKS, "random_state": 3},
-    {**LANDMARKS, "random_state": 0, "landmark_method": ["uniform", "rpcholesky", "kmeans"]},
-    {"landmarks": "auto", "random_state": 0, **WIDTHS},
+    {**LANDMARKS},
+    {**LANDMARKS, "random_state": np.random.RandomState(0)},
+    {**LANDMARKS, "landmarks": LandmarkMap(15, method="uniform", rtol=1e-6)},
+    {**LANDMARKS, "landmarks": LandmarkMap(15, method="rpcholesky")},
+    {"landmarks": "auto", **WIDTHS},
     {"landmarks": np.eye(9, 4), **WIDTHS},
     {"landmarks": 15, "random_state": 0, "kernel": KERNELS},
 ]

@@ -14,7 +14,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import naive
 from mahalearn import KernelMahalanobisTransformer, KernelQuadraticDiscriminant, PrecomputedKernel
-from mahalearn.classifiers.distances import reg_for_part
 from mahalearn.formulas.kernel_mahalanobis import (
     SMALL_CONDITION,
     CholeskyModel,
@@ -29,6 +28,7 @@ from mahalearn.formulas.linalg import (
     solve_lower,
     times,
 )
+from mahalearn.training.distances import reg_for_part
 
 VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]
 KINDS = ["rbf", "indefinite"]

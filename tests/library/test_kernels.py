@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 
 from mahalearn import KernelQuadraticDiscriminant, MeasureKernel, PrecomputedKernel
+from mahalearn._memory import row_chunks
 from mahalearn.formulas.linalg import eigh, is_psd
 from mahalearn.kernels.measure import proximity_to_kernel
 from mahalearn.kernels.protocol import (
@@ -20,7 +21,6 @@ from mahalearn.kernels.protocol import (
     kernel_diagonal,
     kernel_matrix,
 )
-from mahalearn.kernels.training import row_chunks
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)

@@ -27,13 +27,13 @@ from mahalearn import (
     KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
-    KernelSearchCV,
+    KernelQuadraticDiscriminantCV,
+    LandmarkMap,
     MeasureKernel,
     PrecomputedKernel,
     load_model,
     save_model,
 )
-from mahalearn.classifiers import _landmark_predict, _landmarks
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
 METHODS = ("decision_function", "mahalanobis", "predict_proba", "predict_log_proba", "transform")
@@ -104,7 +104,7 @@ def matrices(n=70, queries=20):
 
 LABELS, MATRICES = matrices()
 N = len(LABELS)
-AT_ALL = {"landmarks": N, "landmark_rtol": 1e-13}
+AT_ALL = {"landmarks": LandmarkMap(N, rtol=1e-13)}
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -128,7 +128,7 @@ def test_all_objects_as_landmarks_are_the_exact_estimator(model, name):
         exact = clone(model).set_params(kernel="precomputed").fit(K[:N, :N], LABELS)
         positions = np.arange(N)[::-1]
         for landmarks in (N, positions):
-            ours = clone(exact).set_params(**AT_ALL).set_params(landmarks=landmarks)
+            ours = clone(exact).set_params(landmarks=LandmarkMap(landmarks, rtol=1e-13))
             assert gap(ours.fit(K[:N, :N], LABELS), exact, K[N:, :N]) < 1e-8
 
 
@@ -145,7 +145,7 @@ def test_corrections_of_the_spectrum(cls, spectrum):
 def test_vectors_with_scales_learned_from_data(cls):
     units = X[:200] * [1, 1, 1000, 1, 1, 1]  # standardised
     exact = cls(reg=0.1).fit(units, y[:200])
-    ours = cls(reg=0.1, landmarks=200, landmark_rtol=1e-13).fit(units, y[:200])
+    ours = cls(reg=0.1, landmarks=LandmarkMap(200, rtol=1e-13)).fit(units, y[:200])
     assert gap(ours, exact, units[:50] + 0.1) < 1e-8
     assert_allclose(ours.residual(units), 0, atol=1e-7)
 
@@ -273,6 +273,141 @@ def test_gaussian_classifiers_from_batches(tmp_path):
         GaussianClassifier().fit(batch for batch in batches)
 
 
+# --- a landmark space is a space ------------------------------------------------------------------
+
+
+def in_features(K, at):
+    """The kernel φᵀJφ′ of all objects at landmarks, and what it leaves over of k(x, x)."""
+    map_ = LandmarkMap(at, kernel=PrecomputedKernel(K), rtol=1e-12).fit(np.arange(N))
+    phi = map_.transform(np.arange(len(K)))
+    return (phi * map_.signs_) @ phi.T, map_.residual(np.arange(len(K)))
+
+
+@pytest.mark.parametrize("name", ["rbf", "indefinite"])
+@pytest.mark.parametrize("model", [*MODELS[:6], *MODELS[10:13]], ids=named)
+def test_landmarks_are_the_exact_estimator_in_the_space_of_their_features(model, name):
+    K, at = MATRICES[name], np.arange(0, N, 3)
+    queries = np.arange(N, len(K))
+    approximate, residual = in_features(K, at)
+    approximate[queries, queries] += residual[queries]  # the full k(x, x) of queries
+    landmarks = LandmarkMap(at, rtol=1e-12)
+    exact, ours = (
+        clone(model)
+        .set_params(kernel=PrecomputedKernel(matrix), **params)
+        .fit(np.arange(N), LABELS)
+        for matrix, params in ((approximate, {}), (K, {"landmarks": landmarks}))
+    )
+    assert gap(ours, exact, queries) < 1e-7
+
+
+@pytest.mark.parametrize("variant", ["RC+", "RC-", "IC+", "KPCA"])
+def test_negative_eigenvalues_count_on_every_road(variant):
+    """With spectrum="krein" their signs do, whoever collects the moments; with "ignore" not."""
+    da = pytest.importorskip("dask.array")
+    kernel = MahalanobisDifference()
+    options = {"kernel": kernel, "landmarks": LandmarkMap(X[:40], rtol=1e-10)}
+    model = KernelPCAQuadraticDiscriminant(0.99, 0.1, **options)
+    if variant != "KPCA":
+        model = KernelQuadraticDiscriminant(variant, 0.1, **options)
+    halves = [(X[:400], y[:400]), (X[400:], y[400:])]
+
+    def stream(model):
+        for rows, labels in halves:
+            model.partial_fit(rows, labels, classes=["a", "b", "c"])
+        return model
+
+    roads = {
+        "exact": lambda m: m.set_params(landmarks=None).fit(X[:300], y[:300]),
+        "arrays": lambda m: m.fit(X, y),
+        "batches": lambda m: m.fit(halves),
+        "partial_fit": stream,
+        "dask": lambda m: m.fit(da.from_array(X, chunks=(300, 6)), da.from_array(y, chunks=300)),
+    }
+    scores = {}
+    for road, fit in roads.items():
+        krein, ignore = (
+            fit(clone(model).set_params(spectrum=spectrum)).decision_function(X[:99])
+            for spectrum in ("krein", "ignore")
+        )
+        assert relative(krein, ignore) > 1e-3, road
+        scores[road] = krein
+    for road in ("batches", "partial_fit", "dask"):
+        assert relative(scores[road], scores["arrays"]) < 1e-9, road
+
+
+class MahalanobisDifference:
+    """A difference of two Gaussian kernels: indefinite, also when centred."""
+
+    requires_vector_input = True
+    stateless = True
+
+    def __call__(self, A, B):
+        D2 = ((A[:, None] - B) ** 2).sum(axis=-1)
+        return np.exp(-0.05 * D2) - 0.6 * np.exp(-0.3 * D2)
+
+    def diag(self, A):
+        return np.full(len(A), 0.4)
+
+
+# --- nothing is stale -----------------------------------------------------------------------------
+
+
+PUBLIC = (
+    "offsets_",
+    "intercept_",
+    "dual_coef_",
+    "eigenvalues_",
+    "n_components_",
+    "priors_",
+    "reg_",
+)
+
+
+@pytest.mark.parametrize("saved", ["as it is", "pickled", "saved"])
+@pytest.mark.parametrize("looked_at", [True, False], ids=["looked at", "not looked at"])
+@pytest.mark.parametrize("model", MODELS[6:], ids=named)
+def test_a_model_that_has_got_more_objects_is_that_of_all(model, looked_at, saved, tmp_path):
+    """Whatever is asked first, and once more: nothing of the model before is left."""
+    model = clone(model).set_params(landmarks=X[:30], **FIXED)
+    whole = clone(model).fit(X, y)
+    names = [m for m in (*METHODS, "predict", *PUBLIC) if hasattr(whole, m)]
+
+    def ask(fitted, name):
+        value = getattr(fitted, name)
+        return np.asarray(value(X[:99]) if callable(value) else value)
+
+    for first in names[: 2 if saved == "saved" else None]:
+        grown = clone(model).fit(X[:400], y[:400])
+        if looked_at:
+            ask(grown, first)
+        grown.partial_fit(X[400:], y[400:])
+        if saved == "pickled":
+            grown = pickle.loads(pickle.dumps(grown))
+        elif saved == "saved":
+            grown = load_model(save_model(grown, tmp_path / f"{first}.skops"))
+        for name in (first, first, *names):
+            got, expected = ask(grown, name), ask(whole, name)
+            if got.dtype.kind == "f":
+                scale = max(1.0, np.abs(expected).max())
+                assert_allclose(got / scale, expected / scale, atol=1e-9, err_msg=f"{first} {name}")
+            else:
+                assert_array_equal(got, expected)
+
+
+def test_a_class_that_has_not_come_has_its_columns():
+    known = y != "c"
+    for model in (MODELS[13], MODELS[14], MODELS[16], MODELS[11], MODELS[6]):
+        model = clone(model).set_params(landmarks=X[:30], **FIXED)
+        model.partial_fit(X[known], y[known], classes=["a", "b", "c"])
+        assert (model.decision_function(X)[:, 2] == -np.inf).all()
+        assert (np.delete(model.decision_function(X), 2, axis=1) > -np.inf).all()
+        assert set(model.predict(X)) == {"a", "b"}
+        if hasattr(model, "predict_proba"):
+            assert (model.predict_proba(X)[:, 2] == 0).all()
+            assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+            assert (model.predict_log_proba(X)[:, 2] == -np.inf).all()
+
+
 # --- how many -------------------------------------------------------------------------------------
 
 
@@ -296,7 +431,7 @@ def test_auto_takes_more_where_more_are_better(monkeypatch):
     options = {"landmarks": "auto", "random_state": 0, "gamma": 100.0, "reg": 1e-4}
     model = KernelQuadraticDiscriminant(**options).fit(Z, labels)
     assert len(model.landmarks_) >= 250
-    monkeypatch.setattr("mahalearn.classifiers._landmark_plan.available_memory", lambda: 10**6)
+    monkeypatch.setattr("mahalearn.training.planning.available_memory", lambda: 10**6)
     assert len(clone(model).fit(Z, labels).landmarks_) <= 60
 
 
@@ -355,7 +490,7 @@ def test_searches_equal_refits_with_the_same_landmarks(plain, variants, how):
 
 @pytest.mark.parametrize("kernel", ["rbf", "sigmoid"])
 @pytest.mark.parametrize("reg_on", ["covariance", "kernel"])
-def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, kernel, reg_on):
+def test_folds_of_a_search_share_kernel_rows_or_do_not(monkeypatch, kernel, reg_on):
     # With reg_on="kernel" k(x, x) cancels where the classes are of one size: in the first fold.
     two = np.flatnonzero(codes < 2)
     of_a, of_b = np.flatnonzero(codes[two] == 0), np.flatnonzero(codes[two] == 1)
@@ -372,8 +507,7 @@ def test_folds_of_a_search_are_evaluated_together_or_one_by_one(monkeypatch, ker
     with config_context(working_memory=0.05):
         for one, other in zip(found(), together, strict=True):
             assert_allclose(one, other, rtol=1e-9, atol=1e-9)
-    for module in (_landmarks, _landmark_predict):
-        monkeypatch.setattr(module, "WIDE", 1)
+    monkeypatch.setattr("mahalearn.formulas.quadratic_form._WIDE", 1)
     for one, other in zip(found(), together, strict=True):
         assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -390,8 +524,8 @@ def test_threads_predict_with_one_model():
 def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose():
     options = {"reg": [0.01, 0.1], "gamma": [0.05, 0.3], "landmarks": 30, "standardize": False}
     for method in ("kmeans", "uniform", "rpcholesky"):
-        options["landmark_method"] = method
-        one = search(KernelQuadraticDiscriminant, **options, random_state=3).fit(X, y)
+        options["landmarks"] = LandmarkMap(30, method=method)
+        one = KernelQuadraticDiscriminantCV(**options, random_state=3).fit(X, y)
         if method == "kmeans":
             two = search(KernelQuadraticDiscriminant, **options, random_state=3, n_jobs=2).fit(X, y)
             assert_array_equal(one.best_estimator_.landmarks_, two.best_estimator_.landmarks_)
@@ -595,16 +729,18 @@ def test_tools_of_scikit_learn():
     [
         ({"landmarks": 0}, "positive whole number"),
         ({"landmarks": 2.5}, "positive whole number"),
-        ({"landmarks": "all"}, "a positive number, 'auto' or a collection"),
+        ({"landmarks": "all"}, "a positive number, 'auto', a collection"),
         ({"landmarks": [1, 2, 3]}, "look like positions"),
         ({"landmarks": []}, "collection of objects"),
         ({"landmarks": X[:5, :4]}, "4 features, the data 6"),
         ({"landmarks": np.full((3, 6), np.nan)}, "landmarks contains NaN"),
         ({"landmarks": np.zeros(6)}, "landmarks must be a two-dimensional"),
-        ({"landmarks": 5, "landmark_rtol": -1.0}, "landmark_rtol"),
-        ({"landmarks": 5, "landmark_rtol": "small"}, "landmark_rtol"),
-        ({"landmarks": 5, "landmark_rtol": 2}, "landmark_rtol"),
-        ({"landmarks": 5, "landmark_method": "greedy"}, "landmark_method"),
+        ({"landmarks": LandmarkMap(5, rtol=-1.0)}, "rtol"),
+        ({"landmarks": LandmarkMap(5, rtol="small")}, "rtol"),
+        ({"landmarks": LandmarkMap(5, rtol=2)}, "rtol"),
+        ({"landmarks": LandmarkMap(5, method="greedy")}, "method"),
+        ({"landmarks": LandmarkMap(5, gamma=2.0)}, "the classifier's own parameter"),
+        ({"landmarks": LandmarkMap(2.5)}, "positive whole number"),
         ({"landmarks": 5, "spectrum": "shift"}, "no form at landmarks"),
         ({"landmarks": 5, "offset": "loo"}, "no form at landmarks"),
         ({"landmarks": [3, 99], "kernel": "precomputed"}, "positions among the rows"),
@@ -653,7 +789,8 @@ def test_bad_input_gets_a_sentence():
         with pytest.raises(ValueError, match="without a further y"):
             estimator.fit([(X[:500], y[:500]), (X[500:], y[500:])], y)
     with pytest.raises(ValueError, match="all zero here"):
-        KernelQuadraticDiscriminant(kernel="edit", landmarks=3, landmark_method="rpcholesky").fit(
+        landmarks = LandmarkMap(3, method="rpcholesky")
+        KernelQuadraticDiscriminant(kernel="edit", landmarks=landmarks).fit(
             ["ab", "abc", "cba", "c"], [0, 0, 1, 1]
         )
 
@@ -692,7 +829,7 @@ def test_full_conformal_prediction_is_refused():
 
 
 def test_many_objects_are_pointed_to_landmarks(monkeypatch):
-    monkeypatch.setattr("mahalearn._base.MANY_OBJECTS", 500)
+    monkeypatch.setattr("mahalearn.classifiers.kernel_classifier.MANY_OBJECTS", 500)
     with pytest.warns(UserWarning, match="landmarks=1000"):
         KernelQuadraticDiscriminant().fit(X, y)
     monkeypatch.setattr("mahalearn._validation.available_memory", lambda: 10**5)

@@ -22,7 +22,7 @@ from mahalearn import (
     PrecomputedKernel,
 )
 from mahalearn.formulas.spectrum import CORRECTIONS, SPECTRA
-from mahalearn.kernels.training import TrainingKernel, with_policy
+from mahalearn.training.exact import TrainingKernel, with_policy
 from naive import centred_rows, corrected
 
 CLASSIFIERS = [

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import DensityClassifierMixin, Labels, ScoreClassifierMixin
+from .._base import DensityClassifierMixin, ScoreClassifierMixin
 from .._typing import (
     ArrayLike,
     Kernel,
@@ -26,11 +26,9 @@ from .._validation import check_choice, check_count, check_priors, spelt
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps, winners
-from ..kernels.training import KernelFolds
-from ._landmark_models import distance_model
-from ._landmark_predict import QuadraticLandmarkModel
-from ._landmarks import LandmarkClassifier
-from .distances import DistanceModel, KernelMahalanobisEstimator, fold_distances
+from ..training.folds import KernelFolds
+from .distances import KernelMahalanobisEstimator
+from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 
 DISCRIMINANTS = ("fisher", "quadratic", "least_squares")
 SINGULAR = ("ridge", "pseudo_inverse")
@@ -88,10 +86,6 @@ class GaussianHead(DensityClassifierMixin, BaseEstimator):
         self.pooled = pooled
         self.priors = priors
         self.singular = singular
-
-    def __setstate__(self, state):
-        # Models of version 0.1 have neither of the two.
-        super().__setstate__({"priors": None, "singular": "ridge", **state})
 
     def fit(self, X, y):
         """Fit the class densities to the distances X (n, c)."""
@@ -308,42 +302,14 @@ class HeadsPath(NamedTuple):
     steps: what the distances are rounded to, so that no head learns from rounding.
     """
 
-    distances: DistanceModel
-    alphas: np.ndarray | None
+    distances: Any
     heads: list
     steps: list
-    rounding: np.ndarray | None
+    rounding: np.ndarray
+    regs: list
 
 
-class LandmarkHeads(NamedTuple):
-    """Distances at landmarks, and discriminants on them for the values of a path.
-
-    The discriminants are trained on the distances of a sample of the training objects.
-    """
-
-    distances: QuadraticLandmarkModel
-    heads: list
-    steps: list
-
-    def sq_distances(self, X, self_similarity=None):
-        """Squared distances of objects to the classes, (r, n, c)."""
-        return self.distances.sq_distances(X, self_similarity)
-
-    def scores(self, X, *, complete=False):
-        """Scores of objects, the largest wins, (r, n, c); they are always complete."""
-        found = zip(self.heads, self.steps, self.sq_distances(X), strict=True)
-        return np.stack([head_scores(head, settled(d, step)) for head, step, d in found])
-
-    def residual(self, X, self_similarity=None):
-        """What the landmarks leave over of each object, (n,)."""
-        return self.distances.residual(X, self_similarity)
-
-    def use_rows(self, rows):
-        """Take queries as another LandmarkKernel of the same landmarks does."""
-        self.distances.use_rows(rows)
-
-
-class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier):
+class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
     ψ(x) = (d²_1(x), …, d²_c(x)) holds what each class, modelled alone, thinks of an object; a
@@ -471,8 +437,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         spectrum: str = "krein",
         standardize: bool | str = "auto",
         landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
     ) -> None:
         super().__init__(
             variant=variant,
@@ -487,8 +451,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
             standardize=standardize,
         )
         self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
         self.discriminant = discriminant
         self.priors = priors
         self.cross_fit = cross_fit
@@ -506,13 +468,13 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
             )
 
     def _fit_path(self, training, labels, values):
-        distances, alphas = self._fit_distances(training, values)
+        distances, _ = self._fit_distances(training, values)
         if self.cross_fit:
             d2 = self._out_of_fold(distances, training, labels, values)
         else:
             d2 = distances.training_sq_distances()
-        rounding = np.atleast_1d(distances.rounding(self._options()[0]))
-        return HeadsPath(distances, alphas, *self._fit_heads(d2, labels, rounding))
+        rounding = np.atleast_1d(distances.rounding())
+        return HeadsPath(distances, *self._fit_heads(d2, labels, rounding), values)
 
     def _fit_heads(self, d2, labels, rounding):
         """A discriminant for each value of the path, on distances (n, c) or (n, c, r).
@@ -522,9 +484,10 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         priors = self.priors
         if priors is not None and not isinstance(priors, str):
             priors = labels.priors(priors)  # of the classes that are there
-        d2 = d2 if d2.ndim == 3 else d2[..., None]
+        rows = labels.in_proportion()
+        d2 = (d2 if d2.ndim == 3 else d2[..., None])[rows]
         steps = settling_steps(d2, rounding)
-        tables, y = _by_value(settled(d2, steps)), labels.y
+        tables, y = _by_value(settled(d2, steps)), labels.names[labels.codes[rows]]
         heads = [_fit_head(new_head(self.discriminant, priors=priors), d, y) for d in tables]
         noise = [head_rounding(head, d) for head, d in zip(heads, tables, strict=True)]
         return heads, list(steps.T), np.array(noise)
@@ -534,8 +497,8 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         tables = zip(heads, _by_value(settled(d2, np.transpose(steps))), strict=True)
         return np.stack([head_scores(head, d) for head, d in tables], axis=-1)
 
-    def _path_scores(self, models, training, queries, kxx):
-        d2 = models.distances.sq_distances(queries, kxx)
+    def _path_scores(self, models, training, queries, *, complete=False):
+        d2 = models.distances.sq_distances(queries)
         return self._head_scores(models.heads, models.steps, d2)
 
     def _fold_scores(self, folds, values):
@@ -543,47 +506,30 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
             yield from super()._fold_scores(folds, values)
             return
         variant, reg_on, _ = self._options()
-        self._warn_of_leave_one_out(folds)
-        classes = np.unique(folds.y)
-        for found in fold_distances(folds, variant, values, reg_on):
-            present, codes = folds.classes_of(found.fold)
-            labels = Labels(classes, present, codes)
-            heads, steps, noise = self._fit_heads(found.train, labels, found.rounding)
-            scores = self._head_scores(heads, steps, found.test)
-            yield found.fold, found.steps, present, scores, noise
+        for fold in folds.distances(variant, values, reg_on):
+            labels = Labels(folds.classes, fold.present, fold.codes, fold.counts)
+            heads, steps, noise = self._fit_heads(fold.train, labels, fold.rounding)
+            scores = self._head_scores(heads, steps, fold.test)
+            yield fold.fold, fold.steps, fold.present, scores, noise
 
-    def _store(self, models):
-        self._store_distances(models.distances, models.alphas)
-        self.head_ = models.heads[0]
-        self._step = models.steps[0]
+    @property
+    def _distances(self):
+        return self._fitted_models().distances
 
-    # Of models that version 0.1 saved.
-    _step = 0.0
-    _in_0_1 = {**LandmarkClassifier._in_0_1, "priors": None}
+    @fitted_attribute
+    def head_(self, models: Any) -> Any:
+        """The discriminant as fitted on the distances."""
+        return models.heads[0]
 
-    def _path(self):
-        return HeadsPath(self._distances, None, [self.head_], [self._step], None)
+    @fitted_attribute
+    def reg_(self, models: Any) -> Any:
+        """`reg` as used, in the units of `reg_on`."""
+        return models.regs[0]
 
-    def _landmark_path(self, statistics, labels, values):
-        variant, reg_on, spectrum = self._options()
-        options = {"variant": variant, "reg_on": reg_on, "spectrum": spectrum}
-        distances = distance_model(statistics, values, **options, rtol=self.landmark_rtol)
-        sample = statistics.sample.in_proportion(statistics.counts)
-        d2 = np.moveaxis(distances.sq_distances(sample.rows), 0, -1)
-        labels = labels._replace(codes=sample.codes)
-        heads, steps, _ = self._fit_heads(d2, labels, np.zeros(len(values)))
-        return LandmarkHeads(distances, heads, steps)
-
-    def _store_landmarks(self, model, labels):
-        self.head_, self._step = model.heads[0], model.steps[0]
-
-    _derived = ("head_", "_step")
-
-    def _query_self_similarities(self, X):
-        return self._self_similarity(X)
-
-    def _settled_distances(self, X):
-        return settled(self.mahalanobis(X), self._step)
+    def _head_input(self, X):
+        """The head, and what it takes of queries: their distances without digits of rounding."""
+        X, models = self._check_query(X), self._fitted_models()
+        return models.heads[0], settled(models.distances.sq_distances(X), models.steps[0])
 
     def _out_of_fold(self, distances, training, labels, values):
         """Distances of each object by models that have not seen it.
@@ -605,12 +551,12 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
             splits = list(splitter.split(codes[shared], codes[shared]))
         tests = [everyone[shared][test] for _, test in splits]
         splits = [(np.setdiff1d(everyone, test), test) for test in tests]
-        folds = KernelFolds.within(training, labels.y, codes, splits, self._options()[2])
+        folds = KernelFolds.within(training, labels.names[codes], codes, splits)
         parts = []
         for f in range(len(folds)):
             fold = folds[f]
             model, _ = self._fit_distances(fold.training, values)
-            parts.append(model.sq_distances(fold.queries, fold.kxx))
+            parts.append(model.sq_distances(fold.queries))
         if not shared.all():
             tests.append(everyone[~shared])
             parts.append(distances.training_sq_distances()[~shared])
@@ -630,8 +576,11 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             As the discriminant gives them.
         """
-        check_is_fitted(self)
-        return self.head_.decision_function(self._settled_distances(X))
+        head, d2 = self._head_input(X)
+        scores = head.decision_function(d2)
+        if scores.ndim == 1 and len(self.classes_) > 2:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        return scores if scores.ndim == 1 else self._all_columns(scores, -np.inf)
 
     @_head_has("predict_log_proba")
     def predict_log_proba(self, X: Objects) -> np.ndarray:
@@ -647,8 +596,8 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         log_proba : ndarray of shape (n_samples, n_classes)
             Log-probabilities, columns in the order of ``classes_``.
         """
-        check_is_fitted(self)
-        return self.head_.predict_log_proba(self._settled_distances(X))
+        head, d2 = self._head_input(X)
+        return self._all_columns(head.predict_log_proba(d2), -np.inf)
 
     @_head_has("predict_proba")
     def predict_proba(self, X: Objects) -> np.ndarray:
@@ -664,5 +613,5 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, LandmarkClassif
         proba : ndarray of shape (n_samples, n_classes)
             Probabilities, columns in the order of ``classes_``.
         """
-        check_is_fitted(self)
-        return self.head_.predict_proba(self._settled_distances(X))
+        head, d2 = self._head_input(X)
+        return self._all_columns(head.predict_proba(d2), 0.0)

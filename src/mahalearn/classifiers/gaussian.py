@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import DensityClassifierMixin
+from .._memory import row_chunks
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_choice,
@@ -51,8 +52,7 @@ from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weight
 from ..formulas.linalg import Workspace, is_psd
 from ..formulas.moments import add_rows, merge, no_moments, part_moments
 from ..formulas.spiked_gaussians import row_gaussians
-from ..kernels.training import row_chunks
-from ._sources import (
+from ..training.sources import (
     check_batches,
     compute,
     dask_parts,

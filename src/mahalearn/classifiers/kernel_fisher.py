@@ -4,18 +4,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import LinearPath, LinearPathMixin
 from .._typing import Kernel, Objects, RandomState
 from .._validation import check_positive
-from ..formulas.kernel_fisher import fisher_model, fisher_path
-from ._landmark_models import fisher_model as landmark_fisher_model
-from ._landmarks import LandmarkClassifier
+from .kernel_classifier import KernelClassifier, LinearPath, LinearPathMixin, fitted_attribute
 
 
 class KernelFisherDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearPathMixin, LandmarkClassifier
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearPathMixin, KernelClassifier
 ):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
@@ -50,26 +46,14 @@ class KernelFisherDiscriminant(
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
-    landmarks : int, "auto", collection of objects or None, default=None
+    landmarks : int, "auto", objects, LandmarkMap or None, default=None
         None uses all training objects. With m landmarks fitting takes one pass over the data, of
         any number of objects, and memory m² per class; distances are then approximations (see the
         user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
         standard error of the best, as far as memory allows; or the landmarks themselves, for
         ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks.
-
-        .. versionadded:: 0.2
-    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
-        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
-        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
-        first for vectors, the second for objects with a definite kernel and the third otherwise.
-
-        .. versionadded:: 0.2
-    landmark_rtol : float, default=None
-        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
-        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
-
-        .. versionadded:: 0.2
+        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
+        random_state=...)`` also says how they are chosen and where their spectrum is cut.
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
@@ -120,8 +104,6 @@ class KernelFisherDiscriminant(
         spectrum: str = "krein",
         standardize: bool | str = "auto",
         landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
         random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -134,8 +116,6 @@ class KernelFisherDiscriminant(
             standardize=standardize,
         )
         self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
         self.random_state = random_state
         self.reg = reg
 
@@ -143,31 +123,18 @@ class KernelFisherDiscriminant(
         check_positive(self.reg, "reg")
 
     def _fit_path(self, training, labels, values):
-        K = self._fit_full(training)
-        largest = max(K.max(), -K.min())  # K is overwritten
-        if len(values) == 1:
-            models = [fisher_model(K, training.slices, values[0])]
-        else:
-            models = fisher_path(K, training.slices, values)
-        return LinearPath.of(models, largest)
+        return LinearPath(*training.fisher(values))
 
-    def _landmark_path(self, statistics, labels, values):
-        return landmark_fisher_model(
-            statistics, values, spectrum=self.spectrum, rtol=self.landmark_rtol
-        )
+    @fitted_attribute
+    def intercept_(self, models: Any) -> np.ndarray:
+        """Offsets −½aᵀKz₊."""
+        return self._all_columns(models.models[0].offsets, np.nan)
 
-    def _store_landmarks(self, model, labels):
-        self.intercept_ = self._all_columns(model.offsets, np.nan)[0]
-
-    _derived = ("intercept_",)
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
+    @fitted_attribute
+    def dual_coef_(self, models: Any) -> np.ndarray:
         """Coefficients a of each class, in the order of the training objects or landmarks."""
-        check_is_fitted(self)
-        if self._at_landmarks:
-            return self._all_columns(self._fitted_landmarks().coefficients[0], np.nan)
-        return self._model.coefficients[self._training.order.argsort()]
+        coefficients = models.models[0].coefficients[self._training.as_given]
+        return self._all_columns(coefficients, np.nan)
 
     @property
     def _n_features_out(self):

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelClassifier
+from .._memory import BLOCKS, row_chunks
 from .._typing import Kernel, Objects
 from .._validation import check_count, spelt, take
 from ..formulas import kernel_neighbors as formulas
-from ..kernels.training import BLOCKS, row_chunks
+from .kernel_classifier import KernelClassifier
 
 
 class NeighborsPath(NamedTuple):
@@ -120,17 +120,17 @@ class KernelKNeighborsClassifier(KernelClassifier):
                 f"n_neighbors={max(values)}, but n_samples = {len(training)} training objects is "
                 "all there is; use fewer neighbours (or, in a search, more folds)."
             )
-        self._refuse_indefinite(training)
+        training.check_spectrum()
         # In the order of the user's objects: of equally near ones the first are taken.
-        back = training.order.argsort()
+        back = training.as_given
         diagonal = training.training_self_similarities()[back]
         return NeighborsPath(values, back, diagonal, labels.codes, len(labels.names))
 
-    def _path_scores(self, models, training, queries, kxx):
+    def _path_scores(self, models, training, queries, *, complete=False):
         weights = check_neighbor_weights(self.weights)
         weigh = not (isinstance(weights, str) and weights == "uniform")
-        most = max(models.counts)
-        index, d2 = self._neighbors(models, training, queries, kxx if weigh else None, most)
+        kxx = _self_similarities(training, queries) if weigh else None
+        index, d2 = self._neighbors(models, training, queries, kxx, max(models.counts))
         path = []
         for count in models.counts:
             w = weigh_neighbors(weights, d2[:, :count]) if weigh else None
@@ -149,20 +149,6 @@ class KernelKNeighborsClassifier(KernelClassifier):
                 d2 = formulas.sq_distances(k, models.diagonal, kxx[rows], index)
             parts.append((index, d2))
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-
-    def _store(self, models):
-        self._n_neighbors = models.counts[0]
-        self._back, self._diagonal, self._codes = models.back, models.diagonal, models.codes
-
-    def _path(self):
-        counts = [self._n_neighbors]
-        return NeighborsPath(counts, self._back, self._diagonal, self._codes, len(self.classes_))
-
-    def _query_self_similarities(self, X):
-        weights = check_neighbor_weights(self.weights)
-        if isinstance(weights, str) and weights == "uniform":
-            return None
-        return self._self_similarities(X)
 
     def kneighbors(
         self, X: Objects, n_neighbors: int | None = None, return_distance: bool = True
@@ -187,24 +173,13 @@ class KernelKNeighborsClassifier(KernelClassifier):
         indices : ndarray of shape (n_samples, n_neighbors)
             Positions in the training data, the nearest first.
         """
-        X = self._check_query(X)
-        count = self._n_neighbors
+        X, models = self._check_query(X), self._fitted_models()
+        count = models.counts[0]
         if n_neighbors is not None:
-            count = check_count(n_neighbors, "n_neighbors", at_most=len(self._codes))
-        kxx = self._self_similarities(X) if return_distance else None
-        index, d2 = self._neighbors(self._path(), self._training, X, kxx, count)
+            count = check_count(n_neighbors, "n_neighbors", at_most=len(models.codes))
+        kxx = _self_similarities(self._training, X) if return_distance else None
+        index, d2 = self._neighbors(models, self._training, X, kxx, count)
         return (d2, index) if return_distance else index
-
-    def _self_similarities(self, X):
-        kxx = self._training.self_similarities(X)
-        if kxx is None:
-            raise ValueError(
-                "Distances depend on each query's self-similarity k(x, x), which rows of a "
-                "precomputed kernel do not hold, and the training self-similarities differ. Use "
-                "weights='uniform' (kneighbors: return_distance=False), or "
-                "kernel=PrecomputedKernel(K) on row numbers."
-            )
-        return kxx
 
     def predict_proba(self, X: Objects) -> np.ndarray:
         """Share of each class in the votes of the neighbours.
@@ -221,6 +196,18 @@ class KernelKNeighborsClassifier(KernelClassifier):
         """
         check_is_fitted(self)
         return self._scores(X)
+
+
+def _self_similarities(training, X):
+    kxx = training.self_similarities(X)
+    if kxx is None:
+        raise ValueError(
+            "Distances depend on each query's self-similarity k(x, x), which rows of a "
+            "precomputed kernel do not hold, and the training self-similarities differ. Use "
+            "weights='uniform' (kneighbors: return_distance=False), or "
+            "kernel=PrecomputedKernel(K) on row numbers."
+        )
+    return kxx
 
 
 def check_neighbor_weights(weights):

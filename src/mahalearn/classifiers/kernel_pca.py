@@ -6,24 +6,22 @@ import numpy as np
 
 from .._base import DensityClassifierMixin, over_rows
 from .._typing import ArrayLike, Kernel, RandomState
-from .._validation import check_choice, check_components, check_positive
-from ..formulas.kernel_pca import Embedding, fit_embedding, gaussian_class, quadratic_scores
-from ..formulas.spectrum import SPECTRA
-from ..kernels.training import workspace_for
-from ._landmark_models import kernel_pca_model
-from ._landmarks import LandmarkClassifier
+from .._validation import check_components, check_positive
+from ..formulas.kernel_pca import quadratic_scores
+from ..training.shared_rows import workspace_for
+from .kernel_classifier import KernelClassifier, fitted_attribute
 
 
 class PCAPath(NamedTuple):
     """Kernel PCA, the class densities in it, and the values of a path."""
 
-    embedding: Embedding
+    embedding: Any
     classes: list
     priors: np.ndarray
     regs: list
 
 
-class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier):
+class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.
 
     The objects get coordinates by the leading eigenvectors of the centred kernel matrix, ordered by
@@ -60,26 +58,14 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
-    landmarks : int, "auto", collection of objects or None, default=None
+    landmarks : int, "auto", objects, LandmarkMap or None, default=None
         None uses all training objects. With m landmarks fitting takes one pass over the data, of
         any number of objects, and memory m² per class; distances are then approximations (see the
         user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
         standard error of the best, as far as memory allows; or the landmarks themselves, for
         ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks.
-
-        .. versionadded:: 0.2
-    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
-        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
-        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
-        first for vectors, the second for objects with a definite kernel and the third otherwise.
-
-        .. versionadded:: 0.2
-    landmark_rtol : float, default=None
-        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
-        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
-
-        .. versionadded:: 0.2
+        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
+        random_state=...)`` also says how they are chosen and where their spectrum is cut.
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
@@ -129,8 +115,6 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
         spectrum: str = "krein",
         standardize: bool | str = "auto",
         landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
         random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -143,8 +127,6 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
             standardize=standardize,
         )
         self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
         self.random_state = random_state
         self.n_components = n_components
         self.reg = reg
@@ -155,23 +137,10 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
         check_components(self.n_components)
 
     def _fit_path(self, training, labels, values):
-        embedding = fit_embedding(
-            self._fit_full(training),
-            check_components(self.n_components),
-            positive_only=self._ignores_negative(),
-        )
-        Z = embedding.training_coordinates()
-        return PCAPath(
-            embedding,
-            [gaussian_class(Z[members]) for members in training.slices],
-            labels.priors(self.priors),
-            values,
-        )
+        embedding, classes = training.embedding(check_components(self.n_components))
+        return PCAPath(embedding, classes, labels.priors(self.priors), values)
 
-    def _ignores_negative(self):
-        return check_choice(self.spectrum, "spectrum", SPECTRA) == "ignore"
-
-    def _path_scores(self, models, training, queries, kxx):
+    def _path_scores(self, models, training, queries, *, complete=False):
         with workspace_for(queries) as workspace:
 
             def scores(k):
@@ -183,34 +152,17 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, LandmarkClassifier)
 
             return over_rows(training, queries, scores)
 
-    def _store(self, models):
-        self._embedding = models.embedding
-        self._class_models = models.classes
-        self._reg = models.regs[0]
-        self.priors_ = models.priors
-        self.eigenvalues_ = self._embedding.values
-        self.n_components_ = len(self.eigenvalues_)
+    @fitted_attribute
+    def eigenvalues_(self, models: Any) -> np.ndarray:
+        """Eigenvalues of the components, the largest in absolute value first."""
+        return models.embedding.values
 
-    def _path(self):
-        return PCAPath(self._embedding, self._class_models, self.priors_, [self._reg])
+    @fitted_attribute
+    def n_components_(self, models: Any) -> int:
+        """Number of components."""
+        return len(models.embedding.values)
 
-    def _landmark_path(self, statistics, labels, values):
-        return kernel_pca_model(
-            statistics,
-            values,
-            n_components=self.n_components,
-            priors=None if self.priors is None else labels.priors(self.priors),
-            spectrum=check_choice(self.spectrum, "spectrum", SPECTRA),
-            rtol=self.landmark_rtol,
-        )
-
-    def _store_landmarks(self, model, labels):
-        self.eigenvalues_ = model.embedding.values
-        self.n_components_ = len(self.eigenvalues_)
-        self.priors_ = np.zeros(len(self.classes_))
-        if self.priors is None:
-            self.priors_[:] = self._statistics.counts / self._statistics.counts.sum()
-        else:
-            self.priors_[labels.present] = labels.priors(self.priors)
-
-    _derived = ("eigenvalues_", "n_components_", "priors_")
+    @fitted_attribute
+    def priors_(self, models: Any) -> np.ndarray:
+        """Prior probabilities; 0 for a class without objects so far."""
+        return self._all_columns(models.priors, 0.0)

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
-from .._base import Labels
 from .._typing import (
     ArrayLike,
     ClassWeight,
@@ -17,18 +16,15 @@ from .._typing import (
 )
 from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import error_offsets, map_offsets
-from ..kernels.training import is_leave_one_out
-from ._landmark_models import Part, quadratic_models
-from ._landmarks import LandmarkClassifier
-from .distances import (
-    DistanceModel,
-    KernelMahalanobisEstimator,
-    fold_distances,
+from ..training.distances import (
     leave_one_out_sq_distances,
     refuse_map,
     without_one,
 )
-from .leave_one_out import leave_one_out_scores
+from ..training.folds import is_leave_one_out
+from ..training.leave_one_out import leave_one_out_scores
+from .distances import KernelMahalanobisEstimator
+from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 
 OFFSETS = ("error", "loo", "map", None)
 
@@ -54,23 +50,16 @@ def check_offset(offset, class_weight, priors):
     return offset
 
 
-def _present(class_weight, labels):
-    """Class weights of the classes that a training set has."""
-    if not isinstance(class_weight, dict):
-        return class_weight
-    return {label: w for label, w in class_weight.items() if label in set(labels.names.tolist())}
-
-
 class QuadraticPath(NamedTuple):
     """Class distances and their offsets for the values of a path; rounding (r,) of the scores."""
 
-    distances: DistanceModel
-    alphas: np.ndarray | None
+    distances: Any
     offsets: np.ndarray
-    rounding: np.ndarray | None
+    rounding: np.ndarray
+    regs: list
 
 
-class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier):
+class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.
 
     An object goes to the class with the largest f_j(x) = −d²_j(x)/2 + b_j, where d_j is the
@@ -125,26 +114,14 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
-    landmarks : int, "auto", collection of objects or None, default=None
+    landmarks : int, "auto", objects, LandmarkMap or None, default=None
         None uses all training objects. With m landmarks fitting takes one pass over the data, of
         any number of objects, and memory m² per class; distances are then approximations (see the
         user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
         standard error of the best, as far as memory allows; or the landmarks themselves, for
         ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks.
-
-        .. versionadded:: 0.2
-    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
-        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
-        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
-        first for vectors, the second for objects with a definite kernel and the third otherwise.
-
-        .. versionadded:: 0.2
-    landmark_rtol : float, default=None
-        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
-        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
-
-        .. versionadded:: 0.2
+        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
+        random_state=...)`` also says how they are chosen and where their spectrum is cut.
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
@@ -203,8 +180,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         class_weight: ClassWeight | None = None,
         priors: ArrayLike | None = None,
         landmarks: Any = None,
-        landmark_method: str = "auto",
-        landmark_rtol: float | None = None,
         random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -220,8 +195,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
             standardize=standardize,
         )
         self.landmarks = landmarks
-        self.landmark_method = landmark_method
-        self.landmark_rtol = landmark_rtol
         self.random_state = random_state
         self.offset = offset
         self.class_weight = class_weight
@@ -239,24 +212,24 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
     def _fit_path(self, training, labels, values):
         offset = check_choice(self.offset, "offset", OFFSETS)
         distances, alphas = self._fit_distances(training, values, spectral=offset == "map")
-        rounding = distances.rounding(self._options()[0])
-        volumes = None
+        rounding = distances.rounding()
+        volumes = d2 = None
         if offset == "map":
             refuse_map(self._options()[0], alphas, training.counts, distances.nonnegative)
             volumes = distances.log_volumes()
-        d2 = None
-        if offset in ("error", "loo"):
-            d2 = self._training_distances(distances.training_sq_distances(), training, alphas)
+        elif offset is not None:
+            d2 = distances.training_sq_distances(common="omitted")
+            d2 = self._training_distances(d2, training, alphas)
         offsets = self._offsets_of(d2, labels, rounding, volumes)
-        return QuadraticPath(distances, alphas, offsets, np.atleast_1d(rounding))
+        return QuadraticPath(distances, offsets, np.atleast_1d(rounding), values)
 
     def _training_distances(self, d2, training, alphas):
         """Training distances for the offsets; for "loo" to the own class without the object."""
         if check_choice(self.offset, "offset", OFFSETS) != "loo":
             return d2
-        variant, reg_on, spectrum = self._options()
+        variant, reg_on, _ = self._options()
         less = without_one(alphas, training.counts, reg_on, variant)
-        return leave_one_out_sq_distances(training, variant, less, spectrum, d2)
+        return leave_one_out_sq_distances(training, variant, less, d2)
 
     def _offsets_of(self, d2, labels, rounding, log_volumes):
         """Offsets (c,), or (c, r) for a path, from training distances d2 (n, c) or (n, c, r)."""
@@ -265,20 +238,25 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
                 return np.zeros((len(labels.names), *np.shape(rounding)))
             case "map":
                 return map_offsets(log_volumes, labels.priors(self.priors))
-        weights = self._error_weights(labels, labels.y)
+        weights = labels.weights * self._error_weights(labels)
         scores = d2 / -2 if d2.ndim == 2 else np.moveaxis(d2, -1, 0) / -2
         return error_offsets(scores, labels.codes, weights, rounding).T
 
-    def _error_weights(self, labels, y):
-        if self.class_weight is None:
-            return np.ones(len(labels.names))
-        weights = compute_class_weight(
-            _present(self.class_weight, labels), classes=labels.names, y=y
-        )
+    def _error_weights(self, labels):
+        """Weights of the errors of each class that is there; "balanced" by the sizes of all."""
+        weight, names = self.class_weight, labels.names
+        if weight is None:
+            return np.ones(len(names))
+        if isinstance(weight, dict):
+            weight = {label: w for label, w in weight.items() if label in set(names.tolist())}
+        weights = compute_class_weight(weight, classes=names, y=names)
+        if isinstance(weight, str):
+            weights = labels.counts.sum() / (len(names) * labels.counts)
         return check_error_weights(weights, self.class_weight)
 
-    def _path_scores(self, models, training, queries, kxx):
-        d2 = models.distances.sq_distances(queries, kxx)
+    def _path_scores(self, models, training, queries, *, complete=False):
+        common = "known" if complete else "omitted"
+        d2 = models.distances.sq_distances(queries, common=common)
         scores = d2 / -2 + models.offsets
         return scores[..., None] if scores.ndim == 2 else scores
 
@@ -286,68 +264,39 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, LandmarkClassifier
         variant, reg_on, _ = self._options()
         self._warn_of_leave_one_out(folds)
         offset = check_choice(self.offset, "offset", OFFSETS)
-        classes = np.unique(folds.y)
-        everyone = np.arange(len(classes))
+        classes = folds.classes
         if variant == "RC+" and is_leave_one_out(folds.splits, len(folds.codes)):
+            priors = None if self.priors is None else check_priors(self.priors, len(classes))
             closed = leave_one_out_scores(
-                folds, values, reg_on, offset, self.class_weight, self._all_priors(classes), classes
+                folds, values, reg_on, offset, self.class_weight, priors, classes
             )
             if closed is not None:
                 for f, (scores, rounding) in enumerate(closed):
-                    yield f, slice(0, len(values)), everyone, scores[None], rounding
+                    present = np.arange(len(classes))
+                    yield f, slice(0, len(values)), present, scores[None], rounding
                 return
-        for found in fold_distances(folds, variant, values, reg_on, volumes=offset == "map"):
-            present, codes = folds.classes_of(found.fold)
-            d2 = found.train
+        options = {"volumes": offset == "map", "common": "omitted"}
+        for fold in folds.distances(variant, values, reg_on, **options):
+            d2 = fold.train
             if offset == "loo":
-                d2 = self._training_distances(d2, folds[found.fold].training, found.alphas)
-            labels = Labels(classes, present, codes)
-            offsets = self._offsets_of(d2, labels, found.rounding, found.log_volumes)
-            yield found.fold, found.steps, present, found.test / -2 + offsets, found.rounding
+                d2 = self._training_distances(d2, folds[fold.fold].training, fold.alphas)
+            labels = Labels(classes, fold.present, fold.codes, fold.counts)
+            offsets = self._offsets_of(d2, labels, fold.rounding, fold.log_volumes)
+            yield fold.fold, fold.steps, fold.present, fold.test / -2 + offsets, fold.rounding
 
-    def _all_priors(self, classes):
-        return None if self.priors is None else check_priors(self.priors, len(classes))
+    @property
+    def _distances(self):
+        return self._fitted_models().distances
 
-    def _store(self, models):
-        self._store_distances(models.distances, models.alphas)
-        self.offsets_ = models.offsets
+    @fitted_attribute
+    def offsets_(self, models: Any) -> np.ndarray:
+        """Offsets b_j; they sum to 0."""
+        return self._all_columns(models.offsets, np.nan)
 
-    def _path(self):
-        return QuadraticPath(self._distances, None, self.offsets_, None)
-
-    def _landmark_path(self, statistics, labels, values):
-        return self._landmark_paths([(statistics, labels, values)])[0]
-
-    def _landmark_paths(self, parts):
-        variant, reg_on, spectrum = self._options()
-        return quadratic_models(
-            [self._landmark_part(*part) for part in parts],
-            variant=variant,
-            reg_on=reg_on,
-            spectrum=spectrum,
-            offset=check_choice(self.offset, "offset", OFFSETS),
-            rtol=self.landmark_rtol,
-        )
-
-    def _landmark_part(self, statistics, labels, values):
-        weights = None
-        if self.offset == "error" and self.class_weight is not None:
-            # In a sample classes need not have their shares: "balanced" asks for all objects.
-            weights = self._error_weights(labels, labels.names)
-            if isinstance(self.class_weight, str):
-                weights = statistics.counts.sum() / (len(weights) * statistics.counts)
-        priors = None if self.priors is None else labels.priors(self.priors)
-        return Part(statistics, values, weights, priors)
-
-    def _store_landmarks(self, model, labels):
-        self.offsets_ = self._all_columns(model.offsets, np.nan)[0]
-
-    _derived = ("offsets_",)
-
-    def _query_self_similarities(self, X):
-        # With one σ² for all classes k(x, x)/σ² is common to them and cancels from the decision:
-        # where it is not known, 0 serves.
-        return self._self_similarity(X, cancels=self._common_sigma2)
+    @fitted_attribute
+    def reg_(self, models: Any) -> Any:
+        """`reg` as used, in the units of `reg_on`."""
+        return models.regs[0]
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Objects) -> np.ndarray:

@@ -3,9 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import KernelClassifier, LinearPath, LinearPathMixin
 from .._typing import Kernel
 from .._validation import check_positive
 from ..formulas.kernel_ridge import (
@@ -15,7 +13,8 @@ from ..formulas.kernel_ridge import (
     ridge_path,
     ridge_spectrum,
 )
-from ..kernels.training import is_leave_one_out
+from ..training.folds import is_leave_one_out
+from .kernel_classifier import KernelClassifier, LinearPath, LinearPathMixin, fitted_attribute
 
 
 class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
@@ -114,7 +113,7 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         check_positive(self.reg, "reg")
 
     def _fit_path(self, training, labels, values):
-        K = self._fit_full(training)
+        K = training.full_gram()
         spectrum = ridge_spectrum(K)
         counts = training.counts
         targets = class_targets(np.repeat(np.arange(len(counts)), counts), len(counts))
@@ -137,8 +136,12 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         for f, (_, test) in enumerate(folds.splits):
             yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
 
-    @property
-    def dual_coef_(self) -> np.ndarray:
+    @fitted_attribute
+    def intercept_(self, models: Any) -> np.ndarray:
+        """Intercepts: a prediction is ``k @ dual_coef_ + intercept_``."""
+        return models.models[0].offsets
+
+    @fitted_attribute
+    def dual_coef_(self, models: Any) -> np.ndarray:
         """Coefficients of each class, in the order of the training objects."""
-        check_is_fitted(self)
-        return self._model.coefficients[self._training.order.argsort()]
+        return models.models[0].coefficients[self._training.as_given]

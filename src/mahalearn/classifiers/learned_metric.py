@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._base import ScoreClassifierMixin, refuses_weights
+from .._memory import BLOCKS, row_chunks
 from .._typing import Objects
 from .._validation import (
     check_choice,
@@ -20,7 +21,6 @@ from .._validation import (
 )
 from ..formulas.learned_metric import MetricRidge, fit_metric_ridge
 from ..kernels.protocol import column_scales
-from ..kernels.training import BLOCKS, row_chunks
 
 METRICS = ("diagonal", "full")
 

@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
-from .._base import KernelClassifier, LinearPath
 from .._typing import Kernel
 from .._validation import check_positive
 from ..formulas.linalg import LinearScores
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute
 
 
 class SVCPath(NamedTuple):
@@ -184,7 +184,7 @@ class OneVsRestSVC(KernelClassifier):
         return super()._check_spectrum()
 
     def _fit_path(self, training, labels, values):
-        K, y = self._fit_full(training), labels.codes[training.order]
+        K, y = training.full_gram(), labels.codes[training.order]
         svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
         if len(values) > 1:
             models, machines = _fit_linear(svc, K, y, values), None
@@ -193,14 +193,16 @@ class OneVsRestSVC(KernelClassifier):
             models = [_as_linear(machines, len(K))]
         return SVCPath(LinearPath.of(models, np.abs(K).max()), machines)
 
-    def _path_scores(self, models, training, queries, kxx):
+    def _path_scores(self, models, training, queries, *, complete=False):
         scores = models.linear.scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
-    def _store(self, models):
-        self._machines = models.machines
-        self.estimators_ = self._machines.estimators_
-        self.n_iter_ = np.concatenate([svc.n_iter_ for svc in self.estimators_])
+    @fitted_attribute
+    def estimators_(self, models: Any) -> list[SVC]:
+        """The machine of each class against the rest; a single one where there are two."""
+        return models.machines.estimators_
 
-    def _path(self):
-        return SVCPath(LinearPath([_as_linear(self._machines, len(self._training))]))
+    @fitted_attribute
+    def n_iter_(self, models: Any) -> np.ndarray:
+        """Iterations of each machine's solver."""
+        return np.concatenate([svc.n_iter_ for svc in models.machines.estimators_])

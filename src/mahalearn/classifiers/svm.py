@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
 
 from .._base import ScoreClassifierMixin
+from .._memory import row_chunks, scratch
 from .._typing import ArrayLike, ClassWeight, Objects
 from .._validation import (
     check_choice,
@@ -24,7 +25,6 @@ from ..formulas.linalg import times
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from ..kernels.mahalanobis import MahalanobisKernel
 from ..kernels.protocol import sq_euclidean
-from ..kernels.training import row_chunks, scratch
 
 COVARIANCE_SOURCES = ("pair", "all")
 

@@ -108,12 +108,17 @@ def _full_class(B, variant, alpha):
     driver = "gesdd" if fast else "gesvd"
     _, s, Ut = linalg.svd(R.T, overwrite_a=True, check_finite=False, lapack_driver=driver)
     rotate_columns(Q, Ut.T)
+    return FullKernelClass(n, mean, Q, inner_weights(variant, s, alpha, n))
+
+
+def inner_weights(variant, s, alpha, n):
+    """1/(s² + α), or 1/s² where s² ≥ α, for singular values s of B: (len(s), *shape of alpha)."""
     alpha = np.asarray(alpha, float)
     s = s.reshape(-1, *[1] * alpha.ndim)
     if variant == "FK+":
-        return FullKernelClass(n, mean, Q, 1 / (s**2 + alpha))
-    kept = (s**2 >= alpha) & (s > rank_tolerance(s.flat[0], n))
-    return FullKernelClass(n, mean, Q, np.where(kept, 1 / np.where(kept, s, 1.0) ** 2, 0.0))
+        return 1 / (s**2 + alpha)
+    large = (s**2 >= alpha) & (s > rank_tolerance(s.max(initial=0.0), n))
+    return np.where(large, 1 / np.where(large, s, 1.0) ** 2, 0.0)
 
 
 def qr_in_place(B):

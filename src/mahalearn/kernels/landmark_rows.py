@@ -56,14 +56,14 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
 
 def landmark_method(method, kernel):
     """How landmarks are chosen, "auto" resolved for a fitted kernel."""
-    method = check_choice(method, "landmark_method", LANDMARK_METHODS)
+    method = check_choice(method, "method", LANDMARK_METHODS)
     vectors = getattr(kernel, "requires_vector_input", True)
     if method == "auto":
         definite = bool(getattr(kernel, "positive_definite", False))
         return "kmeans" if vectors else "rpcholesky" if definite else "uniform"
     if method == "kmeans" and not vectors:
         raise ValueError(
-            "landmark_method='kmeans' needs vectors, whose means are the landmarks; for objects "
+            "method='kmeans' needs vectors, whose means are the landmarks; for objects "
             "use 'rpcholesky' or 'uniform'."
         )
     return method
@@ -103,12 +103,12 @@ def rp_cholesky(kernel, X, m, random_state):
     left = kernel_diagonal(kernel, X).astype(float)
     if (left < 0).any():
         raise ValueError(
-            "landmark_method='rpcholesky' needs a positive definite kernel; this one has negative "
+            "method='rpcholesky' needs a positive definite kernel; this one has negative "
             "self-similarities. Use 'uniform'."
         )
     if not left.any():
         raise ValueError(
-            "landmark_method='rpcholesky' draws objects by their self-similarities k(x, x), which "
+            "method='rpcholesky' draws objects by their self-similarities k(x, x), which "
             "are all zero here, as for kernels −d². Use 'uniform'."
         )
     floor = 1e-10 * left.max(initial=0.0)

@@ -1,12 +1,13 @@
 """Features of a kernel by landmarks; public as :class:`mahalearn.kernels.LandmarkMap`."""
 
 import numbers
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._memory import row_chunks
 from .._typing import Kernel, Objects, RandomState
 from .._validation import (
     check_choice,
@@ -21,6 +22,7 @@ from .._validation import (
 from ..formulas.landmarks import landmark_features
 from ..formulas.spectrum import CORRECTIONS
 from .landmark_rows import LANDMARK_METHODS, LandmarkKernel, choose_landmarks
+from .precomputed import CheckedKernel
 from .protocol import (
     fit_kernel,
     is_precomputed,
@@ -29,7 +31,6 @@ from .protocol import (
     kernel_settings,
     takes_vectors,
 )
-from .training import CheckedKernel, row_chunks
 
 # How a landmark map may treat negative eigenvalues; "shift" changes objects' own similarities only.
 LANDMARK_SPECTRA = ("krein", "ignore", "raise", "clip", "flip", "square")
@@ -283,6 +284,61 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     @property
     def _n_features_out(self):
         return len(self.signs_)
+
+
+class LandmarkChoice(NamedTuple):
+    """How an estimator has its landmarks: what LandmarkMap's parameters of these names say."""
+
+    landmarks: Any
+    method: str = "auto"
+    rtol: float | None = None
+    random_state: Any = None
+
+
+def landmark_choice(landmarks, random_state=None):
+    """The choice that an estimator's `landmarks` stands for: a LandmarkMap, or its first parameter.
+
+    Checked, but for landmarks that are objects.
+    """
+    choice = LandmarkChoice(landmarks, random_state=random_state)
+    if isinstance(landmarks, LandmarkMap):
+        params = landmarks.get_params(deep=False)
+        options = {name: params.pop(name) for name in LandmarkChoice._fields}
+        if options["random_state"] is None:
+            options["random_state"] = random_state
+        choice = LandmarkChoice(**options)
+        default = LandmarkMap().get_params(deep=False)
+        for name, value in params.items():
+            if value is not default[name] and value != default[name]:
+                raise ValueError(
+                    f"landmarks=LandmarkMap(...) says which landmarks there are; {name} is the "
+                    f"classifier's own parameter. Set {name}={value!r} there."
+                )
+    if isinstance(choice.landmarks, str):
+        if choice.landmarks.lower() != "auto":
+            refuse_landmarks(choice.landmarks)
+        check_choice(choice.landmarks, "landmarks", ("auto",))
+    elif isinstance(choice.landmarks, numbers.Number):
+        check_count(choice.landmarks, "landmarks")
+    check_choice(choice.method, "method", LANDMARK_METHODS)
+    if choice.rtol is not None:
+        check_fraction(choice.rtol, "rtol")
+    return choice
+
+
+def to_choose(landmarks):
+    """Whether landmarks are to be chosen, or none are asked for."""
+    if isinstance(landmarks, LandmarkMap):
+        landmarks = landmarks.landmarks
+    return landmarks is None or isinstance(landmarks, (numbers.Integral, str))
+
+
+def refuse_landmarks(landmarks):
+    """Say what landmarks can be."""
+    raise ValueError(
+        "landmarks must be a positive number, 'auto', a collection of objects or a LandmarkMap; "
+        f"got {landmarks!r}."
+    )
 
 
 def refuse_to_choose(X):

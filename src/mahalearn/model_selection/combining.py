@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
-from .._base import KernelClassifier
+from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
 from .._validation import take
-from ..classifiers.distances import DistanceModel
+from ..classifiers.kernel_classifier import KernelClassifier
 from ..formulas.stacking import (
     calibrate,
     held_out_log_loss,
@@ -17,7 +17,7 @@ from ..formulas.stacking import (
     stacking_weights,
 )
 from ..kernels.protocol import fit_named_kernel, is_named
-from ..kernels.training import BLOCKS, IN_CACHE, SharedRows, row_chunks, scratch
+from ..training.shared_rows import SharedRows
 
 # Parts for cross-fitting where there is a single split.
 PARTS = 5
@@ -173,8 +173,8 @@ def _share(estimator, trainings, distances):
         models = estimator._distances.models
         reg = np.asarray(estimator.reg, dtype=float).tobytes()
         key = id(training), *estimator._options(), reg, tuple(map(type, models))
-        own = DistanceModel(training, models)
-        estimator._distances = distances.setdefault(key, own)
+        shared = distances.setdefault(key, estimator._distances._replace(training=training))
+        estimator._models = estimator._models._replace(distances=shared)
 
 
 def member_scores(members, X):

@@ -20,9 +20,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from .._base import KernelClassifier, Labels, ScoreClassifierMixin, path_rounding
+from .._base import ScoreClassifierMixin
 from .._validation import LANDMARKS_REMEDY, check_memory, take
 from ..classifiers.dissimilarity_space import head_scores
+from ..classifiers.kernel_classifier import KernelClassifier, Labels, path_rounding
 from ..formulas.linalg import total_spread
 from ..kernels.measure import MeasureKernel
 from ..kernels.protocol import (
@@ -37,7 +38,7 @@ from ..kernels.protocol import (
     kernel_settings,
     standardizes,
 )
-from ..kernels.training import Fold, KernelFolds
+from ..training.folds import Fold, KernelFolds, fitted_folds
 from .grid import Multiple
 
 # Candidates that one process fits on a fold, one after the other.
@@ -417,9 +418,7 @@ def _path_fold_scores(trials, folds, objects):
         distinct = dict(sorted(distinct.items(), key=lambda item: item[1]))
     place = [list(distinct).index(key) for key in keys]
     path = list(distinct.values())
-    if objects.landmarks is not None:
-        return path, place, first._landmark_fold_scores(folds, path)
-    if all(isinstance(value, numbers.Real) for value in values):
+    if objects.landmarks is not None or all(isinstance(value, numbers.Real) for value in values):
         return path, place, first._fold_scores(folds, path)
     by_place = [trials[place.index(r)].estimator for r in range(len(path))]
     return path, place, _fold_by_fold(by_place, folds, objects.classes)
@@ -429,12 +428,12 @@ def _fold_by_fold(estimators, folds, classes):
     """As `KernelClassifier._fold_scores`, for values that each fold resolves by itself."""
     for r, estimator in enumerate(estimators):
         for f in range(len(folds)):
-            fold = folds[f]
-            labels = Labels(classes, fold.present, fold.codes)
-            value = estimator._axis_value(fold.training, folds.kernel)
-            models = estimator._fit_path(fold.training, labels, [value])
-            scores = estimator._path_scores(models, fold.training, fold.queries, fold.kxx)
-            yield f, slice(r, r + 1), fold.present, scores, path_rounding(models)
+            training, present, queries = folds[f]
+            labels = Labels(classes, present, training.codes, training.counts)
+            value = estimator._axis_value(training, folds.kernel)
+            models = estimator._fit_path(training, labels, [value])
+            scores = estimator._path_scores(models, training, queries)
+            yield f, slice(r, r + 1), present, scores, path_rounding(models)
 
 
 def _folds(objects, setting, pairs):
@@ -659,21 +658,26 @@ class SplitFold:
         training, codes = estimator._fit_training(X, y)
         queries = estimator._check_query(X_test)
         self.kernel, self.spectrum = estimator.kernel_, estimator.spectrum
-        self.y, self.codes = estimator.classes_[codes], codes
-        n, present = len(codes), np.arange(len(estimator.classes_))
+        self.classes, self.codes = estimator.classes_, codes
+        self.y = self.classes[codes]
+        n = len(codes)
         self.splits = [(np.arange(n), np.arange(n, n + len(queries)))]
-        kxx = training.self_similarities(queries)
-        self.fold = Fold(training, codes, present, queries, kxx)
+        self.fold = Fold(training, np.arange(len(self.classes)), queries)
+
+    @property
+    def knows_queries(self):
+        """Whether k(x, x) of the held-out objects is known."""
+        return self.fold.training.self_similarities(self.fold.queries) is not None
 
     def __len__(self):
         return 1
 
-    def classes_of(self, f):
-        """Positions of the classes, and the class of each training object."""
-        return self.fold.present, self.codes
-
     def __getitem__(self, f):
         return self.fold
+
+    def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
+        """FoldDistances of the one fold."""
+        return fitted_folds(self, variant, regs, reg_on, volumes, common)
 
 
 def _split_path(trials, X, y, X_test):
@@ -682,7 +686,7 @@ def _split_path(trials, X, y, X_test):
         for trial in trials:
             trial.estimator._check_parameters()
         fold = SplitFold(clone(trials[0].estimator), X, y, X_test)
-        if fold.fold.kxx is None:  # rows of a matrix: the classifier knows where it does not matter
+        if not fold.knows_queries:  # rows of a matrix: the classifier knows where that matters
             return [fold_tables([t.estimator], X, y, X_test, {})[0] for t in trials]
         classes = np.unique(fold.y)
         objects = Objects(None, fold.y, fold.codes, fold.splits, classes, {}, {})

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from .._base import KernelClassifier
+from .._memory import row_chunks
 from .._validation import take
-from ..kernels.training import row_chunks
+from ..classifiers.kernel_classifier import KernelClassifier
 
 # Folds in which training objects get their distances, and nodes of the integral along a line.
 FOLDS = 5

@@ -24,7 +24,6 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from .._base import KernelClassifier
 from .._progress import with_bar
 from .._typing import CV, ArrayLike, Scoring
 from .._typing import Objects as ObjectsLike
@@ -38,6 +37,7 @@ from .._validation import (
     refuse_objects,
     validate_rows,
 )
+from ..classifiers.kernel_classifier import KernelClassifier
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..kernels.protocol import is_named, is_precomputed, takes_vectors

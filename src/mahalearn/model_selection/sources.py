@@ -8,7 +8,7 @@ from ..formulas.linalg import total_spread
 from ..kernels.measure import MeasureKernel
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import as_kernel, fit_kernel_and_gram, is_stateless
-from ..kernels.training import TrainingKernel
+from ..training.exact import TrainingKernel
 from .combining import fit_members
 from .families import Comparison
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
+from .._memory import row_chunks
 from .._validation import check_real, check_reg, take
 from ..formulas.conformal import (
     conformal_class,
@@ -32,7 +33,7 @@ from ..kernels.protocol import (
     is_stateless,
     standardizes,
 )
-from ..kernels.training import class_slices, row_chunks
+from ..training.exact import class_slices
 
 SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
 

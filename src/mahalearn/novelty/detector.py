@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import NO_LABELS, KernelEstimator
+from .._memory import row_chunks
 from .._typing import CV, Floats, Kernel, Objects, RandomState, Reg, Widths
 from .._validation import (
     check_choice,
@@ -48,7 +49,6 @@ from ..kernels.protocol import (
     standardizes,
     takes_vectors,
 )
-from ..kernels.training import row_chunks
 from ._models import (
     SPECTRA_AS_THEY_ARE,
     CrossFold,

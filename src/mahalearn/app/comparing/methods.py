@@ -17,7 +17,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from ...classifiers.distances import KernelMahalanobisEstimator, reg_for_part
+from ...classifiers.distances import KernelMahalanobisEstimator
+from ...training.distances import reg_for_part
 from ..reading.encoder import TableEncoder
 from ..reading.problem import DataError, listed
 

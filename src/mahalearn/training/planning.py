@@ -1,4 +1,4 @@
-"""From a first look at the training data to a plan: the kernel, and the landmarks."""
+"""From a first look at the training data to a plan: the kernel, the landmarks, how many of them."""
 
 import numbers
 
@@ -14,22 +14,24 @@ from .._validation import (
     take,
 )
 from ..kernels.landmark_rows import choose_landmarks
+from ..kernels.landmarks import refuse_landmarks
 from ..kernels.protocol import check_kernel_name, fit_kernel, is_named, standardizes, takes_vectors
-from ._landmark_statistics import LandmarkPlan, RowSample, as_batches, check_rows
+from .landmark import LandmarkPlan, check_rows
+from .sample import RowSample
 
 # Rows of which landmarks are chosen, and which kernels that learn something are fitted to.
 SCAN_ROWS = 20_000
 # Kernels of objects that learn compute all pairs.
 LEARN_OBJECTS = 2000
-# "auto" looks for the number of landmarks below this one.
-AUTO_LANDMARKS = 2000
+# "auto" looks for the number of landmarks below this one, by so many folds.
+AUTO_LANDMARKS, AUTO_FOLDS = 2000, 3
 
 
-class Scan:
+class Summary:
     """A first look at labelled rows: how many, which classes, the columns' moments, a sample.
 
-    The sample is uniform over all rows, whatever their labels: landmarks are chosen from it. Scans
-    of parts merge.
+    The sample is uniform over all rows, whatever their labels: landmarks are chosen from it.
+    Summaries of parts merge.
 
     Parameters
     ----------
@@ -79,8 +81,8 @@ class Scan:
         return self
 
     def merge(self, other):
-        """The scan of both parts."""
-        out = Scan(None)
+        """The summary of both parts."""
+        out = Summary(None)
         vars(out).update(vars(self), counts=dict(self.counts))
         for label, count in other.counts.items():
             out.counts[label] = out.counts.get(label, 0) + count
@@ -112,18 +114,8 @@ def _scatter(X, mean):
     return total
 
 
-def scan(X, y=None, *, vectors=True, seed=0):
-    """The scan of arrays or of an iterable of batches (X, y)."""
-    out = Scan(seed=seed)
-    for rows, labels in as_batches(X, y):
-        out.add(rows, labels, vectors=vectors)
-    if not out.n_rows:
-        raise ValueError("There are no rows to fit; the batches are empty.")
-    return out
-
-
 def learn_kernel(
-    scanned,
+    summary,
     kernel="rbf",
     *,
     gamma="scale",
@@ -132,17 +124,17 @@ def learn_kernel(
     kernel_params=None,
     standardize="auto",
 ):
-    """The kernel, fitted to scanned data.
+    """The kernel, fitted to data by their summary.
 
     What kernels by name learn from data (gamma="scale", standardize) is that of all rows; kernels
-    with a ``fit`` of their own learn from the scan's sample.
+    with a ``fit`` of their own learn from the summary's sample.
     """
     if is_named(kernel):
-        rows = scanned.two_rows()
+        rows = summary.two_rows()
         standardize = standardizes(standardize, check_kernel_name(kernel), rows)
         named = {"gamma": gamma, "degree": degree, "coef0": coef0, "standardize": standardize}
         return fit_kernel(kernel, rows, kernel_params=kernel_params, **named)
-    rows = scanned.sample.rows
+    rows = summary.sample.rows
     if takes_vectors(kernel):
         rows = np.asarray(rows, dtype=float)
     else:
@@ -151,35 +143,35 @@ def learn_kernel(
 
 
 def make_plan(
-    scanned,
+    summary,
     kernel,
     landmarks=500,
     *,
-    landmark_method="auto",
+    method="auto",
     random_state=None,
     classes=None,
     n_folds=1,
     dtype=None,
-    **more,
+    **options,
 ):
-    """The plan for scanned data and a fitted kernel: the landmarks are chosen.
+    """The plan for summarised data and a fitted kernel: the landmarks are chosen.
 
     landmarks: a number, "auto" (as many as memory allows, up to 2000), or the landmarks themselves.
     dtype None is float32 for float32 data and float64 otherwise.
     """
-    classes = scanned.classes if classes is None else classes
+    classes = summary.classes if classes is None else classes
     if isinstance(landmarks, str):
         check_choice(landmarks, "landmarks", ("auto",))
-        landmarks = most_landmarks(scanned.n_rows, len(classes), n_folds)
+        landmarks = most_landmarks(summary.n_rows, len(classes), n_folds)
     if isinstance(landmarks, numbers.Integral):
         count = check_count(landmarks, "landmarks")
-        sample = scanned.sample.rows
-        landmarks = choose_landmarks(kernel, sample, count, landmark_method, random_state)
+        sample = summary.sample.rows
+        landmarks = choose_landmarks(kernel, sample, count, method, random_state)
     else:
-        landmarks = check_landmarks(landmarks, scanned.n_features, kernel)
+        landmarks = check_landmarks(landmarks, summary.n_features, kernel)
     if dtype is None:
-        dtype = np.float32 if scanned.dtype == np.float32 else np.float64
-    return LandmarkPlan(kernel, landmarks, classes, n_folds=n_folds, dtype=dtype, **more)
+        dtype = np.float32 if summary.dtype == np.float32 else np.float64
+    return LandmarkPlan(kernel, landmarks, classes, n_folds=n_folds, dtype=dtype, **options)
 
 
 def check_landmarks(landmarks, n_features, kernel):
@@ -202,14 +194,6 @@ def check_landmarks(landmarks, n_features, kernel):
     return landmarks
 
 
-def refuse_landmarks(landmarks):
-    """Say what landmarks can be."""
-    raise ValueError(
-        "landmarks must be a positive number, 'auto' or a collection of objects; got "
-        f"{landmarks!r}."
-    )
-
-
 def most_landmarks(n_rows, n_classes, n_folds):
     """How many landmarks the data can use and a quarter of the free memory can hold.
 
@@ -219,3 +203,45 @@ def most_landmarks(n_rows, n_classes, n_folds):
     if available is not None:
         m = min(m, int(np.sqrt(available / 4 / 8 / (n_folds * n_classes + 3))))
     return max(m, 1)
+
+
+def enough_landmarks(training, scores, *, smallest=32):
+    """The fewest landmarks, on the path …, m/4, m/2, m, within one standard error of the best.
+
+    scores(training, rows) gives the classes that a training set has, and scores (n, c) of rows. The
+    errors are out-of-fold ones of the sample; the training set must have folds. The path is left
+    early where two doublings in a row gain less than a standard error. Returns m' and the table of
+    (m', mean error, standard error).
+    """
+    plan = training.plan
+    if plan.n_folds < 2:
+        raise ValueError("The number of landmarks is chosen by cross-validation: n_folds ≥ 2.")
+    path = [len(plan.rows)]
+    while path[-1] // 2 >= smallest:
+        path.append(path[-1] // 2)
+    table = []
+    for m in path[::-1]:
+        errors = _sample_errors(training.first(m), scores)
+        table.append((m, errors.mean(), errors.std(ddof=1) / np.sqrt(len(errors))))
+        if len(table) > 2:
+            before = min(table[:-2], key=lambda row: row[1])
+            if min(row[1] for row in table[-2:]) > before[1] - before[2]:
+                break
+    _, mean, error = min(table, key=lambda row: row[1])
+    return min(row[0] for row in table if row[1] <= mean + error), table
+
+
+def _sample_errors(training, scores):
+    """Out-of-fold errors of the sample's rows, (n_folds,), classes in proportion."""
+    n_folds, sample = training.plan.n_folds, training.sample
+    sizes = np.bincount(sample.codes, minlength=len(training.plan.classes))
+    weights = training.counts / np.maximum(sizes, 1)
+    errors = np.full(n_folds, np.nan)
+    for fold in range(n_folds):
+        held = sample.select(sample.folds == fold)
+        if not len(held):
+            raise ValueError("A fold has no row in the sample; keep more rows.")
+        present, values = scores(training.without_fold(fold), held.rows)
+        wrong = present[values.argmax(axis=-1)] != held.codes
+        errors[fold] = (wrong @ weights[held.codes]) / weights[held.codes].sum()
+    return errors

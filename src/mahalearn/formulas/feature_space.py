@@ -1,12 +1,8 @@
-r"""The methods' discriminants from moments of kernel rows at landmarks, for a path of α at once.
+r"""The methods' discriminants from moments in the space of features φ = Wᵀk with signs J.
 
-With the features φ = Wᵀk and J of `formulas.landmarks`, v = φ − μ_j, n_jC_j = WᵀS_jW the scatter of
-class j and S_j that of its kernel rows, every squared distance is
-
-    d²(x) = s·κ(x) + Σ_i w_i P_i²,   P = Fᵀ(k − m_j),
-
-with one projection F (m, p) for all α, weights w for each of them, and κ the part of k(x, x) that
-is left, so that the full k(x, x) counts as it does without landmarks:
+With v = φ − μ_j, n_jC_j = WᵀS_jW the scatter of class j and S_j that of its kernel rows, every
+squared distance is a `QuadraticForm`. Its κ is the part of k(x, x) that is left, so that the full
+k(x, x) counts as it does without landmarks:
 
 =============  ==================================================================================
 IC±, RC±       J = I: n_jC_j = VΛVᵀ, F = WV, κ the residual, and the algebra of RC is done before
@@ -15,9 +11,10 @@ IC±, RC±       J = I: n_jC_j = VΛVᵀ, F = WV, κ the residual, and the algeb
                matrix, F = WJGV, κ = k̃(x, x), the weights those of `kernel_mahalanobis`.
 FK±            T = AAᵀ the centred scatter of all objects, AᵀJG = QsVᵀ, F = WJAQ,
                w = n_j/(s² + α) (also where s = 0), or n_j/s² for s² ≥ α; no κ.
-KPCA-QD        T = AAᵀ, AᵀJA = VΛVᵀ, the coordinates ψ = sign Λ|Λ|^(−½)VᵀAᵀJ(φ − μ), of which C_j
-               gives the class covariances: F = W·(axes), w = 1/(variance + α); no κ.
 =============  ==================================================================================
+
+Kernel PCA: T = AAᵀ, AᵀJA = VΛVᵀ, the coordinates ψ = sign Λ|Λ|^(−½)VᵀAᵀJ(φ − μ), of which C_j
+gives the class covariances.
 
 Kernel Fisher discriminants are linear. With the uncentred scatter T₀ = ΦΦᵀ = AAᵀ (Φ = AR with
 orthonormal rows R), K = ΦᵀJΦ turns N into RᵀAᵀJSJAR with S = P·n_jC_j + (1 − P)·n_rC_r, and Kz into
@@ -31,47 +28,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from .full_kernel import inner_weights
 from .kernel_mahalanobis import (
     coordinate_weights,
     log_volumes,
     self_weight,
     spectral_weights,
 )
-from .kernel_pca import leading_components
+from .kernel_pca import GaussianClass, leading_components
 from .landmarks import pooled_moments
-from .linalg import eigh, fundamental_symmetry, rank_tolerance, zero_negligible
-
-
-class QuadraticForm(NamedTuple):
-    """d²(x) = s·κ(x) + Σ w P², P = Fᵀ(k − mean), for a path of r values of α.
-
-    mean (m,), projection F (m, p), weights (p, r), self_weights s (r,). linear, constant: where
-    they are given, κ is k(x, x) − linear·k + constant, and k(x, x) is what the caller passes;
-    otherwise the caller passes κ. log_volumes (r,): the log-determinant of a normal density, NaN
-    where there is none.
-    """
-
-    mean: np.ndarray
-    projection: np.ndarray
-    weights: np.ndarray
-    self_weights: np.ndarray
-    linear: np.ndarray | None
-    constant: float
-    log_volumes: np.ndarray
-
-    def sq_distances(self, k, own):
-        """d² for each α, (r, q): kernel rows k (q, m), own (q,) as the form wants it."""
-        P = (k - self.mean) @ self.projection
-        P *= P
-        if self.linear is not None:
-            own = own - k @ self.linear + self.constant
-        return (P @ self.weights + np.outer(own, self.self_weights)).T
-
-
-def no_self_term(alpha, log_volumes=None):
-    """The fields of a form that does not depend on k(x, x)."""
-    unknown = np.full(len(alpha), np.nan) if log_volumes is None else log_volumes
-    return np.zeros(len(alpha)), None, 0.0, unknown
+from .linalg import LinearScores, eigh, fundamental_symmetry, zero_negligible
+from .quadratic_form import QuadraticForm
 
 
 def classwise_form(features, group, variant, alpha, *, krein=True):
@@ -113,28 +80,28 @@ def full_kernel_forms(features, groups, variant, alphas):
         Q, s, _ = linalg.svd(B, full_matrices=True, check_finite=False)
         values = np.zeros(len(Q))
         values[: len(s)] = s
-        squares = (values**2)[:, None]
-        if variant == "FK+":
-            weights = g.n / (squares + alpha)
-        else:
-            tolerance = rank_tolerance(values.max(initial=0.0), int(g.n))
-            kept = (squares >= alpha) & (values > tolerance)[:, None]
-            weights = np.where(kept, g.n / np.where(kept, squares, 1.0), 0.0)
+        weights = g.n * inner_weights(variant, values, alpha, int(g.n))
+        none = np.zeros(len(alpha))
         F = features.W @ (JA @ Q)
-        forms.append(QuadraticForm(g.mean, F, weights, *no_self_term(alpha)))
+        forms.append(QuadraticForm(g.mean, F, weights, none, None, 0.0, none + np.nan))
     return forms
 
 
-class LandmarkEmbedding(NamedTuple):
+class FeatureEmbedding(NamedTuple):
     """Kernel PCA from moments: ψ(x) = (k − mean)·projection; eigenvalues, largest |λ| first."""
 
     mean: np.ndarray
     projection: np.ndarray
     values: np.ndarray
 
+    def coordinates(self, k, workspace=None):
+        """ψ of kernel rows k (q, m), (q, p)."""
+        mean, projection = (a.astype(k.dtype, copy=False) for a in (self.mean, self.projection))
+        return ((k - mean) @ projection).astype(float, copy=False)
 
-def kernel_pca_forms(features, groups, n_components, alpha, *, positive_only=False):
-    """The embedding and the forms of all classes for KPCA-QD; alpha (r,)."""
+
+def fit_feature_embedding(features, groups, n_components, *, positive_only=False):
+    """Kernel PCA of all objects, and the density of each class in its coordinates."""
     total = pooled_moments(groups)
     A = _factor(_scatter(features.W, total))
     JA = features.signs[:, None] * A
@@ -143,18 +110,16 @@ def kernel_pca_forms(features, groups, n_components, alpha, *, positive_only=Fal
     values = values[order]
     scale = fundamental_symmetry(values) / np.sqrt(np.abs(values))
     E = features.W @ (JA @ (V[:, order] * scale))
-    forms = []
+    classes = []
     for g in groups:
         variances, axes = eigh(_scatter(E, g) / g.n, keep_small=True)
-        variances = np.maximum(variances, 0.0)
-        volumes = np.log(variances[:, None] + alpha).sum(axis=0)
-        weights = 1 / (variances[:, None] + alpha)
-        forms.append(QuadraticForm(g.mean, E @ axes, weights, *no_self_term(alpha, volumes)))
-    return LandmarkEmbedding(total.mean, E, values), forms
+        mean = (g.mean - total.mean) @ E
+        classes.append(GaussianClass(mean, axes, np.maximum(variances, 0.0)))
+    return FeatureEmbedding(total.mean, E, values), classes
 
 
 def fisher_discriminants(features, groups, betas):
-    """Coefficients (r, m, c) and offsets (r, c) of f(x) = aᵀk + b, each class against the rest."""
+    """LinearScores f(x) = aᵀk + b for each β, each class against the rest."""
     W, J = features.W, features.signs
     total = pooled_moments(groups)
     mean = (total.mean - features.shift) @ W
@@ -178,7 +143,7 @@ def fisher_discriminants(features, groups, betas):
         a = W @ (JA @ b)  # (m, r)
         coefficients[:, :, j] = a.T
         offsets[:, j] = -0.5 * (g.mean + rest.mean) @ a
-    return coefficients, offsets
+    return [LinearScores(*model) for model in zip(coefficients, offsets, strict=True)]
 
 
 def _scatter(W, group):

@@ -1,20 +1,76 @@
-"""Training data of any size: arrays and lists in memory, batches, dask collections.
+"""Training data of any size for a landmark space: arrays and lists in memory, batches, dask.
 
-A source answers two questions, each with one pass over its rows: what a first look at them says
-(``scan``), and the statistics of a plan (``collect``).
+A source has been looked at once (``scanned``), and collects the moments of a plan in one more pass.
 """
+
+import copy
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from .._validation import (
+    check_square,
+    check_symmetric,
+    take,
+    warn_dissimilarity_as_kernel,
+)
 from ..formulas.landmarks import merge_landmark_moments
-from ._landmark_plan import SCAN_ROWS, Scan, scan
-from ._landmark_statistics import LandmarkStatistics, collect, key_limit
+from ..kernels.landmarks import landmark_columns, refuse_to_choose, to_choose
+from ..kernels.precomputed import CheckedKernel
+from ..kernels.protocol import check_magnitude
+from .landmark import LandmarkTraining
+from .planning import SCAN_ROWS, Summary
+from .sample import key_limit
 
+# Rows of an array in memory that are passed on at a time.
+BATCH_ROWS = 65_536
 # The column of the labels in a dask dataframe, while features and labels are one table.
 _TARGET = "mahalearn target"
 
 
-class LocalRows:
+class Source:
+    """Training data, and a first look at them.
+
+    scanned: its Summary. kernel: that of precomputed values, None where one is learned. landmarks:
+    a number, "auto" or the landmarks; for precomputed values positions, or kernel rows. columns: of
+    precomputed values, those of the landmarks, where they are known already. X, y: objects and
+    labels in memory, where they are. chosen: landmarks that a search has chosen; seed: of its
+    choices. folds, sample_folds: where X and y are only a sample, the folds of all rows as a
+    function of their positions, and those of the sample.
+    """
+
+    scanned: Any = None
+    kernel: Any = None
+    landmarks: Any = None
+    columns: np.ndarray | None = None
+    X: Any = None
+    y: Any = None
+    chosen: Any = None
+    seed: int | None = None
+    folds: Any = None
+    sample_folds: Any = None
+
+    def collect(self, plan, folds=None):
+        """The pass: a LandmarkTraining. folds: of each row, or a function of their positions."""
+        raise NotImplementedError
+
+    def changed(self, **attributes):
+        """The source with other attributes."""
+        out = copy.copy(self)
+        vars(out).update(attributes)
+        return out
+
+    def splits(self):
+        """Pairs of positions (train, test) in a sample."""
+        folds = range(self.sample_folds.max() + 1)
+        return [
+            tuple(map(np.flatnonzero, (self.sample_folds != f, self.sample_folds == f)))
+            for f in folds
+        ]
+
+
+class LocalSource(Source):
     """Rows that this process goes through: ``batches()`` starts anew each time.
 
     Parameters
@@ -23,17 +79,102 @@ class LocalRows:
     vectors : whether objects are rows of numbers
     """
 
-    def __init__(self, batches, vectors):
+    def __init__(self, batches, vectors, **attributes):
         self.batches = batches
-        self.vectors = vectors
-
-    def scan(self):
-        """A first look: classes, moments of the columns, a sample of rows."""
-        return scan(self.batches(), vectors=self.vectors)
+        self.scanned = summarise(batches(), vectors=vectors)
+        vars(self).update(attributes)
 
     def collect(self, plan, folds=None):
-        """The pass: LandmarkStatistics."""
+        """The pass: a LandmarkTraining."""
         return collect(plan, self.batches(), folds=folds)
+
+
+def array_source(X, y, landmarks, *, vectors=True):
+    """Checked objects in memory."""
+    return LocalSource(partial(as_batches, X, y), vectors, landmarks=landmarks, X=X, y=y)
+
+
+def matrix_source(X, y, landmarks, *, square=True):
+    """Checked kernel values; square: the matrix may be that of all objects."""
+    check_magnitude(X)
+    columns = None
+    if to_choose(landmarks):
+        refuse_to_choose(X)
+    else:
+        landmarks, columns = landmark_columns(landmarks, X)
+    if square and X.shape[0] == X.shape[1]:
+        check_square(X)
+        X = check_symmetric(X)
+        warn_dissimilarity_as_kernel(X)
+        source = array_source(np.arange(len(X)), y, landmarks, vectors=False)
+        return source.changed(kernel=CheckedKernel(X), columns=columns)
+    if columns is None:
+        raise ValueError(
+            "To add objects in batches the landmarks of a precomputed kernel must be "
+            "given: pass their positions among the rows of the first batch."
+        )
+    X = X[:, columns]
+    return array_source(X, y, X[landmarks]).changed(columns=columns)
+
+
+def batch_source(batches, landmarks, *, vectors=True, precomputed=False):
+    """Checked batches: `batches()` is an iterator of (X, y) that starts anew each time."""
+    if not precomputed:
+        return LocalSource(batches, vectors, landmarks=landmarks)
+    if to_choose(landmarks):
+        raise ValueError(
+            "To fit a precomputed kernel from batches its landmarks must be given: "
+            "pass their positions among the rows of the first batch."
+        )
+    places: dict[str, Any] = {}
+
+    def columns():
+        for X, y in batches():
+            if not places:
+                at, places["columns"] = landmark_columns(landmarks, X)
+                places["landmarks"] = X[np.ix_(at, places["columns"])]
+            yield X[:, places["columns"]], y
+
+    return LocalSource(columns, vectors).changed(**places)
+
+
+def as_batches(X, y=None, batch_rows=BATCH_ROWS):
+    """Batches (X, y) of arrays, memory maps or lists; or of an iterable of such pairs."""
+    if y is None:
+        yield from X
+        return
+    if len(y) != len(X):
+        raise ValueError(f"X has {len(X)} objects and y {len(y)} labels; one for each is needed.")
+    for start in range(0, len(X), batch_rows):
+        part = slice(start, start + batch_rows)
+        yield take(X, part), np.asarray(y[part])
+
+
+def summarise(X, y=None, *, vectors=True, seed=0):
+    """The summary of arrays or of an iterable of batches (X, y)."""
+    out = Summary(seed=seed)
+    for rows, labels in as_batches(X, y):
+        out.add(rows, labels, vectors=vectors)
+    if not out.n_rows:
+        raise ValueError("There are no rows to fit; the batches are empty.")
+    return out
+
+
+def collect(plan, X, y=None, folds=None):
+    """The training set of all batches, one after the other.
+
+    folds: the fold of each row, (n,), or a function of their positions.
+    """
+    training = plan.statistics()
+    for rows, labels in as_batches(X, y):
+        here = None
+        if folds is not None:
+            positions = np.arange(training.n_rows, training.n_rows + len(rows))
+            here = folds(positions) if callable(folds) else folds[positions]
+        training.add(rows, labels, here)
+    if not training.n_rows:
+        raise ValueError("There are no rows to fit; the batches are empty.")
+    return training
 
 
 def check_batches(batches, name):
@@ -68,7 +209,7 @@ def pairs_of(batches, name):
 # --- dask -----------------------------------------------------------------------------------------
 
 
-class DaskRows:
+class DaskSource(Source):
     """Rows of a dask collection: every part is reduced where it is, and the results are merged.
 
     The merge tree depends on the number of parts alone, so that the result has the same bits
@@ -77,26 +218,26 @@ class DaskRows:
     Parameters
     ----------
     X, y : dask collections
+    landmarks : as the estimator has them
     sampled : whether the first look keeps a sample of rows
 
     A sample is drawn by the positions of the rows, so that it needs the lengths of all parts before
     the first of them is looked at. Without one the lengths come with the first look.
     """
 
-    vectors = True
-
-    def __init__(self, X, y, *, sampled=True):
+    def __init__(self, X, y, landmarks, *, sampled=True):
+        self.landmarks = landmarks
         self.parts, self.lengths = dask_parts(X, y)
         self.sampled = sampled
         if sampled and self.lengths is None:
             self.lengths = part_lengths(X, self.parts)
         self._check_lengths()
+        self.scanned = self._scan()
 
-    def scan(self):
-        """A first look: classes, moments of the columns, a sample of rows."""
+    def _scan(self):
         places = [None] * len(self.parts) if self.lengths is None else self._places()
         limit = key_limit(sum(self.lengths), SCAN_ROWS) if self.sampled else None
-        found, lengths = merged_tree(
+        summary, lengths = merged_tree(
             [
                 delayed(_scan_part)(*part, place=place, limit=limit, sampled=self.sampled)
                 for part, place in zip(self.parts, places, strict=True)
@@ -106,27 +247,27 @@ class DaskRows:
         if self.lengths is None:
             self.lengths = lengths
             self._check_lengths()
-        return found
+        return summary
 
     def collect(self, plan, folds=None):
-        """The pass: LandmarkStatistics, in this process."""
+        """The pass: LandmarkTraining, in this process."""
         limit = key_limit(sum(self.lengths), plan.sample_rows, plan.seed)
         shared = delayed(plan, traverse=False)
         parts = [
             delayed(_moments_part)(shared, *part, place=place, folds=folds, limit=limit)
             for part, place in zip(self.parts, self._places(), strict=True)
         ]
-        return LandmarkStatistics(plan, *merged_tree(parts, _merge_moments))
+        return LandmarkTraining(plan, *merged_tree(parts, _merge_moments))
 
     def _check_lengths(self):
         """Leave out the empty parts, as soon as they are known."""
         if self.lengths is None:
             return
-        kept = [i for i, length in enumerate(self.lengths) if length]
-        if not kept:
+        filled = [i for i, length in enumerate(self.lengths) if length]
+        if not filled:
             raise ValueError("The collection has no rows.")
-        self.parts = [self.parts[i] for i in kept]
-        self.lengths = [int(self.lengths[i]) for i in kept]
+        self.parts = [self.parts[i] for i in filled]
+        self.lengths = [int(self.lengths[i]) for i in filled]
 
     def _places(self):
         """(position of its first row, number of rows) of each part."""
@@ -142,8 +283,8 @@ def _scan_part(*part, place, limit, sampled):
     """The first look at a part, and the list of its length."""
     X, y = part_arrays(*part)
     start = _start(y, place)
-    looked = Scan() if sampled else Scan(sample_rows=None)
-    return looked.add(X, y, start, limit=limit), [len(y)]
+    summary = Summary() if sampled else Summary(sample_rows=None)
+    return summary.add(X, y, start, limit=limit), [len(y)]
 
 
 def _merge_scans(a, b):
@@ -156,8 +297,8 @@ def _moments_part(plan, *part, place, folds, limit):
     start = _start(y, place)
     here = None if folds is None else folds(np.arange(start, start + len(y)))
     with one_thread():
-        found = plan.statistics().add(X, y, here, start, limit=limit)
-    return found.moments, found.sample, found.n_rows
+        part = plan.statistics().add(X, y, here, start, limit=limit)
+    return part.moments, part.sample, part.n_rows
 
 
 def _merge_moments(a, b):
@@ -219,8 +360,8 @@ def dask_parts(X, y):
     if hasattr(y, "map_partitions") or y.ndim != 1:
         raise TypeError("With a dask array X, y must be a dask array of one dimension.")
     X = X.rechunk({1: -1})
-    known = not np.isnan([X.shape[0], y.shape[0]]).any()
-    if known:
+    sized = not np.isnan([X.shape[0], y.shape[0]]).any()
+    if sized:
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} rows and y {len(y)}; one label each is needed.")
         y = y.rechunk((X.chunks[0],))
@@ -232,7 +373,7 @@ def dask_parts(X, y):
     if len(X_parts) != len(y_parts):
         raise ValueError(f"X has {len(X_parts)} parts and y {len(y_parts)}; rechunk both alike.")
     parts = list(zip(X_parts, y_parts, strict=True))
-    return parts, list(X.chunks[0]) if known else None
+    return parts, list(X.chunks[0]) if sized else None
 
 
 def part_lengths(X, parts):

@@ -9,6 +9,7 @@ each value.
 import numpy as np
 from sklearn.utils import compute_class_weight
 
+from .._memory import row_chunks
 from ..formulas.kernel_mahalanobis import (
     centre_on_class,
     leave_one_out_path,
@@ -24,8 +25,8 @@ from ..formulas.offsets import (
     pair_difference,
     set_difference,
 )
-from ..kernels.training import row_chunks
-from .distances import alphas_of, has_definite_classes, refuse_map, resolved_reg_on, sort_folds
+from .distances import alphas_of, refuse_map, resolved_reg_on
+from .folds import has_definite_classes, sort_folds
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19

@@ -1,0 +1,547 @@
+"""Kernel classifiers: one road from training data to scores, with all objects or at landmarks."""
+
+import numbers
+import warnings
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
+from .._typing import ArrayLike, Objects
+from .._validation import (
+    check_class_list,
+    check_objects,
+    check_priors,
+    is_dask_collection,
+    refuse_dask_labels,
+    refuse_dask_query,
+    refuse_objects,
+    validate_rows,
+)
+from ..formulas.linalg import LinearScores
+from ..kernels.landmark_rows import landmark_method
+from ..kernels.landmarks import LANDMARK_SPECTRA, landmark_choice, to_choose
+from ..kernels.protocol import is_named, is_precomputed, takes_vectors
+from ..training.folds import landmark_folds
+from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining
+from ..training.planning import AUTO_FOLDS, enough_landmarks, learn_kernel, make_plan
+from ..training.sample import in_proportion, random_folds
+from ..training.sources import (
+    DaskSource,
+    array_source,
+    batch_source,
+    check_batches,
+    check_dask_table,
+    matrix_source,
+    pairs_of,
+)
+
+# From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
+MANY_OBJECTS = 10_000
+
+
+class Labels(NamedTuple):
+    """The classes of a training set: a fold need not have all of them.
+
+    classes: all class labels; present: positions of those that are there; codes (n,): the class of
+    each object whose distances or scores the training set knows, counted among those present;
+    counts (c,): number of objects of each class, of which those are all, or a sample.
+    """
+
+    classes: np.ndarray
+    present: np.ndarray
+    codes: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def names(self):
+        """Labels of the classes that are there."""
+        return self.classes[self.present]
+
+    @property
+    def weights(self):
+        """Number of objects that one of those known stands for, by class (c,)."""
+        return self.counts / np.maximum(np.bincount(self.codes, minlength=len(self.counts)), 1)
+
+    def in_proportion(self):
+        """Positions of known objects such that classes have their shares; all if they are all."""
+        return slice(None) if (self.weights == 1).all() else in_proportion(self.codes, self.counts)
+
+    def priors(self, priors):
+        """Prior probabilities of the classes that are there: as given, or their frequencies."""
+        if priors is None:
+            return self.counts / self.counts.sum()
+        priors = check_priors(priors, len(self.classes))[self.present]
+        return priors / priors.sum()
+
+
+class LinearPath(NamedTuple):
+    """Linear scores for each value of a path, and what rounding may leave in them."""
+
+    models: list[LinearScores]
+    rounding: np.ndarray
+
+    @classmethod
+    def of(cls, models, largest):
+        """With what rounding may leave for kernel values of at most `largest`."""
+        return cls(models, np.array([model.rounding(largest) for model in models]))
+
+    def scores(self, training, queries):
+        """(m, c, r) scores of queries."""
+        offsets = np.stack([model.offsets for model in self.models], axis=-1)
+        if len(self.models) == 1:
+            A = self.models[0].coefficients
+        else:
+            A = np.concatenate([model.coefficients for model in self.models], axis=1)
+
+        def scores(k):
+            values = (k @ A.astype(k.dtype, copy=False)).reshape(len(k), -1, len(offsets))
+            return values.swapaxes(1, 2) + offsets
+
+        return over_rows(training, queries, scores)
+
+
+class LinearPathMixin:
+    """A KernelClassifier whose models are a LinearPath."""
+
+    def _path_scores(self, models, training, queries, *, complete=False):
+        return models.scores(training, queries)
+
+
+def path_rounding(models):
+    """What rounding may leave in the scores of a path, (r,) or (1,)."""
+    return getattr(models, "rounding", np.zeros(1))
+
+
+def fitted_attribute(function):
+    """A public attribute as function(estimator, models): never older than the training set."""
+
+    def get(self):
+        try:
+            return function(self, self._fitted_models())
+        except ValueError as error:
+            raise AttributeError(f"{function.__name__} is not known yet: {error}") from error
+
+    get.__annotations__ = {"return": function.__annotations__["return"]}
+    return property(get, doc=function.__doc__)
+
+
+def _has_landmarks(estimator):
+    if estimator.landmarks is None:
+        raise AttributeError(
+            f"{type(estimator).__name__} has this with landmarks= only: without them all training "
+            "objects are needed at once."
+        )
+    return True
+
+
+class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
+    """A classifier on a training set, of all objects or at landmarks, written once for both.
+
+    A subclass gives
+
+    - ``_axis``: the parameter along which a search has a path of values;
+    - ``_check_parameters()``: refuses wrong parameters, before any data are looked at;
+    - ``_fit_path(training, labels, values)``: the models of one training set for all values of the
+      path, with ``rounding`` (r,), where it may leave something in the scores;
+    - ``_path_scores(models, training, queries, complete=False)``: (m, c, r) scores of queries;
+      without `complete` what is common to all classes may be missing.
+
+    A fitted classifier has its training set and the models of a path of one value. These are made
+    anew when the training set has changed; public attributes that depend on them are
+    `fitted_attribute`s.
+    """
+
+    _axis = "reg"
+    landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
+    random_state: Any = None
+    _models: Any = None
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Positions of landmarks do not survive the slicing of columns.
+        tags.input_tags.pairwise &= to_choose(self.landmarks)
+        return tags
+
+    @refuses_weights
+    def fit(self, X: Any, y: Objects | None = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects, or their square kernel matrix (``kernel="precomputed"``). Where the
+            classifier has `landmarks`, also a memory map, a dask array or dataframe, or, without y,
+            an iterable of batches (X, y) that can be gone through twice, such as
+            :class:`mahalearn.datasets.ParquetBatches`.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; None where X is an iterable of batches.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        return self._fit(X, y)
+
+    def _fit(self, X, y, known=None):
+        self._check_parameters()
+        if self.landmarks is not None:
+            self._use(self._landmark_training(X, y, known))
+        else:
+            if "landmarks" in vars(self):
+                self._check_size(X, y)
+            vars(self).pop("landmarks_", None)  # of an earlier fit
+            self._fit_training(X, y, known)
+            self._models = None
+        self._fitted_models()
+        self._training.release()
+        return self
+
+    def _check_size(self, X, y):
+        """Refuse batches, and say that an exact fit on many objects takes long."""
+        if y is None and not hasattr(X, "shape"):
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. An "
+                "iterable of batches (X, y) is taken with landmarks= only."
+            )
+        n = len(X) if hasattr(X, "__len__") and not issparse(X) else 0
+        if n > MANY_OBJECTS:
+            warnings.warn(
+                f"An exact kernel classifier of {n} objects takes a time that grows with the cube "
+                "of their number; landmarks=1000 (or 'auto') takes one pass over them, and "
+                "predicts faster. docs/scale.md says when they pay.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _fitted_models(self):
+        """The models of the training set, made where they are missing."""
+        check_is_fitted(self)
+        if self._models is None:
+            _, self._models = self._models_of(self._training, self.classes_)
+        return self._models
+
+    def _models_of(self, training, classes):
+        """The classes that a training set has objects of, and its models for one value."""
+        present, training = training.seen()
+        value = self._axis_value(training)
+        if np.ndim(value) == 1 and len(value) == len(classes):
+            value = np.asarray(value)[present]
+        labels = Labels(classes, present, training.codes, training.counts)
+        return present, self._fit_path(training, labels, [value])
+
+    def _axis_value(self, training, kernel=None):
+        """The one value of the path of a plain estimator.
+
+        kernel: as fitted, where the training set knows its values alone.
+        """
+        return getattr(self, self._axis)
+
+    def _fixed_axis_value(self, kernel):
+        """The same for a fitted kernel, as far as it is known without the training set."""
+        return getattr(self, self._axis)
+
+    @property
+    def _rounding(self):
+        return float(path_rounding(self._fitted_models())[0])
+
+    # --- queries ----------------------------------------------------------------------------------
+
+    def _check_query(self, X):
+        check_is_fitted(self)
+        refuse_dask_query(X)
+        if takes_vectors(self.kernel):
+            X = validate_rows(self, X, reset=False, dtype=self._training.dtypes)
+            return self._training.query(X)
+        return check_objects(X)
+
+    def _scores(self, X):
+        return self._query_scores(self._check_query(X))
+
+    def _all_scores(self, X):
+        return self._query_scores(self._check_query(X), complete=True)
+
+    def _query_scores(self, X, complete=False):
+        """Scores (m, c) of queries that need no more checks."""
+        models = self._fitted_models()
+        scores = self._path_scores(models, self._training, X, complete=complete)
+        return self._all_columns(scores[..., 0], -np.inf)
+
+    def _all_columns(self, values, fill):
+        present = np.flatnonzero(self._training.counts)
+        if len(present) == len(self.classes_):
+            return values
+        out = np.full((*np.shape(values)[:-1], len(self.classes_)), fill)
+        out[..., present] = values
+        return out
+
+    # --- folds ------------------------------------------------------------------------------------
+
+    def _fold_scores(self, folds, values):
+        """Held-out scores of each fold: (fold, steps, present classes, (m, c, r), rounding (r,)).
+
+        The same as fitting on each fold. A subclass may do better, where a fold is an update.
+        """
+        for f in range(len(folds)):
+            training, present, queries = folds[f]
+            labels = Labels(folds.classes, present, training.codes, training.counts)
+            models = self._fit_path(training, labels, values)
+            scores = self._path_scores(models, training, queries)
+            yield f, slice(0, len(values)), present, scores, path_rounding(models)
+
+    def _landmark_fold_scores(self, folds, values):
+        return self._fold_scores(folds, values)
+
+    def _landmark_folds(self, source, splits):
+        """The training sets of a cross-validation at landmarks."""
+        return landmark_folds(source, splits, partial(self._plan, source), self._landmark_policy())
+
+    def _landmark_parts(self, X, y, n_folds):
+        """Data of a search that are not in memory: X and y are a sample's, with its folds."""
+        source = self._landmark_data(X, y)
+        self.classes_, folds = source.scanned.classes, partial(random_folds, n_folds)
+        # A pass at one landmark says which rows the training sets of a plan will keep.
+        some = source.changed(landmarks=1) if to_choose(self.landmarks) else source
+        sample = source.collect(self._plan(some, n_folds).first(1), folds)
+        sample, counts = sample.sample, sample.counts
+        sample = sample.select(in_proportion(sample.codes, counts))
+        labels = self.classes_[sample.codes]
+        return source.changed(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
+
+    def _with_landmarks_chosen(self, source, *, shared):
+        """What the kernels of a search have in common: a seed, and landmarks where `shared`.
+
+        The seed is that of a plain fit with the same random_state. k-means and a uniform choice do
+        not depend on the width of a kernel: kernels of one name share their landmarks.
+        """
+        choice = landmark_choice(self.landmarks, self.random_state)
+        if not to_choose(choice.landmarks):
+            return source
+        seed = choice.random_state
+        if not isinstance(seed, numbers.Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        source = source.changed(seed=int(seed))
+        kernel = source.kernel or self._learned_kernel(source)
+        if not shared or landmark_method(choice.method, kernel) == "rpcholesky":
+            return source
+        n_folds = AUTO_FOLDS if isinstance(choice.landmarks, str) else 1
+        return source.changed(chosen=self._plan(source, n_folds).rows.landmarks)
+
+    # --- at landmarks -----------------------------------------------------------------------------
+
+    def _landmark_policy(self):
+        """The policy about negative eigenvalues, as landmarks allow it."""
+        spectrum = self._check_spectrum()
+        if spectrum not in LANDMARK_SPECTRA:
+            raise ValueError(
+                "spectrum='shift' has no form at landmarks; use 'krein', 'clip' or 'flip'."
+            )
+        return spectrum
+
+    def _landmark_training(self, X, y, chosen=None):
+        """The training set of data at landmarks; chosen: landmarks that a search has chosen."""
+        source = self._landmark_data(X, y).changed(chosen=chosen)
+        auto = isinstance(landmark_choice(self.landmarks).landmarks, str)
+        plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1)
+        folds = partial(random_folds, AUTO_FOLDS) if auto else None
+        training = source.collect(plan, folds)
+        return self._with_enough_landmarks(training) if auto else training
+
+    def _use(self, training):
+        """Take a training set at landmarks, and what it says before a model is made."""
+        rows = training.plan.rows
+        self.classes_, self.landmarks_, self.kernel_ = (
+            training.plan.classes,
+            rows.landmarks,
+            rows.kernel,
+        )
+        if is_precomputed(self.kernel):
+            self.kernel_ = "precomputed"
+            if rows.kernel is None:  # objects are their rows
+                self.landmarks_ = np.asarray(landmark_choice(self.landmarks).landmarks)
+            else:  # queries come as kernel values; the matrix of all objects is not needed any more
+                columns = training.plan.columns
+                columns = self.landmarks_ if columns is None else columns
+                training = training.as_rows()
+                training.plan.columns = columns
+        training.spectrum = self._policy = self._landmark_policy()
+        self._training, self._models, self._eigenvalues = training, None, None
+        return self
+
+    @available_if(_has_landmarks)
+    def partial_fit(self, X: Objects, y: Objects, classes: Any = None) -> Self:
+        """Add objects to what has been fitted (``landmarks=`` only).
+
+        The result is that of one fit on all objects with the same landmarks and kernel, up to
+        rounding. Landmarks that are not given, and what the kernel learns from data (a numeric
+        `gamma` and ``standardize=False`` learn nothing), come from the first batch: let it be a
+        random part of the data. The model is made when it is first needed; between batches only
+        moments are added up.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call. A class without objects so far
+            is never predicted.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        self._check_parameters()
+        if is_dask_collection(X) or is_dask_collection(y):
+            raise TypeError("partial_fit takes rows in memory; fit takes a dask collection.")
+        if not isinstance(vars(self).get("_training"), LandmarkTraining):
+            if classes is None:
+                raise ValueError("classes must be given in the first call to partial_fit.")
+            classes = check_class_list(classes)
+            source = self._landmark_data(X, y, square=False)
+            plan = self._plan(source, classes=classes)
+            if isinstance(landmark_choice(self.landmarks).landmarks, str):
+                folds = partial(random_folds, AUTO_FOLDS)
+                first = source.collect(plan.changed(n_folds=AUTO_FOLDS), folds)
+                plan = self._with_enough_landmarks(first).plan
+            self._use(plan.statistics())
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
+            )
+        X, y = self._check_labelled(X, y, reset=False)
+        self._training.spectrum, self._models = self._landmark_policy(), None
+        self._training.add(self._training.query(X), y)
+        return self
+
+    def _from_training(self, training):
+        """The classifier of a training set that was merged elsewhere."""
+        self._check_parameters()
+        self._use(training)
+        if takes_vectors(self.kernel):
+            validate_rows(self, self.landmarks_, dtype=FLOATS)
+        self._fitted_models()
+        return self
+
+    def _landmark_data(self, X, y, *, square=True):
+        """Checked training data; square: a precomputed matrix may be one of all objects."""
+        self._landmark_policy()
+        landmarks = landmark_choice(self.landmarks).landmarks
+        vectors, precomputed = takes_vectors(self.kernel), is_precomputed(self.kernel)
+        if is_dask_collection(X):
+            return self._dask_source(X, y, landmarks)
+        if y is None:
+            name = type(self).__name__
+            batches = partial(self._checked_batches, check_batches(X, name), name)
+            return batch_source(batches, landmarks, vectors=vectors, precomputed=precomputed)
+        refuse_dask_labels(y)
+        X, y = self._check_labelled(X, y)
+        if precomputed:
+            return matrix_source(X, y, landmarks, square=square)
+        return array_source(X, y, landmarks, vectors=vectors)
+
+    def _checked_batches(self, batches, name):
+        reset = True
+        for X, y in pairs_of(batches, name):
+            if len(X):
+                yield self._check_labelled(X, y, reset=reset)
+                reset = False
+
+    def _dask_source(self, X, y, landmarks):
+        if not takes_vectors(self.kernel) or is_precomputed(self.kernel):
+            raise ValueError(
+                "dask collections hold rows of numbers; use a kernel that takes vectors."
+            )
+        check_dask_table(X)
+        example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
+        validate_rows(self, example, dtype=FLOATS)
+        # Landmarks that are given need no sample, and named kernels learn from moments.
+        sampled = to_choose(landmarks) or not is_named(self.kernel)
+        return DaskSource(X, y, landmarks, sampled=sampled)
+
+    def _check_labelled(self, X, y, reset=True):
+        if takes_vectors(self.kernel):
+            if reset:
+                refuse_objects(X)
+                return validate_rows(self, X, y, dtype=FLOATS)
+            X = validate_rows(self, X, reset=False, dtype=FLOATS)
+        else:
+            X = check_objects(X)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _plan(self, source, n_folds=1, classes=None):
+        """The plan of training data."""
+        choice = landmark_choice(self.landmarks, self.random_state)
+        landmarks = source.landmarks if source.chosen is None else source.chosen
+        options = {"n_folds": n_folds, "rtol": choice.rtol, "columns": source.columns}
+        kernel, summary = source.kernel, source.scanned
+        if kernel is None and is_precomputed(self.kernel):  # objects are their kernel rows
+            classes = summary.classes if classes is None else classes
+            dtype = np.float32 if summary.dtype == np.float32 else np.float64
+            return LandmarkPlan(None, landmarks, classes, dtype=dtype, **options)
+        return make_plan(
+            summary,
+            self._learned_kernel(source) if kernel is None else kernel,
+            landmarks,
+            method=choice.method,
+            random_state=choice.random_state if source.seed is None else source.seed,
+            classes=classes,
+            **options,
+        )
+
+    def _learned_kernel(self, source):
+        settings = {"kernel_params": self.kernel_params}
+        if is_named(self.kernel):
+            names = ("gamma", "degree", "coef0", "standardize")
+            settings |= {name: getattr(self, name) for name in names}
+        return learn_kernel(source.scanned, self.kernel, **settings)
+
+    def _with_enough_landmarks(self, training):
+        """The training set of all folds with as few landmarks as predict well."""
+        training.spectrum = self._landmark_policy()
+
+        def scores(part, rows):
+            present, models = self._models_of(part, training.plan.classes)
+            return present, self._path_scores(models, part, rows)[..., 0]
+
+        m, _ = enough_landmarks(training, scores)
+        return training.all_folds().first(m)
+
+    @available_if(_has_landmarks)
+    def residual(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
+        """What the landmarks leave over of each object (``landmarks=`` only).
+
+        k(x, x) minus its approximation by the landmarks. Distances to an object's own class are too
+        large by about this much, divided by σ² for RC.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values (``"precomputed"``).
+        self_similarity : array-like of shape (n_samples,), default=None
+            k(x, x) of the rows, where a precomputed kernel does not tell it.
+
+        Returns
+        -------
+        residual : ndarray of shape (n_samples,)
+            0 for landmarks; small where the landmarks represent the object well.
+        """
+        return self._training.residual(self._check_query(X), self_similarity)

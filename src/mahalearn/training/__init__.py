@@ -1,0 +1,1 @@
+"""Training sets: all objects, or moments in a landmark space."""

@@ -1,0 +1,389 @@
+"""A training set of all objects: in the order of their classes, with the kernel on them.
+
+Everything that needs kernel values gets them here, in blocks, whatever the kernel is: a name, a
+function, an object kernel or a precomputed matrix, its spectrum as it is (`TrainingKernel`) or
+corrected (`CorrectedKernel`). A plain fit has one training set, a cross-validation one for each
+fold (`folds.KernelFolds`). `landmark.LandmarkTraining` offers methods the same.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .._memory import BLOCKS, row_chunks
+from .._validation import (
+    check_memory,
+    check_square,
+    check_symmetric,
+    take,
+    warn_dissimilarity_as_kernel,
+)
+from ..formulas.kernel_fisher import fisher_model, fisher_path
+from ..formulas.kernel_pca import fit_embedding, gaussian_class
+from ..formulas.linalg import center_gram, centering, eigh, is_psd
+from ..formulas.spectrum import CORRECTIONS, fit_correction
+from ..kernels.precomputed import CheckedKernel, PrecomputedKernel
+from ..kernels.protocol import (
+    check_kernel_values,
+    check_magnitude,
+    fit_kernel_and_gram,
+    kernel_diagonal,
+    kernel_matrix,
+)
+from .distances import fit_distances, mean_spread
+from .shared_rows import SharedRows
+
+
+class ExactTraining:
+    """The methods of a training set of all objects, from its kernel values.
+
+    order: positions of the objects as given, in class order; counts (c,) and slices of the classes;
+    positive_definite: the kernel is known to be so; whole_rows: a block of a query's row costs as
+    much as the whole row. Arguments `rows` and `queries` select training objects in class order, by
+    a slice or positions. Matrices that are returned belong to the caller, who may overwrite them,
+    unless `read` says otherwise.
+    """
+
+    order: np.ndarray
+    counts: np.ndarray
+    slices: list
+    spectrum = "krein"
+    dtypes = np.float64  # of queries
+    positive_definite: bool
+    whole_rows: bool
+    gram: Any
+    cross: Any
+    original: Any
+    refuse_indefinite: Any
+    release: Any
+
+    def __len__(self):
+        return len(self.order)
+
+    @property
+    def codes(self):
+        """Class of each training object, in the order given."""
+        codes = np.empty(len(self.order), np.intp)
+        codes[self.order] = np.repeat(np.arange(len(self.counts)), self.counts)
+        return codes
+
+    @property
+    def as_given(self):
+        """Places in class order of the objects as given."""
+        return self.order.argsort()
+
+    def seen(self):
+        """Positions of the classes that have objects, and the training set of these classes."""
+        return np.arange(len(self.counts)), self
+
+    def query(self, X):
+        """Checked queries as `cross` takes them."""
+        return X
+
+    def pieces(self, queries):
+        """Kernel rows (m, n) of queries, a chunk at a time, only to be read."""
+        for rows in row_chunks(len(queries), BLOCKS * len(self)):
+            yield self.cross(take(queries, rows), read=True)
+
+    def mean_spread(self):
+        """Mean spread of the objects around their class means."""
+        return mean_spread(self)
+
+    def check_spectrum(self, blocks=None):
+        """Raise where spectrum="raise" and a centred block has negative eigenvalues."""
+        if self.spectrum == "raise":
+            self.refuse_indefinite([slice(0, len(self))] if blocks is None else blocks)
+
+    def kernel_eigenvalues(self):
+        """Eigenvalues of the kernel matrix, before any correction."""
+        n = len(self)
+        check_memory(2 * n**2, f"The spectrum of the kernel matrix of {n} objects")
+        K = self.original.gram()
+        self.release()
+        return eigh(K, vectors=False, overwrite=True).values
+
+    def full_gram(self):
+        """The whole matrix, for methods that decompose it."""
+        n = len(self)
+        check_memory(4 * n**2, f"The kernel matrix of {n} objects and its decomposition")
+        self.check_spectrum()
+        return self.gram()
+
+    def distances(self, variant, alphas, *, spectral=False):
+        """The class models of a variant; arguments of `fit_distances`."""
+        return fit_distances(self, variant, alphas, spectral=spectral)
+
+    def fisher(self, betas):
+        """Kernel Fisher discriminants: LinearScores and their rounding for each β."""
+        K = self.full_gram()
+        largest = max(K.max(), -K.min())  # K is overwritten
+        if len(betas) == 1:
+            models = [fisher_model(K, self.slices, betas[0])]
+        else:
+            models = fisher_path(K, self.slices, betas)
+        return models, np.array([model.rounding(largest) for model in models])
+
+    def embedding(self, n_components):
+        """Kernel PCA, and the density of each class in its coordinates."""
+        embedding = fit_embedding(
+            self.full_gram(), n_components, positive_only=self.spectrum == "ignore"
+        )
+        Z = embedding.training_coordinates()
+        return embedding, [gaussian_class(Z[members]) for members in self.slices]
+
+
+class TrainingKernel(ExactTraining):
+    """Kernel values of the training objects, sorted by class.
+
+    Parameters
+    ----------
+    X : the training objects, or the training Gram matrix where `kernel` is None
+    codes : (n,) class index of each
+    kernel : a fitted kernel, or None for a precomputed matrix
+    gram : the Gram matrix of X, where it is known already
+    """
+
+    whole_rows = False
+    _gram = None
+
+    def __init__(self, X, codes, kernel, gram=None):
+        self.kernel = kernel
+        self.order = np.argsort(codes, kind="stable")
+        self.counts = np.bincount(codes)
+        self.slices = class_slices(self.counts)
+        if kernel is None:
+            check_square(X)
+            check_magnitude(X)
+            self.X = check_symmetric(X)
+            warn_dissimilarity_as_kernel(self.X)
+            return
+        self.X = take(X, self.order)
+        if gram is not None:
+            gram = check_symmetric(check_kernel_values(gram, new=True), "The Gram matrix")
+            self._gram = gram[np.ix_(self.order, self.order)]
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_gram"}
+
+    @property
+    def original(self):
+        """The kernel before any correction."""
+        return self
+
+    @property
+    def positive_definite(self):
+        """Whether the kernel is known to be positive definite."""
+        return bool(getattr(self.kernel, "positive_definite", False))
+
+    def release(self):
+        """Forget the Gram matrix, which only a fit needs."""
+        self._gram = None
+
+    def _known(self):
+        """The Gram matrix where its values are kept: those of objects are expensive."""
+        if self._gram is None and self.kernel is not None:
+            objects = not getattr(self.kernel, "requires_vector_input", True)
+            if objects and not getattr(self.kernel, "cheap", False):
+                check_memory(len(self) ** 2, f"The kernel matrix of {len(self)} objects")
+                K = kernel_matrix(self.kernel, self.X, self.X)
+                self._gram = check_symmetric(K, "The Gram matrix")
+        return self._gram
+
+    def gram(self, rows=slice(None)):
+        """Gram matrix of the training objects at `rows`."""
+        if self.kernel is None:
+            index = self.order[rows]
+            return self.X[np.ix_(index, index)]
+        if (known := self._known()) is not None:
+            return _block(known, rows, rows)
+        X = take(self.X, rows)
+        K = kernel_matrix(self.kernel, X, X)
+        if getattr(self.kernel, "symmetric", False):
+            return K
+        return check_symmetric(K, "The Gram matrix")
+
+    def cross(self, X, rows=slice(None), read=False):
+        """Kernel of queries against the training objects at `rows`; `read`: only to be read."""
+        if self.kernel is None:
+            check_magnitude(X)
+            return X[:, self.order[rows]]
+        if isinstance(X, SharedRows):
+            return X.cross(self.kernel, self.X, rows, read)
+        return kernel_matrix(self.kernel, X, take(self.X, rows))
+
+    def cross_blocks(self, X):
+        """The function rows -> cross(X, rows, read=True), for callers that need row blocks."""
+        return lambda rows: self.cross(X, rows, read=True)
+
+    def training_cross(self, queries, rows=slice(None)):
+        """Kernel of training objects against training objects."""
+        if self.kernel is None:
+            return self.X[np.ix_(self.order[queries], self.order[rows])]
+        if (known := self._known()) is not None:
+            return _block(known, queries, rows)
+        K = self.cross(take(self.X, queries), rows)
+        if getattr(self.kernel, "knows_self", False):
+            position = np.arange(len(self))
+            i, j = np.nonzero(position[queries][:, None] == position[rows])
+            K[i, j] = self.training_self_similarities()[position[queries][i]]
+        return K
+
+    def training_self_similarities(self):
+        """k(x, x) of the training objects."""
+        if self.kernel is None:
+            return self.X.diagonal()[self.order]
+        if (known := self._known()) is not None:
+            return known.diagonal().copy()
+        return kernel_diagonal(self.kernel, self.X)
+
+    def self_similarities(self, X, given=None):
+        """k(x, x) of queries, None where only the user can know them and has not `given` them.
+
+        A precomputed matrix says nothing about a query's self-similarity, unless that of the
+        training objects is one constant (RBF, −d²).
+        """
+        if given is not None:
+            return given
+        if self.kernel is not None:
+            shared = isinstance(X, SharedRows)
+            return X.diagonal(self.kernel) if shared else kernel_diagonal(self.kernel, X)
+        diagonal = self.X.diagonal()
+        if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
+            return np.full(len(X), diagonal[0])
+        return None
+
+    def refuse_indefinite(self, blocks):
+        """Raise if a centred block of the kernel matrix has negative eigenvalues."""
+        if self.positive_definite:
+            return
+        for members in blocks:
+            K = self.gram(members)
+            if not is_psd(center_gram(K, centering(K), overwrite=True)):
+                raise ValueError(
+                    "The kernel is not positive definite: its centred matrix has negative "
+                    "eigenvalues, and spectrum='raise' asks to stop. spectrum='krein' handles "
+                    "them as the papers do; kernel_signature() and negative_fraction() say how "
+                    "many there are."
+                )
+
+
+class CorrectedKernel(ExactTraining):
+    """A TrainingKernel whose spectrum is corrected, for training objects and queries alike.
+
+    The whole training matrix is decomposed once, whatever blocks are asked for later.
+
+    Parameters
+    ----------
+    original : TrainingKernel
+    correction : one of CORRECTIONS
+    """
+
+    positive_definite = True  # after centring, which is how every estimator sees it
+    whole_rows = True
+
+    def __init__(self, original, correction):
+        n = len(original)
+        check_memory(3 * n**2, f"The spectrum of the kernel matrix of {n} objects")
+        self.original = original
+        self.order, self.counts, self.slices = original.order, original.counts, original.slices
+        self.spectrum = correction
+        self.correction = fit_correction(original.gram(), correction)
+
+    @property
+    def kernel(self):
+        """The fitted kernel, not corrected."""
+        return self.original.kernel
+
+    def release(self):
+        """Forget the Gram matrix, which only a fit needs."""
+        self.original.release()
+
+    def gram(self, rows=slice(None)):
+        """Gram matrix of the training objects at `rows`."""
+        K = self.original.gram(rows)
+        K += self.correction.gram_change(rows, rows)
+        return K
+
+    def cross(self, X, rows=slice(None), read=False):
+        """Kernel of queries against the training objects at `rows`."""
+        k = self.original.cross(X, read=True)
+        k = k + self.correction.cross_change(k)
+        return np.ascontiguousarray(k[:, rows])
+
+    def cross_blocks(self, X):
+        """The function rows -> cross(X, rows, read=True), for callers that need row blocks."""
+        k = self.cross(X)
+        return lambda rows: k[:, rows]
+
+    def training_cross(self, queries, rows=slice(None)):
+        """Kernel of training objects against training objects."""
+        k = self.original.training_cross(queries, rows)
+        k += self.correction.gram_change(queries, rows)
+        return k
+
+    def training_self_similarities(self):
+        """k(x, x) of the training objects."""
+        return self.original.training_self_similarities() + self.correction.training_self_change()
+
+    def self_similarities(self, X, given=None):
+        """k(x, x) of queries, corrected, also where `given` (uncorrected) by the user."""
+        kxx = self.original.self_similarities(X, given)
+        if kxx is None:
+            return None
+        out = np.array(kxx, dtype=float)
+        for rows in row_chunks(len(X), BLOCKS * len(self)):
+            k = self.original.cross(take(X, rows))
+            out[rows] += self.correction.self_change(kxx[rows], k)
+        check_magnitude(out)
+        return out
+
+    def refuse_indefinite(self, blocks):
+        """Nothing to refuse."""
+
+
+def with_policy(training, spectrum):
+    """The training kernel as the policy `spectrum` wants it: corrected or as it is."""
+    if corrects(spectrum, training.positive_definite):
+        return CorrectedKernel(training, spectrum)
+    training.spectrum = spectrum
+    return training
+
+
+def corrects(spectrum, positive_definite):
+    """Whether the policy changes a kernel; a definite one has nothing to clip or flip."""
+    return spectrum in CORRECTIONS and not (positive_definite and spectrum in ("clip", "flip"))
+
+
+def fit_training(X, y, codes, kernel, spectrum="krein", gram=None, **params):
+    """The kernel fitted on training objects, and their values: (kernel, ExactTraining).
+
+    kernel: as users name it, "precomputed" excepted: then it is None and X the matrix. params:
+    gamma, degree, coef0, standardize and kernel_params. gram: the Gram matrix, where it is known;
+    the kernel is then used as it is.
+    """
+    if kernel is not None and gram is None:
+        kernel, gram = fit_kernel_and_gram(kernel, X, y, **params)
+    if isinstance(kernel, PrecomputedKernel):
+        warn_dissimilarity_as_kernel(kernel.K)
+    return kernel, with_policy(TrainingKernel(X, codes, kernel, gram), spectrum)
+
+
+def class_slices(counts):
+    """Where classes of these sizes stand, one after the other."""
+    ends = np.cumsum(counts).tolist()  # Python's numbers: skops cannot store others
+    return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def lookup_kernel(training):
+    """The values of a TrainingKernel as a kernel on positions of its objects as given."""
+    back = training.order.argsort()
+    K = training.gram()[np.ix_(back, back)]
+    return CheckedKernel(K, training.positive_definite)
+
+
+def _block(K, rows, columns):
+    """A copy of a block."""
+    if isinstance(rows, slice) and isinstance(columns, slice):
+        return K[rows, columns].copy()
+    position = np.arange(len(K))
+    return K[np.ix_(position[rows], position[columns])]

@@ -1,0 +1,394 @@
+"""The training sets of a cross-validation, and their distances.
+
+With all objects, where one matrix serves all folds and RC+ meets a definite kernel, folds are block
+updates of one inverse per class and α; otherwise every fold is fitted for itself.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._memory import row_chunks
+from .._validation import check_finite_distances, check_symmetric, take
+from ..formulas.kernel_mahalanobis import centre_on_class, kriging_class, rc_rounding
+from ..formulas.linalg import center_gram, centering, is_psd
+from ..kernels.precomputed import CheckedKernel
+from ..kernels.protocol import check_kernel_values, is_named, is_stateless
+from .distances import alphas_of, refuse_map, resolve_alphas
+from .exact import (
+    ExactTraining,
+    TrainingKernel,
+    class_slices,
+    corrects,
+    fit_training,
+    lookup_kernel,
+    with_policy,
+)
+from .landmark import LandmarkPlan, LandmarkTraining
+from .sources import collect
+
+
+class Fold(NamedTuple):
+    """A training set of a cross-validation and the objects held out.
+
+    training: the training set, of the classes `present` (positions among all classes); queries: the
+    held-out objects, as it takes them.
+    """
+
+    training: ExactTraining
+    present: np.ndarray
+    queries: object
+
+
+def is_leave_one_out(splits, n):
+    """Whether the splits leave out each of n objects once, and alone."""
+    if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
+        return False
+    # A part of n − 1 positions that holds one twice is another layout.
+    once = all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
+    return once and len({int(test[0]) for _, test in splits}) == n
+
+
+class KernelFolds:
+    """Objects under one kernel, and the training sets of a cross-validation on them.
+
+    Parameters
+    ----------
+    X, y, codes : the objects as given, their labels and class indices; X is the kernel matrix where
+        `kernel` is None
+    splits : pairs of arrays (train, test) of positions
+    kernel : as users name it, its scales resolved to numbers
+    spectrum : the policy about negative eigenvalues
+    gram : the matrix of all objects, where it is known
+    params : gamma, degree, coef0, standardize and kernel_params
+    """
+
+    def __init__(self, X, y, codes, splits, kernel, spectrum="krein", gram=None, **params):
+        self.X, self.y, self.codes, self.splits = X, y, codes, splits
+        self.kernel, self.spectrum, self.params = kernel, spectrum, params
+        self.lookup = None
+        if kernel is None:
+            self.lookup = CheckedKernel(TrainingKernel(X, codes, None).X)
+        elif gram is not None:
+            gram = check_kernel_values(gram, new=True)
+            if not getattr(kernel, "symmetric", False):
+                gram = check_symmetric(gram, "The Gram matrix")
+            definite = bool(getattr(kernel, "positive_definite", False))
+            self.lookup = CheckedKernel(gram, definite)
+        elif is_named(kernel) or is_stateless(kernel):
+            _, training = fit_training(X, y, codes, kernel, **params)
+            self.lookup = lookup_kernel(training)
+
+    @classmethod
+    def within(cls, training, y, codes, splits):
+        """Folds of the objects of one training set, under its kernel as fitted."""
+        folds = cls.__new__(cls)
+        folds.X, folds.y, folds.codes, folds.splits = None, y, codes, splits
+        folds.kernel, folds.spectrum, folds.params = None, training.spectrum, {}
+        folds.lookup = lookup_kernel(training.original)
+        return folds
+
+    def __len__(self):
+        return len(self.splits)
+
+    @property
+    def matrix(self):
+        """The kernel matrix of all objects as given, None where each fold has a kernel of its own.
+
+        A correction depends on the training set, too.
+        """
+        if self.lookup is None or corrects(self.spectrum, self.positive_definite):
+            return None
+        return self.lookup.K
+
+    @property
+    def positive_definite(self):
+        """Whether the kernel is known to be positive definite."""
+        return self.lookup is not None and self.lookup.positive_definite
+
+    @property
+    def classes(self):
+        """Sorted labels of all classes."""
+        return np.unique(self.y)
+
+    def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
+        """FoldDistances of all folds and steps: the same distances as fits on each fold have."""
+        if variant == "RC+" and holds_once(self.splits) and has_definite_classes(self):
+            yield from _kriging_folds(self, regs, reg_on, volumes)
+        else:
+            yield from fitted_folds(self, variant, regs, reg_on, volumes, common)
+
+    def classes_of(self, f):
+        """Positions of the classes that a fold has, and the classes of its objects among them."""
+        return np.unique(self.codes[self.splits[f][0]], return_inverse=True)
+
+    def __getitem__(self, f):
+        train, test = self.splits[f]
+        present, codes = self.classes_of(f)
+        if self.lookup is not None:
+            training = TrainingKernel(train, codes, self.lookup)
+            training = with_policy(training, self.spectrum)
+            queries = test
+        else:
+            X = take(self.X, train)
+            _, training = fit_training(
+                X, self.y[train], codes, self.kernel, self.spectrum, **self.params
+            )
+            queries = take(self.X, test)
+        return Fold(training, present, queries)
+
+
+# --- the training sets of a cross-validation ------------------------------------------------------
+
+
+class FoldDistances(NamedTuple):
+    """Distances of one fold for some steps of a path, the steps on the last axis.
+
+    present: positions of the classes that the training set has; codes (n,) of its objects and
+    counts (c,), as `Labels` has them; train (n, c, r) of its objects in their order, test (m, c, r)
+    of the held-out ones; alphas (r, c); rounding (r,) of the distances; log_volumes (c, r) where
+    asked for.
+    """
+
+    fold: int
+    steps: slice
+    present: np.ndarray
+    codes: np.ndarray
+    counts: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
+    alphas: np.ndarray
+    rounding: np.ndarray
+    log_volumes: np.ndarray | None
+
+
+def fitted_folds(folds, variant, regs, reg_on, volumes, common):
+    """FoldDistances where every fold is fitted for itself."""
+    for f in range(len(folds)):
+        yield _fitted_fold(folds, f, variant, regs, reg_on, volumes, common)
+
+
+def _fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):
+    fold = folds[f]
+    alphas = resolve_alphas(regs, reg_on, variant, fold.training)
+    model = fold.training.distances(variant, alphas, spectral=volumes)
+    if volumes:
+        refuse_map(variant, alphas, fold.training.counts, model.nonnegative)
+    return FoldDistances(
+        f,
+        slice(0, len(regs)),
+        fold.present,
+        fold.training.codes,
+        fold.training.counts,
+        model.training_sq_distances(common=common),
+        model.sq_distances(fold.queries, common=common),
+        alphas,
+        model.rounding(),
+        model.log_volumes() if volumes else None,
+    )
+
+
+def holds_once(splits):
+    """Whether no training part holds an object twice, as a bootstrap sample does.
+
+    Such an object cannot be left out once.
+    """
+    return all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
+
+
+def has_definite_classes(folds):
+    """Whether one matrix serves all folds, and that of each class is definite."""
+    if folds.matrix is None:
+        return False
+    if folds.positive_definite or folds.spectrum == "ignore":
+        return True
+    for j in range(folds.codes.max() + 1):
+        rows = np.flatnonzero(folds.codes == j)
+        K = folds.matrix[np.ix_(rows, rows)]
+        if not is_psd(center_gram(K, centering(K), overwrite=True)):
+            return False
+    return True
+
+
+class SortedFolds(NamedTuple):
+    """All objects in the order of class and fold, so that a class is a slice.
+
+    K (N, N), kxx (N,), slices of the classes; place (N,) says where each object as given stands.
+    """
+
+    K: np.ndarray
+    kxx: np.ndarray
+    slices: list
+    place: np.ndarray
+
+    def left_out(self, train):
+        """For each class the objects that are not in a training part, counted within the class."""
+        kept = np.zeros(len(self.K), dtype=bool)
+        kept[self.place[train]] = True
+        return [np.flatnonzero(~kept[own]) for own in self.slices]
+
+
+def sort_folds(folds):
+    """The objects of KernelFolds sorted for block updates."""
+    n = len(folds.codes)
+    fold_of = np.full(n, len(folds))
+    for f in reversed(range(len(folds))):
+        fold_of[folds.splits[f][1]] = f
+    order = np.lexsort([fold_of, folds.codes])
+    K = folds.matrix[np.ix_(order, order)]
+    slices = class_slices(np.bincount(folds.codes))
+    return SortedFolds(K, np.diagonal(K), slices, order.argsort())
+
+
+def _kriging_folds(folds, regs, reg_on, volumes):
+    """RC+ with a definite kernel: folds are block updates of one inverse per class and α."""
+    objects = sort_folds(folds)
+    centred = [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
+    left_out = [objects.left_out(train) for train, _ in folds.splits]
+    kept = np.bincount(folds.codes) - [[len(out) for out in classes] for classes in left_out]
+    alphas = np.stack([_fold_alphas(folds, f, regs, reg_on, kept[f]) for f in range(len(folds))])
+    if volumes:
+        for f in range(len(folds)):
+            refuse_map("RC+", alphas[f][:, kept[f] > 0], kept[f][kept[f] > 0], lambda: True)
+    rounding = np.max(
+        [
+            rc_rounding(objects.kxx, centering(objects.K[own, own]), kept[:, j, None], a)
+            for j, (own, a) in enumerate(zip(objects.slices, np.moveaxis(alphas, -1, 0)))
+        ],
+        axis=0,
+    )
+    # Some folds and steps at once, as memory allows.
+    width = len(objects.K) * len(objects.slices)
+    for part in row_chunks(len(folds), width):
+        which = range(part.start, part.stop)
+        for steps in row_chunks(len(regs), len(which) * width):
+            d2, logs, lost = _updated(objects, centred, left_out, kept, alphas, which, steps)
+            for i, f in enumerate(which):
+                train, test = folds.splits[f]
+                present = kept[f] > 0
+                if i in lost:  # α below the rounding of K: decompose
+                    refitted = _fitted_fold(folds, f, "RC+", regs[steps], reg_on, volumes)
+                    yield refitted._replace(steps=steps)
+                    continue
+                by_object = np.moveaxis(d2[i][:, objects.place][:, :, present], 0, -1)
+                yield FoldDistances(
+                    f,
+                    steps,
+                    *folds.classes_of(f),
+                    kept[f][present],
+                    check_finite_distances(by_object[train]),
+                    check_finite_distances(by_object[test]),
+                    alphas[f, steps][:, present],
+                    rounding[f, steps],
+                    logs[i][:, present].T if volumes else None,
+                )
+
+
+def _fold_alphas(folds, f, regs, reg_on, kept):
+    """α (r, c) of a fold's steps and classes; 1 for a class that it has lost."""
+    present = kept > 0
+    path = np.array(regs)[:, None] * np.ones(present.sum())
+    alphas = np.ones((len(regs), len(kept)))
+    alphas[:, present] = alphas_of(
+        path, reg_on, "RC+", kept[present], lambda: folds[f].training.mean_spread()
+    )
+    return alphas
+
+
+def _updated(objects, centred, left_out, kept, alphas, which, steps):
+    """Distances (f, r, N, c) and log-volumes (f, r, c) of the folds `which`; those that are lost.
+
+    A fold is lost where an α vanishes in the rounding of the kernel.
+    """
+    shape = (len(which), steps.stop - steps.start, len(objects.K), len(objects.slices))
+    d2, logs, lost = np.full(shape, np.nan), np.full((*shape[:2], shape[3]), np.nan), set()
+    for j, ((k, kxx), own) in enumerate(zip(centred, objects.slices, strict=True)):
+        for r, step in enumerate(range(steps.start, steps.stop)):
+            here = [(i, alphas[f, step, j]) for i, f in enumerate(which) if kept[f, j]]
+            for alpha in sorted({a for _, a in here}):
+                model = kriging_class(k, kxx, own, alpha)
+                for i in (i for i, a in here if a == alpha):
+                    if model is None:
+                        lost.add(i)
+                        continue
+                    f = which[i]
+                    d2[i, r, :, j], logs[i, r, j] = model.without(
+                        left_out[f][j], alpha / kept[f, j]
+                    )
+    return d2, logs, lost
+
+
+# --- in a landmark space --------------------------------------------------------------------------
+
+
+class LandmarkFolds(NamedTuple):
+    """The training sets of a cross-validation by moments.
+
+    training: that of all rows, its folds being cells of rows that are in the same training sets;
+    cells[f] lists those of fold f. Where there would be too many cells, training is None, and every
+    fold has a pass of its own. X, y, splits: rows, labels, and pairs of positions (train, test).
+    """
+
+    plan: LandmarkPlan
+    training: LandmarkTraining | None
+    cells: list
+    X: Any
+    y: np.ndarray
+    splits: list
+    spectrum: str
+
+    @property
+    def matrix(self):
+        """None: there is no matrix of all objects."""
+
+    @property
+    def lookup(self):
+        """The landmarks' kernel matrix: what regularisation is measured in."""
+        return CheckedKernel(self.plan.gram)
+
+    @property
+    def classes(self):
+        """Sorted labels of all classes."""
+        return self.plan.classes
+
+    @property
+    def codes(self):
+        """Class of each row."""
+        return np.searchsorted(self.classes, self.y)
+
+    def __len__(self):
+        return len(self.splits)
+
+    def __getitem__(self, f):
+        train, test = self.splits[f]
+        if self.training is None:
+            training = collect(self.plan, take(self.X, train), self.y[train])
+        else:
+            training = self.training.of_folds(self.cells[f])
+        training.spectrum = self.spectrum
+        present, training = training.seen()
+        return Fold(training, present, take(self.X, test))
+
+    def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
+        """FoldDistances of all folds."""
+        return fitted_folds(self, variant, regs, reg_on, volumes, common)
+
+
+def landmark_folds(source, splits, make_plan, spectrum):
+    """The training sets of splits of a source; make_plan(n_folds) gives the plan."""
+    n = len(splits)
+    if source.folds is not None:
+        training = source.collect(make_plan(n), source.folds)
+        cells = [[g for g in range(n) if g != f] for f in range(n)]
+    else:
+        member = np.zeros((len(source.y), n), bool)
+        for f, (train, _) in enumerate(splits):
+            member[train, f] = True
+        patterns, cell = np.unique(member, axis=0, return_inverse=True)
+        cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
+        if len(patterns) > 2 * n:
+            return LandmarkFolds(make_plan(1), None, cells, source.X, source.y, splits, spectrum)
+        # Rows of no training set need no moments, but a pass does not ask.
+        training = source.collect(make_plan(len(patterns)), cell.ravel())
+    training.keep_sample_values()
+    return LandmarkFolds(training.plan, training, cells, source.X, source.y, splits, spectrum)

@@ -1,0 +1,614 @@
+"""A training set by its moments in a landmark space, and a sample of its rows.
+
+One pass over rows, in any batches, leaves moments of kernel rows against the landmarks, by class
+(and fold). A `LandmarkPlan` says what is collected; training sets made from the same plan merge in
+any order. What methods need (`distances`, `fisher`, `embedding`) is that of `exact.ExactTraining`;
+what moments do not tell, offsets by errors and how many landmarks are enough, the sample does.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._memory import row_chunks
+from .._validation import (
+    check_choice,
+    check_count,
+    check_finite_distances,
+    check_memory,
+    known_codes,
+    take,
+)
+from ..formulas.feature_space import (
+    classwise_form,
+    fisher_discriminants,
+    fit_feature_embedding,
+    full_kernel_forms,
+)
+from ..formulas.landmarks import (
+    add_squares,
+    add_sums,
+    group_moments,
+    landmark_features,
+    leading_landmarks,
+    mean_spread,
+    merge_landmark_moments,
+    moments_of_folds,
+    moments_of_groups,
+    no_landmark_moments,
+)
+from ..formulas.linalg import eigh
+from ..formulas.quadratic_form import evaluators
+from ..formulas.spectrum import CORRECTIONS
+from ..kernels.landmark_rows import LandmarkKernel
+from ..kernels.landmarks import LANDMARK_SPECTRA, refuse_negative
+from ..kernels.protocol import check_magnitude
+from .distances import SELF_UNKNOWN, check_self_similarity
+from .sample import SAMPLE_ROWS, RowSample
+
+# Rows stay in the precision that they come in.
+FLOATS = [np.float64, np.float32]
+# Bytes of kernel rows that are computed before they are multiplied.
+_BLOCK_BYTES = 2**24
+# Blocks of float32 products that are added up in float32.
+_FLOAT32_BLOCKS = 4
+# Rows of queries at a time: kernel values and their projections stay in the processor's cache.
+_PIECE = 512
+
+
+class LandmarkPlan:
+    """What is collected: kernel rows against landmarks, by class (and fold), and a sample.
+
+    Parameters
+    ----------
+    kernel : fitted kernel, or None where objects are given by their kernel rows
+    landmarks : the landmarks, or their own kernel rows (m, m) where kernel is None
+    classes : (c,) sorted labels
+    dtype : of the kernel rows; sums are in float64 either way
+    n_folds : number of folds whose moments are kept apart
+    sample_rows : number of rows to keep
+    seed : which rows, an int
+    rtol : where the spectrum of the landmarks' matrix is cut, None for the default
+    columns : of precomputed kernel rows, those of the landmarks; None where all are
+    """
+
+    def __init__(
+        self,
+        kernel,
+        landmarks,
+        classes,
+        *,
+        dtype=np.float64,
+        n_folds=1,
+        sample_rows=SAMPLE_ROWS,
+        seed=0,
+        rtol=None,
+        columns=None,
+    ):
+        self.rows = LandmarkKernel(kernel, landmarks, dtype)
+        self.classes = np.asarray(classes)
+        self.n_folds = check_count(n_folds, "n_folds")
+        self.sample_rows = check_count(sample_rows, "sample_rows")
+        self.seed = int(seed)
+        self.rtol, self.columns = rtol, columns
+        self._features = {}
+        m, groups = len(self.rows), self.n_folds * len(self.classes)
+        check_memory(
+            (groups + 3) * m**2,
+            f"The moments of {m} landmarks, {len(self.classes)} classes and {self.n_folds} folds",
+            "Take fewer landmarks, or fewer folds.",
+        )
+        self.vectors = getattr(kernel, "requires_vector_input", True)
+        self.gram = self.rows.gram()
+        # Kernel rows of objects are near those of the landmarks: little is lost about their mean.
+        self.origin = self.gram.mean(axis=0)
+
+    def first(self, m):
+        """The plan with the first m landmarks only."""
+        return self.changed(
+            rows=self.rows.first(m),
+            gram=self.gram[:m, :m].copy(),
+            origin=self.origin[:m].copy(),
+            columns=None if self.columns is None else self.columns[:m],
+            _features={},
+        )
+
+    def changed(self, **attributes):
+        """The plan with other attributes."""
+        out = object.__new__(LandmarkPlan)
+        out.__dict__ = {**self.__dict__, **attributes}
+        return out
+
+    def features(self, spectrum, centre=True):
+        """The features of a policy about negative eigenvalues, computed once.
+
+        centre: take a kernel without an origin relative to the mean of the landmarks.
+        """
+        spectrum = check_choice(spectrum, "spectrum", LANDMARK_SPECTRA)
+        correction = spectrum if spectrum in CORRECTIONS else None
+        if (correction, centre) not in self._features:
+            options = {"rtol": self.rtol, "dtype": self.rows.dtype, "centre": centre}
+            self._features[correction, centre] = landmark_features(
+                self.gram, correction=correction, **options
+            )
+        features = self._features[correction, centre]
+        if spectrum == "raise":
+            refuse_negative(features)
+        if not len(features.signs):
+            raise ValueError(
+                "The landmarks' kernel matrix is zero: all objects look alike. Check the kernel."
+            )
+        return features
+
+    def __getstate__(self):
+        return {**vars(self), "_features": {}}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+
+    def statistics(self):
+        """An empty training set, to add rows to."""
+        return LandmarkTraining(
+            self,
+            no_landmark_moments(self.n_folds * len(self.classes), self.origin),
+            RowSample(self.sample_rows, self.seed),
+            0,
+        )
+
+
+class SampleValues(NamedTuple):
+    """Kernel rows (N, m) and self-similarities (N,) of objects; `places`: those of the sample."""
+
+    rows: np.ndarray
+    kxx: np.ndarray | None
+    places: np.ndarray
+
+    def select(self, mask):
+        """Those of a part of the sample."""
+        return self._replace(places=self.places[mask])
+
+
+class LandmarkTraining:
+    """Moments and a sample of the rows seen so far.
+
+    Parameters
+    ----------
+    plan : LandmarkPlan
+    moments : LandmarkMoments, n_folds × c groups
+    sample : RowSample
+    n_rows : number of rows seen
+    """
+
+    spectrum = "krein"
+    dtypes = FLOATS
+    as_given = slice(None)  # landmarks stay in their order
+
+    def __init__(self, plan, moments, sample, n_rows):
+        self.plan = plan
+        self.moments = moments
+        self.sample = sample
+        self.n_rows = n_rows
+        self._buffers = self._sample_values = None
+
+    def __getstate__(self):
+        return {**vars(self), "_buffers": None, "_sample_values": None}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+
+    def _changed(self, **attributes):
+        out = object.__new__(LandmarkTraining)
+        vars(out).update({**vars(self), **attributes, "_buffers": None})
+        return out
+
+    @property
+    def counts(self):
+        """Number of rows of each class, (c,)."""
+        return self.moments.count.reshape(self.plan.n_folds, -1).sum(axis=0)
+
+    @property
+    def codes(self):
+        """Class of each row of the sample."""
+        return self.sample.codes
+
+    # --- collecting -------------------------------------------------------------------------------
+
+    def add(self, X, y, folds=None, start=None, *, limit=None):
+        """Add labelled objects; folds (b,) their folds, start the position of the first one.
+
+        Positions decide which rows the sample keeps; None counts on from the rows seen so far.
+        limit: as in `RowSample.add`.
+        """
+        plan = self.plan
+        X, y = check_rows(X, plan.vectors), np.asarray(y)
+        if y.shape != (len(X),):
+            raise ValueError(
+                f"y must hold a label for each of the {len(X)} objects of a batch; got shape "
+                f"{y.shape}."
+            )
+        if not len(X):
+            return self
+        codes = known_codes(y, plan.classes)
+        groups = codes
+        if plan.n_folds > 1:
+            folds = check_folds(folds, len(X), plan.n_folds)
+            groups = folds * len(plan.classes) + codes
+        self._add_moments(X, groups)
+        start = self.n_rows if start is None else start
+        self.sample.add(X, codes, folds, start, limit=limit)
+        self.n_rows += len(X)
+        self._sample_values = None
+        return self
+
+    def _add_moments(self, X, groups):
+        rows, moments = self.plan.rows, self.moments
+        m = len(rows)
+        block = int(np.clip(_BLOCK_BYTES // (m * rows.dtype.itemsize), 256, 8192)) // 256 * 256
+        if self._buffers is None:
+            scratch = np.zeros((m, m), np.float32) if rows.dtype == np.float32 else None
+            self._buffers = np.empty((block, m), rows.dtype), scratch
+        buffer, scratch = self._buffers
+        origin = moments.origin.astype(rows.dtype)
+        order = np.argsort(groups, kind="stable")
+        counts = np.bincount(groups, minlength=len(moments.count))
+        stop = 0
+        for group in np.flatnonzero(counts):
+            start, stop = stop, stop + counts[group]
+            for i, first in enumerate(range(start, stop, block)):
+                part = take(X, order[first : min(first + block, stop)])
+                k = rows.rows(part, out=buffer[: len(part)], origin=origin)
+                kxx = rows.self_similarities(part)
+                add_sums(moments, group, k, np.nan if kxx is None else kxx.sum())
+                if scratch is None:
+                    add_squares(moments.squares[group], k)
+                    continue
+                # In float32 a few blocks are added up before they go to the sums in float64.
+                add_squares(scratch, k, fresh=i % _FLOAT32_BLOCKS == 0)
+                if (i + 1) % _FLOAT32_BLOCKS == 0 or first + block >= stop:
+                    moments.squares[group] += scratch
+        if not np.isfinite(moments.sums).all():
+            raise ValueError(
+                "The kernel gave NaN or infinite values; check its inputs and scaling."
+            )
+
+    def merge(self, other):
+        """The training set of both parts."""
+        if (
+            self.plan.n_folds != other.plan.n_folds
+            or self.plan.rows.dtype != other.plan.rows.dtype
+            or not np.array_equal(self.plan.classes, other.plan.classes)
+        ):
+            raise ValueError("Statistics merge only if they were made from the same plan.")
+        return self._changed(
+            moments=merge_landmark_moments(self.moments, other.moments),
+            sample=self.sample.merge(other.sample),
+            n_rows=self.n_rows + other.n_rows,
+            _sample_values=None,
+        )
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    def first(self, m):
+        """The training set as if only the first m landmarks were there."""
+        if m == len(self.plan.rows):
+            return self
+        sample = self.sample
+        if self.plan.rows.kernel is None:
+            sample = sample.with_rows(sample.rows[:, :m])
+        moments = leading_landmarks(self.moments, m)
+        return self._changed(
+            plan=self.plan.first(m), moments=moments, sample=sample, _sample_values=None
+        )
+
+    def of_folds(self, folds):
+        """The training set of some of the folds together."""
+        folds = list(folds)
+        sample, values = self.sample, self._sample_values
+        if len(folds) < self.plan.n_folds:
+            mask = np.isin(sample.folds, folds)
+            sample = sample.select(mask)
+            values = None if values is None else values.select(mask)
+        moments = moments_of_folds(self.moments, self.plan.n_folds, folds)
+        return self._changed(
+            plan=self.plan.changed(n_folds=1),
+            moments=moments,
+            sample=sample,
+            n_rows=int(moments.count.sum()),
+            _sample_values=values,
+        )
+
+    def without_fold(self, fold):
+        """The training set of all folds but one."""
+        return self.of_folds(f for f in range(self.plan.n_folds) if f != fold)
+
+    def all_folds(self):
+        """The training set of all folds together."""
+        return self if self.plan.n_folds == 1 else self.of_folds(range(self.plan.n_folds))
+
+    def seen(self):
+        """Positions of the classes that have rows, and the training set of these classes."""
+        present = np.flatnonzero(self.counts)
+        if len(present) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; the rows so far are of the "
+                f"classes {self.plan.classes[present].tolist()!r}."
+            )
+        if len(present) == len(self.plan.classes):
+            return present, self
+        return present, self._changed(
+            plan=self.plan.changed(classes=self.plan.classes[present]),
+            moments=moments_of_groups(self.moments, present),
+            sample=self.sample.with_codes(np.searchsorted(present, self.sample.codes)),
+        )
+
+    def keep_sample_values(self):
+        """Compute the kernel rows of the sample once for all parts, where memory allows that."""
+        n, m = len(self.sample), len(self.plan.rows)
+        if self._sample_values is None and len(row_chunks(n, m)) <= 1:
+            rows, kernel = self.sample.rows, self.plan.rows
+            self._sample_values = SampleValues(
+                kernel.rows(rows), kernel.self_similarities(rows), np.arange(n)
+            )
+        return self
+
+    def as_rows(self):
+        """The same for objects that are given by their kernel rows from now on."""
+        rows, kernel = self.sample.rows, self.plan.rows
+        values = SampleValues(
+            kernel.rows(rows), kernel.self_similarities(rows), np.arange(len(self.sample))
+        )
+        kernel = LandmarkKernel(None, self.plan.gram, kernel.dtype)
+        return self._changed(
+            plan=self.plan.changed(rows=kernel, vectors=True),
+            sample=self.sample.with_rows(values.rows),
+            _sample_values=values,
+        )
+
+    # --- queries ----------------------------------------------------------------------------------
+
+    def query(self, X):
+        """Checked queries as kernel rows need them; of a matrix the landmarks' columns."""
+        if self.plan.columns is None:
+            return X
+        check_magnitude(X)
+        return X[:, self.plan.columns]
+
+    def pieces(self, queries):
+        """Kernel rows (q, m) of queries, a few at a time, only to be read before the next."""
+        return (k for _, k in row_pieces(self.plan.rows, queries))
+
+    def self_similarities(self, X, values=None):
+        """k(x, x) of queries, None where only the user can tell them and has passed no `values`."""
+        return self.plan.rows.self_similarities(X) if values is None else values
+
+    def residual(self, X, self_similarity=None):
+        """What the landmarks leave over of each object, k(x, x) − φᵀJφ, (n,)."""
+        features = self.plan.features(self.spectrum)
+        kxx = known_self_similarities(self.plan.rows, X, self_similarity)
+        pieces = row_pieces(self.plan.rows, X)
+        parts = [features.residual(kxx[rows], k) for rows, k in pieces]
+        return np.concatenate(parts).astype(float)
+
+    # --- methods ----------------------------------------------------------------------------------
+
+    @property
+    def kernel(self):
+        """The fitted kernel, None where objects are given by their kernel rows."""
+        return self.plan.rows.kernel
+
+    def kernel_eigenvalues(self):
+        """Eigenvalues of the landmarks' kernel matrix."""
+        return eigh(self.plan.gram, vectors=False).values
+
+    def release(self):
+        """Forget what only a fit needs."""
+        self._buffers = self._sample_values = None
+
+    def groups(self):
+        """Mean and scatter of each class, about its own mean."""
+        empty = np.flatnonzero(self.moments.count == 0)
+        if len(empty):
+            raise ValueError(
+                f"No object of the classes {self.plan.classes[empty].tolist()!r} has been seen "
+                "(outside the fold left out); every class needs one."
+            )
+        return [group_moments(self.moments, j) for j in range(len(self.plan.classes))]
+
+    def mean_spread(self):
+        """Mean spread of the objects around their class means."""
+        spread = mean_spread(self.groups(), self.plan.features(self.spectrum))
+        if np.isfinite(spread):
+            return spread
+        raise ValueError(
+            "reg_on='relative' needs k(x, x), which precomputed kernel rows do not tell; use a "
+            "kernel object or another reg_on."
+        )
+
+    def distances(self, variant, alphas, *, spectral=False):
+        """The class models of a variant: alphas (c,), or (r, c) for a path."""
+        features, groups = self.plan.features(self.spectrum), self.groups()
+        path = np.atleast_2d(np.asarray(alphas, float))
+        if variant.startswith("FK"):
+            forms = full_kernel_forms(features, groups, variant, path)
+        else:
+            krein = self.spectrum != "ignore"
+            forms = [
+                classwise_form(features, g, variant, alpha, krein=krein)
+                for g, alpha in zip(groups, path.T, strict=True)
+            ]
+        return LandmarkDistances(self, features, forms, single=np.ndim(alphas) == 1)
+
+    def fisher(self, betas):
+        """Kernel Fisher discriminants: LinearScores and their rounding for each β."""
+        features = self.plan.features(self.spectrum, centre=False)
+        return fisher_discriminants(features, self.groups(), betas), np.zeros(len(betas))
+
+    def embedding(self, n_components):
+        """Kernel PCA, and the density of each class in its coordinates."""
+        return fit_feature_embedding(
+            self.plan.features(self.spectrum),
+            self.groups(),
+            n_components,
+            positive_only=self.spectrum == "ignore",
+        )
+
+    def sample_pieces(self, doubles):
+        """(rows, kernel rows) of the sample, as `row_pieces` gives those of queries."""
+        values = self._sample_values
+        if values is None:
+            yield from row_pieces(self.plan.rows, self.sample.rows, doubles)
+            return
+        for rows in _piece_slices(len(values.places), values.rows.shape[1], doubles):
+            yield rows, values.rows[values.places[rows]]
+
+    def sample_self_similarities(self):
+        """k(x, x) of the sample, None where it is not known."""
+        values = self._sample_values
+        if values is None:
+            return self.plan.rows.self_similarities(self.sample.rows)
+        return None if values.kxx is None else values.kxx[values.places]
+
+
+class LandmarkDistances:
+    """Squared distances to the classes in a landmark space: one QuadraticForm for each.
+
+    With landmarks they are approximations. That to an object's own class is biased upwards: what
+    the landmarks leave over of the object counts as if no class explained it.
+    """
+
+    def __init__(self, training, features, forms, single):
+        self.training = training
+        self.rows = training.plan.rows
+        self.features = features
+        self.forms = forms
+        self.single = single
+        self._evaluators = None
+
+    def __getstate__(self):
+        return {**vars(self), "training": None, "_evaluators": None}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+
+    @property
+    def self_cancels(self):
+        """Whether k(x, x) has one weight for all classes, and so no part in a decision."""
+        s = np.column_stack([form.self_weights for form in self.forms])
+        return bool((np.ptp(s, axis=1) <= 1e-12 * np.abs(s).max(axis=1)).all())
+
+    def _needs_self(self, common):
+        used = any(form.self_weights.any() for form in self.forms)
+        return used and not (common == "omitted" and self.self_cancels)
+
+    def sq_distances(self, X, self_similarity=None, *, common="required"):
+        """d² of queries to each class, (n, c), or (n, c, r) for a path; see `DistanceModel`.
+
+        To omit the part of k(x, x) that is common to all classes saves half of the work.
+        """
+        kxx = None
+        if self._needs_self(common):
+            optional = common == "known" and self.self_cancels
+            if not optional or self.rows.self_similarities(X[:1]) is not None:
+                kxx = known_self_similarities(self.rows, X, self_similarity)
+        return self._evaluate(len(X), lambda doubles: row_pieces(self.rows, X, doubles), kxx)
+
+    def training_sq_distances(self, *, common="required"):
+        """d² of the sample's rows to each class."""
+        kxx = None
+        if self._needs_self(common):
+            kxx = self.training.sample_self_similarities()
+            if kxx is None:
+                raise ValueError(SELF_UNKNOWN)
+        return self._evaluate(len(self.training.sample), self.training.sample_pieces, kxx)
+
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
+    def _evaluate(self, n, pieces, kxx):
+        """d² with k(x, x) = kxx, or, for None, without the part that all classes share."""
+        if self._evaluators is None:
+            self._evaluators = evaluators(self.forms, self.rows.dtype)
+        groups, features = self._evaluators, self.features
+        out = np.full((self.forms[0].weights.shape[1], n, len(self.forms)), np.nan)
+        definite = self.forms[0].linear is None
+        see = features.residual if definite else features.self_similarities
+        doubles, workspace = max(group.doubles for group in groups), None
+        for rows, k in pieces(doubles):
+            if workspace is None:
+                workspace = np.empty(len(k) * doubles, k.dtype)
+            left = None if kxx is None else see(kxx[rows], k)
+            values = (d2 for group in groups for d2 in group.sq_distances(k, left, workspace))
+            for j, d2 in enumerate(values):
+                out[:, rows, j] = d2
+        check_finite_distances(out)
+        return out[0] if self.single else np.moveaxis(out, 0, -1)
+
+    def rounding(self):
+        """What rounding may leave in the distances, where that is more than their size tells."""
+        return 0.0 if self.single else np.zeros(self.forms[0].weights.shape[1])
+
+    def log_volumes(self):
+        """Log-volumes of the classes, (c,) or (c, r)."""
+        volumes = np.array([form.log_volumes for form in self.forms])
+        return volumes[:, 0] if self.single else volumes
+
+    def nonnegative(self):
+        """Whether no eigenvalue of a class is negative."""
+        return bool(np.isfinite(self.log_volumes()).all())
+
+
+def known_self_similarities(kernel, X, self_similarity=None):
+    """k(x, x) of queries, (n,): as a user passes it, or by the kernel; else refused."""
+    if self_similarity is not None:
+        return check_self_similarity(self_similarity, len(X))
+    kxx = kernel.self_similarities(X)
+    if kxx is None:
+        raise ValueError(SELF_UNKNOWN)
+    return kxx
+
+
+def row_pieces(kernel, X, doubles=0):
+    """(rows, kernel rows) of objects; the array is used again for the next piece.
+
+    doubles: of workspace that a row needs beside them.
+    """
+    buffer = None
+    for rows in _piece_slices(len(X), len(kernel), doubles):
+        part = take(X, rows)
+        if buffer is None:
+            buffer = np.empty((len(part), len(kernel)), kernel.dtype)
+        yield rows, kernel.rows(part, out=buffer[: len(part)])
+
+
+def _piece_slices(n, m, doubles):
+    doubles += 2 * m
+    return row_chunks(n, doubles, _PIECE * doubles)
+
+
+def check_rows(X, vectors=True, name="X"):
+    """A batch of objects; where the kernel takes vectors, a finite table of numbers."""
+    if not vectors:
+        return X
+    X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "iufb":
+        raise ValueError(
+            f"{name} must be a two-dimensional table of numbers; got {X.dtype} of shape {X.shape}."
+        )
+    # The sum is not finite if a value is not; it may overflow, too.
+    if not np.isfinite(X.sum(dtype=float)) and not np.isfinite(X).all():
+        raise ValueError(
+            f"{name} contains NaN or infinite values; impute or drop those rows first."
+        )
+    return X
+
+
+def check_folds(folds, n, n_folds):
+    """The fold of each object, from 0."""
+    values = np.asarray(folds) if folds is not None else None
+    if values is None or values.shape != (n,) or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"folds must hold a whole number from 0 to {n_folds - 1} for each of the {n} objects."
+        )
+    if n and not 0 <= values.min() <= values.max() < n_folds:
+        raise ValueError(
+            f"folds must be from 0 to {n_folds - 1}; got {values.min()} to {values.max()}."
+        )
+    return values.astype(np.intp)
