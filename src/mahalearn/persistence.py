@@ -361,6 +361,9 @@ def model_about(path: File) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             _refuse_bomb(archive, path)
+            # A damaged length makes the next member's entry a comment on this one.
+            if any(info.comment for info in archive.infolist()):
+                raise _not_a_model(path)
             about = json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else {}
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {str(path)!r}.") from None

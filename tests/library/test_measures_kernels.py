@@ -247,7 +247,7 @@ def column_transformed(words):
     return pd.DataFrame({"word": words})
 
 
-@pytest.mark.parametrize("measure", ["edit", "compression", overlap], ids=str)
+@pytest.mark.parametrize("measure", ["edit", "compression", overlap])
 @pytest.mark.parametrize(
     "table",
     [

@@ -236,6 +236,20 @@ def test_arrays_have_the_length_that_their_headers_say(tmp_path, length):
         load_model(path)
 
 
+def test_no_part_of_a_damaged_file_is_lost(tmp_path):
+    path = save_model(KernelQuadraticDiscriminant().fit(X, y), tmp_path / "m.skops")
+    data = bytearray(path.read_bytes())
+    last = data.rindex(b"PK\1\2")
+    entry = data.rindex(b"PK\1\2", 0, last)
+    data[entry + 32] = 46 + len("mahalearn.json")  # the length of its comment
+    path.write_bytes(data)
+    with zipfile.ZipFile(path) as archive:
+        assert "mahalearn.json" not in archive.namelist()
+    for function in (load_model, model_about):
+        with pytest.raises(UntrustedModelError, match="not a model file"):
+            function(path)
+
+
 def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
     import skops.io
 
