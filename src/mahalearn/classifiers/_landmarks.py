@@ -250,7 +250,7 @@ class LandmarkClassifier(KernelClassifier):
         self._statistics.add(self._landmark_values(X), y)
         self._stale = True
         for name in self._derived:  # of the model before; derived again when it is asked for
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         return self
 
     def _from_statistics(self, statistics):
