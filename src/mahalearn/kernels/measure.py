@@ -228,7 +228,8 @@ class MeasureKernel(BaseEstimator):
         """Refuse a function of unknown kind whose values (n, n) are those of a distance."""
         own, least = values.diagonal(), values.min(axis=1, initial=np.inf)
         smallest = (own <= least).all() and (own < values.max(axis=1, initial=-np.inf)).any()
-        if self._is_function() and self.kind == "auto" and smallest:
+        unknown = self._is_function() and spelt(self.kind, "kind", ("auto",)) == "auto"
+        if unknown and smallest:
             raise ValueError(
                 "The measure is smallest for an object and itself, as a distance is; without kind "
                 "it is treated as a similarity. Pass kind='neg_squared' (the kernel −d²), 'neg', "
