@@ -219,7 +219,9 @@ def test_extreme_scales_give_numbers_or_a_sentence(estimator):
             try:
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
-                    model = clone(estimator).set_params(kernel="precomputed").fit(K, y)
+                    model = clone(estimator)
+                    getattr(model, "estimator", model).set_params(kernel="precomputed")
+                    model.fit(K, y)
                     for method in ("predict_proba", "decision_function", "transform"):
                         if hasattr(model, method):
                             values = getattr(model, method)(K)

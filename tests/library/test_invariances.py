@@ -525,18 +525,18 @@ def _components_are_arbitrary(search, kind):
 def test_a_search_scores_as_plain_fits_do_on_problems_with_ties(kind):
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
     lines = []
-    for i, search in enumerate(TIED_SEARCHES):
-        if not _components_are_arbitrary(search, kind):
-            lines += compare_with_plain(search, kind, (i + len(kind)) % 2 == 0, cv, 30)
+    for i, tied in enumerate(TIED_SEARCHES):
+        if not _components_are_arbitrary(tied, kind):
+            lines += compare_with_plain(tied, kind, (i + len(kind)) % 2 == 0, cv, 30)
     assert_none(lines, len(TIED_SEARCHES))
 
 
 @pytest.mark.parametrize("kind", ["identity", "constant kernel", "few distinct rows"])
 def test_so_does_leave_one_out(kind):
     lines = []
-    for search in TIED_SEARCHES[:2] + TIED_SEARCHES[-5:]:
-        if not _components_are_arbitrary(search, kind):
-            lines += compare_with_plain(search, kind, True, LeaveOneOut(), 14)
+    for tied in TIED_SEARCHES[:2] + TIED_SEARCHES[-5:]:
+        if not _components_are_arbitrary(tied, kind):
+            lines += compare_with_plain(tied, kind, True, LeaveOneOut(), 14)
     assert_none(lines, 7)
 
 

@@ -28,6 +28,8 @@ from mahalearn import (
     MahalanobisSVC,
     OneVsRestSVC,
 )
+from mahalearn.model_selection.families import family_grid
+from mahalearn.model_selection.grid import widths
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -133,8 +135,9 @@ def assert_chance(candidates, n, both_ends=True, n_tests=None):
 
 def run(search, given, cv):
     """(what, mean score) of all candidates of a kernel search on a problem."""
-    params = dict(given.kernel) or {"gammas": GAMMAS}
-    search = type(search)(**{**search.get_params(deep=False), **params, "cv": cv})
+    grid = {**search.param_grid, **({} if given.kernel else {"gamma": GAMMAS})}
+    plain = clone(search.estimator).set_params(**given.kernel)
+    search = KernelSearchCV(plain, grid, cv=cv)
     results = search.fit(given.X, given.y).cv_results_
     assert search.best_score_ == pytest.approx(results["mean_test_score"].max())
     return list(zip(map(str, results["params"]), results["mean_test_score"], strict=True))
@@ -265,10 +268,10 @@ def test_the_default_search_reports_no_signal_where_there_is_none():
 
 
 WEAK = {
-    "KQD": KernelSearchCV(KernelQuadraticDiscriminant()),
-    "KQD without offsets": KernelSearchCV(KernelQuadraticDiscriminant(offset=None)),
-    "Fisher head": KernelSearchCV(DissimilaritySpaceDiscriminant()),
-    "kernel Fisher": KernelSearchCV(KernelFisherDiscriminant()),
+    "KQD": KernelQuadraticDiscriminant(),
+    "KQD without offsets": KernelQuadraticDiscriminant(offset=None),
+    "Fisher head": DissimilaritySpaceDiscriminant(),
+    "kernel Fisher": KernelFisherDiscriminant(),
 }
 
 
@@ -279,7 +282,9 @@ def test_with_a_weak_signal_no_search_takes_a_kernel_that_is_nearly_the_identity
         rng = np.random.default_rng(seed)
         y = np.arange(100) % 2
         X = rng.normal(size=(100, 10)) + 0.4 * y[:, None]
-        search = clone(WEAK[name]).set_params(gammas=[0.01, 0.1, 3.0, 15.0], cv=FOLDS).fit(X, y)
+        plain = WEAK[name]
+        grid = family_grid(plain, widths("rbf", [0.01, 0.1, 3.0, 15.0]))
+        search = KernelSearchCV(plain, grid, cv=FOLDS).fit(X, y)
         K = rbf_kernel(X, gamma=search.best_params_["gamma"])
         assert np.median(K[~np.eye(len(K), dtype=bool)]) > 1e-3, search.best_params_
         labels = np.arange(1000) % 2

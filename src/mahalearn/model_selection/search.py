@@ -193,6 +193,9 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         inner = get_tags(self.estimator)
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
         tags.input_tags = inner.input_tags
+        kernels = self._listed("kernel") if isinstance(self.estimator, KernelClassifier) else []
+        if not all(takes_vectors(kernel) for kernel in kernels):
+            tags.input_tags.two_d_array = False
         return tags
 
     def get_metadata_routing(self):
