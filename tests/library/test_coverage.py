@@ -22,7 +22,7 @@ from mahalearn import (
     ConformalClassifier,
     KernelMahalanobisTransformer,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     MahalanobisKernel,
     MahalanobisNovelty,
     MeasureKernel,
@@ -159,8 +159,10 @@ SEARCHED = {
     "landmark": novelty(**SEARCH, promise="about a (the training objects set gamma and reg)"),
     "RC+": novelty("RC+", **SEARCH, promise="about a (the training objects set gamma and reg)"),
     "margin": sets(
-        KernelQuadraticDiscriminantCV(
-            gammas=[0.05, 0.3, 2], regs=[1e-3, 1e-2, 1e-1], cv=3, standardize=False
+        KernelSearchCV(
+            KernelQuadraticDiscriminant(standardize=False),
+            {"gamma": [0.05, 0.3, 2], "reg": [1e-3, 1e-2, 1e-1]},
+            cv=3,
         ),
         "full",
         promise="about a (the training objects set the parameters)",

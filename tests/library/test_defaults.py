@@ -25,7 +25,7 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisSVC,

@@ -29,9 +29,9 @@ from mahalearn.classifiers.dissimilarity_space import head_scores
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
-from mahalearn.model_selection import _families, grids
-from mahalearn.model_selection._ensemble import fit_members, held_out_rows, member_scores
-from mahalearn.model_selection._families import FAMILIES
+from mahalearn.model_selection import families, grid
+from mahalearn.model_selection.combining import fit_members, held_out_rows, member_scores
+from mahalearn.model_selection.families import FAMILIES
 from mahalearn.training.distances import DistanceModel
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)

@@ -44,7 +44,7 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
-    KernelRidgeClassifierCV,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
@@ -600,11 +600,12 @@ KERNEL_OPTIONS = [
 ]
 LANDMARK_OPTIONS = [
     {**LANDMARKS, "random_state": 3},
-    {**LANDMARKS},
-    {**LANDMARKS, "random_state": np.random.RandomState(0)},
-    {**LANDMARKS, "landmarks": LandmarkMap(15, method="uniform", rtol=1e-6)},
-    {**LANDMARKS, "landmarks": LandmarkMap(15, method="rpcholesky")},
-    {"landmarks": "auto", **WIDTHS},
+    {
+        **LANDMARKS,
+        "random_state": 0,
+        "landmarks": [LandmarkMap(15, method=m) for m in ("uniform", "rpcholesky", "kmeans")],
+    },
+    {"landmarks": "auto", "random_state": 0, **WIDTHS},
     {"landmarks": np.eye(9, 4), **WIDTHS},
     {"landmarks": 15, "random_state": 0, "kernel": KERNELS},
 ]

@@ -27,7 +27,7 @@ from mahalearn import (
     KernelFisherDiscriminant,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
-    KernelQuadraticDiscriminantCV,
+    KernelSearchCV,
     LandmarkMap,
     MeasureKernel,
     PrecomputedKernel,
@@ -525,7 +525,7 @@ def test_a_search_does_not_depend_on_jobs_and_refits_with_the_landmarks_it_chose
     options = {"reg": [0.01, 0.1], "gamma": [0.05, 0.3], "landmarks": 30, "standardize": False}
     for method in ("kmeans", "uniform", "rpcholesky"):
         options["landmarks"] = LandmarkMap(30, method=method)
-        one = KernelQuadraticDiscriminantCV(**options, random_state=3).fit(X, y)
+        one = search(KernelQuadraticDiscriminant, **options, random_state=3).fit(X, y)
         if method == "kmeans":
             two = search(KernelQuadraticDiscriminant, **options, random_state=3, n_jobs=2).fit(X, y)
             assert_array_equal(one.best_estimator_.landmarks_, two.best_estimator_.landmarks_)

@@ -61,6 +61,10 @@ OBJECTS = {
 }
 
 
+def fisher_search(**grid):
+    return KernelSearchCV(KernelFisherDiscriminant(), {"reg": [0.1], **grid}, cv=3)
+
+
 @pytest.mark.parametrize("name", OBJECTS)
 @pytest.mark.parametrize("variant", ["RC+", "RC-", "IC-", "FK+"])
 def test_kernel_of_objects_equals_precomputed_matrix(name, variant):
@@ -197,7 +201,7 @@ def test_a_function_is_not_assumed_to_be_symmetric():
         MeasureKernel(overlap, symmetric=True).fit(WORDS)
     kernels = [MeasureKernel(overlap, symmetric=True)]
     with pytest.raises(ValueError, match="symmetric=True says that f"):
-        KernelFisherDiscriminantCV([0.1], kernels=kernels, cv=3).fit(WORDS, CODE)
+        fisher_search(kernel=kernels).fit(WORDS, CODE)
 
 
 @pytest.mark.parametrize("scale", ["mean", None])
@@ -210,9 +214,7 @@ def test_a_distance_is_not_taken_for_a_similarity(scale):
         lambda words: KernelQuadraticDiscriminant(kernel=MeasureKernel(distance, scale=scale)).fit(
             words, CODE
         ),
-        lambda words: KernelFisherDiscriminantCV(
-            [0.1], kernel=MeasureKernel(distance, scale=scale), cv=3
-        ).fit(words, CODE),
+        lambda words: fisher_search(kernel=[MeasureKernel(distance, scale=scale)]).fit(words, CODE),
     ):
         with pytest.raises(ValueError, match="smallest for an object and itself"):
             fit(WORDS)
@@ -264,7 +266,7 @@ def test_a_column_of_strings_is_a_column_of_objects(measure, table):
     expected = MeasureKernel(measure).fit_gram(WORDS)
     assert_array_equal(MeasureKernel(measure).fit_gram(X), expected)
     assert_array_equal(pairwise(X, measure), pairwise(WORDS, measure))
-    model = KernelFisherDiscriminantCV([0.1], kernel=MeasureKernel(measure), cv=3)
+    model = fisher_search(kernel=[MeasureKernel(measure)])
     scores = [model.fit(words, CODE).best_score_ for words in (X, WORDS)]
     assert scores[0] == scores[1]
     assert_array_equal(model.predict(X), model.predict(WORDS))

@@ -640,9 +640,10 @@ def test_a_search_is_cross_conformal_and_has_the_closed_form_on_request(problem)
     scaled = GridSearchCV(
         make_pipeline(StandardScaler(), KernelQuadraticDiscriminant()), grid.param_grid
     )
-    for search in (scaled, KernelSearchCV(
-            KernelQuadraticDiscriminant(standardize=True), {"reg": [1.0]}, cv=3
-        )):
+    for search in (
+        scaled,
+        KernelSearchCV(KernelQuadraticDiscriminant(standardize=True), {"reg": [1.0]}, cv=3),
+    ):
         with pytest.raises(ValueError, match=r"training objects.* Use 'cross'"):
             ConformalClassifier(search, "full").fit(X, y)
     other = KernelSearchCV(

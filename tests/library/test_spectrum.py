@@ -16,9 +16,9 @@ from mahalearn import (
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     OneVsRestSVC,
-    OneVsRestSVCCV,
     PrecomputedKernel,
 )
 from mahalearn.formulas.spectrum import CORRECTIONS, SPECTRA
@@ -218,15 +218,20 @@ def test_the_krein_svm_is_the_default_and_named_flip():
     """On an indefinite matrix an SVM flips; "krein" would be the solver's stationary point."""
     K, y, k, _ = indefinite_problem()
     expected, rows = corrected(K, k, "flip")
-    for model in (OneVsRestSVC(tol=1e-8), OneVsRestSVCCV([1.0], tol=1e-8, cv=3)):
-        model.set_params(kernel="precomputed")
-        by_hand = clone(model).set_params(spectrum="ignore").fit(expected, y)
+    for model in (
+        OneVsRestSVC(tol=1e-8),
+        KernelSearchCV(OneVsRestSVC(tol=1e-8), {"C": [1.0]}, cv=3),
+    ):
+        prefix = "estimator__" if isinstance(model, KernelSearchCV) else ""
+        model = clone(model).set_params(**{f"{prefix}kernel": "precomputed"})
+        ignoring = clone(model).set_params(**{f"{prefix}spectrum": "ignore"})
+        by_hand = clone(ignoring).fit(expected, y)
         scores = clone(model).fit(K, y).decision_function(k)
         assert_allclose(scores, by_hand.decision_function(rows), atol=1e-6)
-        as_is = clone(model).set_params(spectrum="ignore").fit(K, y).decision_function(k)
+        as_is = clone(ignoring).fit(K, y).decision_function(k)
         assert np.abs(as_is - scores).max() > 0.01
         with pytest.raises(ValueError, match="spectrum='flip'; spectrum='ignore' hands"):
-            model.set_params(spectrum="krein").fit(K, y)
+            model.set_params(**{f"{prefix}spectrum": "krein"}).fit(K, y)
     for kernel, X in (("precomputed", K), ("sigmoid", K[:, :4])):
         ensemble = MahalanobisClassifierCV(["svm"], kernel=kernel, combine="best", cv=3).fit(X, y)
         best = ensemble.best_estimator_
@@ -234,11 +239,11 @@ def test_the_krein_svm_is_the_default_and_named_flip():
 
 
 def test_a_definite_kernel_needs_no_decomposition(monkeypatch):
-    monkeypatch.setattr("mahalearn.kernels.training.fit_correction", None)
+    monkeypatch.setattr("mahalearn.training.exact.fit_correction", None)
     X, y = np.random.default_rng(1).normal(size=(40, 3)), np.arange(40) % 3
     for model in CLASSIFIERS:
         clone(model).set_params(spectrum="flip").fit(X, y).predict(X)
-    OneVsRestSVCCV([1.0], gammas=[0.5], cv=3).fit(X, y)
+    KernelSearchCV(OneVsRestSVC(), {"C": [1.0], "gamma": [0.5]}, cv=3).fit(X, y)
     with pytest.raises(TypeError):
         OneVsRestSVC(kernel="sigmoid").fit(X, y)
 

@@ -12,7 +12,8 @@ from mahalearn import (
     ConformalClassifier,
     GaussianClassifier,
     KernelQuadraticDiscriminant,
-    KernelRidgeClassifierCV,
+    KernelRidgeClassifier,
+    KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
@@ -49,7 +50,7 @@ def test_what_is_not_in_the_table_is_refused(value):
 ROWS = [
     KernelQuadraticDiscriminant(),
     KernelQuadraticDiscriminant(landmarks=3),
-    KernelRidgeClassifierCV([0.1], cv=2),
+    KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.1]}, cv=2),
     GaussianClassifier(),
     MahalanobisSVC(),
     MahalanobisClassifierCV(("gaussian",), cv=2),

@@ -362,26 +362,14 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         deviations differ by more than a factor of ten.
 
         .. versionadded:: 0.2
-    landmarks : int, "auto", collection of objects or None, default=None
+    landmarks : int, "auto", objects, LandmarkMap or None, default=None
         None uses all training objects. With m landmarks fitting takes one pass over the data, of
         any number of objects, and memory m² per class; distances are then approximations (see the
         user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
         standard error of the best, as far as memory allows; or the landmarks themselves, for
         ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks.
-
-        .. versionadded:: 0.2
-    landmark_method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
-        How landmarks are chosen, always without labels: k-means++ with a few Lloyd steps
-        (vectors), randomly pivoted Cholesky (definite kernels), or uniformly. "auto" takes the
-        first for vectors, the second for objects with a definite kernel and the third otherwise.
-
-        .. versionadded:: 0.2
-    landmark_rtol : float, default=None
-        Eigenvalues of the landmarks' kernel matrix up to this fraction of the largest are cut. None
-        chooses: rounding for definite kernels, 1e-4 for indefinite ones.
-
-        .. versionadded:: 0.2
+        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
+        random_state=...)`` also says how they are chosen and where their spectrum is cut.
 
     Attributes
     ----------

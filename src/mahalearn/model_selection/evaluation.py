@@ -248,8 +248,7 @@ def _score_kernels(trials, objects, n_jobs):
 
 def _landmark_key(estimator):
     """Key of the parameters that choose landmarks."""
-    names = ("landmarks", "landmark_method", "random_state")
-    return tuple(frozen(getattr(estimator, name, None)) for name in names)
+    return frozen(estimator.landmarks), frozen(estimator.random_state)
 
 
 def _score_kernel_group(trials, objects, n_jobs):

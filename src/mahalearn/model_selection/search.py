@@ -192,6 +192,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
+        tags.transformer_tags = inner.transformer_tags
         tags.input_tags = inner.input_tags
         kernels = self._listed("kernel") if isinstance(self.estimator, KernelClassifier) else []
         if not all(takes_vectors(kernel) for kernel in kernels):
