@@ -299,9 +299,6 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             scores = self._path_scores(models, training, queries)
             yield f, slice(0, len(values)), present, scores, path_rounding(models)
 
-    def _landmark_fold_scores(self, folds, values):
-        return self._fold_scores(folds, values)
-
     def _landmark_folds(self, source, splits):
         """The training sets of a cross-validation at landmarks."""
         return landmark_folds(source, splits, partial(self._plan, source), self._landmark_policy())

@@ -407,17 +407,14 @@ def _score_path(trials, folds, objects):
 def _path_fold_scores(trials, folds, objects):
     """Distinct values of the path, the place of each trial among them, and the folds' scores."""
     first = trials[0].estimator
-    if objects.landmarks is not None:
-        values = [getattr(t.estimator, first._axis) for t in trials]
-    else:
-        values = [t.estimator._fixed_axis_value(folds.kernel) for t in trials]
+    values = [t.estimator._fixed_axis_value(folds.kernel) for t in trials]
     keys = [frozen(value) for value in values]
     distinct = dict(zip(keys, values, strict=True))
     if all(isinstance(value, numbers.Real) for value in values):
         distinct = dict(sorted(distinct.items(), key=lambda item: item[1]))
     place = [list(distinct).index(key) for key in keys]
     path = list(distinct.values())
-    if objects.landmarks is not None or all(isinstance(value, numbers.Real) for value in values):
+    if all(isinstance(value, numbers.Real) for value in values):
         return path, place, first._fold_scores(folds, path)
     by_place = [trials[place.index(r)].estimator for r in range(len(path))]
     return path, place, _fold_by_fold(by_place, folds, objects.classes)

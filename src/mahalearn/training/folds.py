@@ -338,6 +338,11 @@ class LandmarkFolds(NamedTuple):
     spectrum: str
 
     @property
+    def kernel(self):
+        """The kernel as fitted, None where objects are given by their kernel rows."""
+        return self.plan.rows.kernel
+
+    @property
     def matrix(self):
         """None: there is no matrix of all objects."""
 
