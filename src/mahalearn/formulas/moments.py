@@ -14,7 +14,6 @@ Every block of rows is multiplied about an origin of its own. So rows in float32
 large mean, batches may come sorted, and a constant column has a scatter of exactly 0.
 """
 
-import math
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -275,7 +274,7 @@ def add_squares(lower, rows, factor=1.0, *, fresh=False):
 def add_terms(lower, terms):
     """Add Σf·vvᵀ of (factor, vector) pairs to a lower triangle or a diagonal, in place."""
     for sign in (1, -1):
-        vectors = [math.sqrt(sign * f) * v for f, v in terms if sign * f > 0]
+        vectors = [(sign * f) ** 0.5 * v for f, v in terms if sign * f > 0]
         if vectors:
             add_squares(lower, np.array(vectors), sign)
 
