@@ -319,7 +319,9 @@ def estimator(rng, kind, n, counts):
                 max_iter=500,
             )
         case "mahalanobis search":
-            return KernelSearchCV(MahalanobisSVC(max_iter=500), {"C": [1.0], "delta": [0.5, 1.0]}, cv=cv)
+            return KernelSearchCV(
+                MahalanobisSVC(max_iter=500), {"C": [1.0], "delta": [0.5, 1.0]}, cv=cv
+            )
         case "proximity":
             return ProximityKernel(
                 choose(rng, "neg_squared", "neg", "rbf", "similarity"), choose(rng, "mean", None)

@@ -27,10 +27,10 @@ MODULES = ("display", "persistence")
 
 RIGHT = """
 import numpy as np
-from mahalearn import KernelQuadraticDiscriminant, KernelQuadraticDiscriminantCV, MahalanobisSVCCV
+from mahalearn import KernelQuadraticDiscriminant, KernelSearchCV, MahalanobisSVC
 from mahalearn.datasets import two_mixtures
 from mahalearn.measures import EditDistance
-from mahalearn.model_selection import KernelFisherDiscriminantCV
+from mahalearn.classifiers import KernelFisherDiscriminant
 
 X, y = two_mixtures(100, random_state=0)
 model = KernelQuadraticDiscriminant("RC+", reg=0.1, gamma=0.5).fit(X, y)
@@ -38,17 +38,19 @@ labels: np.ndarray = model.predict(X)
 words = KernelQuadraticDiscriminant(kernel=EditDistance()).fit(["ape", "oak"], ["a", "o"])
 for variant in ("RC+", "FK+"):
     KernelQuadraticDiscriminant(variant)
-search = KernelQuadraticDiscriminantCV(["RC+"], [0.1, 1.0], gammas=["scale", 0.1], cv=3)
+search = KernelSearchCV(
+    KernelQuadraticDiscriminant("RC+"), {"reg": [0.1, 1.0], "gamma": ["scale", 0.1]}, cv=3
+)
 proba: np.ndarray = search.fit(X, y, groups=None).predict_proba(X)
-MahalanobisSVCCV([1, 10], np.array([0.5, 1.0]), n_jobs=2).fit(X.tolist(), y.tolist())
-KernelFisherDiscriminantCV([0.1], kernels=["rbf", lambda A, B: A @ B.T])
+KernelSearchCV(MahalanobisSVC(), {"C": [1, 10]}, n_jobs=2).fit(X.tolist(), y.tolist())
+KernelSearchCV(KernelFisherDiscriminant(), {"kernel": ["rbf", lambda A, B: A @ B.T]})
 """
 # A line, and the kind of error that it is.
 WRONG = {
     "from mahalearn import KernelQuadraticDiscriminent": "attr-defined",
     "from mahalearn.measures import EditDistence": "attr-defined",
     "mahalearn.KernelQuadraticDiscriminant(varaint='RC+')": "call-arg",
-    "mahalearn.KernelQuadraticDiscriminantCV(gamma=0.1)": "call-arg",
+    "mahalearn.KernelSearchCV(gamma=0.1)": "call-arg",
     "mahalearn.KernelQuadraticDiscriminant(reg_on=3)": "arg-type",
     "mahalearn.MahalanobisSVC(C='large')": "arg-type",
     "mahalearn.MahalanobisSVC().fit(3, [0, 1])": "arg-type",

@@ -192,7 +192,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
-        tags.input_tags = inner.input_tags
+        tags.input_tags, tags.transformer_tags = inner.input_tags, inner.transformer_tags
         kernels = self._listed("kernel") if isinstance(self.estimator, KernelClassifier) else []
         if not all(takes_vectors(kernel) for kernel in kernels):
             tags.input_tags.two_d_array = False
@@ -251,7 +251,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._check_options()
         groups, fit_params = self._routed(groups, fit_params)
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # of an earlier fit
         if self._in_parts(X, y):
             stages = self._stages(np.inf)
             objects, rows = self._look_at_parts(X, y, groups, fit_params, stages[0])
@@ -440,9 +440,9 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 top = max(top, metrics.mean())
                 if metrics.mean() < top - TIE and not callable(self.refit):
                     one = one._replace(scores=None)
-            scored[one.index] = one._replace(metrics=metrics)
+            scored[one.position] = one._replace(metrics=metrics)
         self._warn_of_failures(scored)
-        return [scored[trial.index] for trial in trials]
+        return [scored[trial.position] for trial in trials]
 
     def _warn_of_failures(self, scored):
         errors = [one.error for one in scored.values() if one.error is not None]
