@@ -15,7 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -354,7 +354,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"{type(self).__name__} requires y to be passed, but the target y is None."
                 )
-            X, y = check_objects(X), column_or_1d(y, warn=True)
+            X, y = check_objects(X) if kernels else indexable(X)[0], column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
