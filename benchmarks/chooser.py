@@ -30,13 +30,13 @@ from sklearn.svm import SVC
 
 from mahalearn import MahalanobisClassifierCV
 from mahalearn.datasets import load, names
-from mahalearn.model_selection import _families
+from mahalearn.model_selection import families
 from mahalearn.model_selection.search import make_splits
 
 GAMMAS, CS = np.geomspace(0.01, 50, 8), np.geomspace(0.1, 1e6, 8)
 SVM_ITERATIONS = 10**6  # huge C on overlapping classes would not end; it then scores badly
 REFERENCES = ("svm", "qda", "forest")
-FAMILIES = [name for name, family in _families.FAMILIES.items() if "vectors" in family.inputs]
+FAMILIES = [name for name, family in families.FAMILIES.items() if "vectors" in family.inputs]
 METHODS = ("chooser", *FAMILIES, *REFERENCES)
 FIELDS = ("set", "repetition", "method", "error", "seconds", "chosen", "folds")
 

@@ -211,15 +211,6 @@ def distance_options(rng):
     }
 
 
-def search_options(rng, kind, cv):
-    """Kernel grid of a search, small."""
-    options = kernel_options(rng, kind)
-    gamma = options.pop("gamma", None)
-    if gamma not in (None, "scale") and isinstance(options["kernel"], str):
-        options["gammas"] = [gamma]
-    return {**options, "cv": cv}
-
-
 def without_krein(options):
     """The options as the support vector machine takes them."""
     return {**options, "spectrum": {"krein": "flip"}.get(options["spectrum"], options["spectrum"])}
@@ -288,28 +279,31 @@ def estimator(rng, kind, n, counts):
         case "embedding":
             return PseudoEuclideanEmbedding(choose(rng, None, 1, 0.9), **kernel_options(rng, kind))
         case "quadratic search":
-            return KernelQuadraticDiscriminantCV(
-                [choose(rng, *VARIANTS)],
-                [reg, 0.1],
+            plain = KernelQuadraticDiscriminant(
+                choose(rng, *VARIANTS),
                 offset=choose(rng, "error", None),
-                **search_options(rng, kind, cv),
+                **kernel_options(rng, kind),
             )
+            return KernelSearchCV(plain, {"reg": [reg, 0.1]}, cv=cv)
         case "dissimilarity search":
-            return DissimilaritySpaceDiscriminantCV(
+            plain = DissimilaritySpaceDiscriminant(
                 choose(rng, "fisher", "quadratic"),
-                [choose(rng, *VARIANTS)],
-                [reg],
-                **search_options(rng, kind, cv),
+                choose(rng, *VARIANTS),
+                **kernel_options(rng, kind),
             )
+            return KernelSearchCV(plain, {"reg": [reg]}, cv=cv)
         case "fisher search":
-            return KernelFisherDiscriminantCV([reg, 1.0], **search_options(rng, kind, cv))
+            plain = KernelFisherDiscriminant(**kernel_options(rng, kind))
+            return KernelSearchCV(plain, {"reg": [reg, 1.0]}, cv=cv)
         case "pca search":
-            return KernelPCAQuadraticDiscriminantCV([reg, 0.1], **search_options(rng, kind, cv))
+            plain = KernelPCAQuadraticDiscriminant(**kernel_options(rng, kind))
+            return KernelSearchCV(plain, {"reg": [reg, 0.1]}, cv=cv)
         case "neighbours search":
-            return KernelKNeighborsClassifierCV([1], **search_options(rng, kind, cv))
+            plain = KernelKNeighborsClassifier(**kernel_options(rng, kind))
+            return KernelSearchCV(plain, {"n_neighbors": [1]}, cv=cv)
         case "svm search":
-            options = without_krein(search_options(rng, kind, cv))
-            return OneVsRestSVCCV([1.0, 10.0], max_iter=500, **options)
+            plain = OneVsRestSVC(max_iter=500, **without_krein(kernel_options(rng, kind)))
+            return KernelSearchCV(plain, {"C": [1.0, 10.0]}, cv=cv)
         case "gaussian":
             return GaussianClassifier(
                 choose(rng, "full", "diag", "spherical"),
@@ -325,7 +319,9 @@ def estimator(rng, kind, n, counts):
                 max_iter=500,
             )
         case "mahalanobis search":
-            return KernelSearchCV(MahalanobisSVC(max_iter=500), {"C": [1.0], "delta": [0.5, 1.0]}, cv=cv)
+            return KernelSearchCV(
+                MahalanobisSVC(max_iter=500), {"C": [1.0], "delta": [0.5, 1.0]}, cv=cv
+            )
         case "proximity":
             return ProximityKernel(
                 choose(rng, "neg_squared", "neg", "rbf", "similarity"), choose(rng, "mean", None)

@@ -56,7 +56,7 @@ from mahalearn.datasets import load, names
 from mahalearn.datasets.files import data_folder
 from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights, vote
-from mahalearn.model_selection._ensemble import member_scores
+from mahalearn.model_selection.combining import member_scores
 from mahalearn.model_selection.search import make_splits
 
 PARTS = ("development", "matrices", "confirm", "summary", "cost", "search")
@@ -487,12 +487,17 @@ def nemenyi(k, n):
 
 
 class Recorder(MahalanobisClassifierCV):
-    """A vote that keeps the held-out scores of every candidate."""
+    """An ensemble of all candidates that keeps their held-out scores."""
 
     def _search(self, *arguments):
         self.found_ = super()._search(*arguments)
         self.rows_ = arguments[-1]
         return self.found_
+
+    def _weigh(self, calibrated, rows):
+        super()._weigh(calibrated, rows)
+        self.calibrations_ = {name: one.calibration for name, one in calibrated.items()}
+        return dict.fromkeys(calibrated, 1 / len(calibrated))
 
 
 def develop(options):
@@ -509,7 +514,7 @@ def develop(options):
             start = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = Recorder(combine="vote", random_state=DEVELOPMENT + i)
+                model = Recorder(random_state=DEVELOPMENT + i)
                 model.fit(X[train], y[train])
                 one = MahalanobisClassifierCV(combine="best", random_state=DEVELOPMENT + i)
                 middle = time.process_time()
@@ -635,7 +640,7 @@ def matrices(options):
                 kernel.transform(D[np.ix_(test, train)]),
             )
             rows = []
-            for combine in ("stack", "vote", "best"):
+            for combine in ("stack", "best"):
                 start = time.process_time()
                 model = MahalanobisClassifierCV(
                     kernel="precomputed", combine=combine, random_state=i
@@ -655,8 +660,8 @@ def matrices(options):
     rows = read_rows(options.rows)
     sets = sorted({row["set"] for row in rows})
     for column in ("error", "log_loss", "seconds"):
-        kept, table = table_of(rows, ("stack", "vote", "best", "1-NN"), column, sets)
-        print(f"\n{column}: stack, vote, best, 1-NN")
+        kept, table = table_of(rows, ("stack", "best", "1-NN"), column, sets)
+        print(f"\n{column}: stack, best, 1-NN")
         for s, line in zip([*kept, "mean"], [*table, table.mean(axis=0)], strict=True):
             print(f"{s:<20}" + "".join(f"{v:>9.4f}" for v in line))
 
@@ -673,7 +678,7 @@ def cost(options):
         train, _ = halves(X, y, DEVELOPMENT, options.train)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = MahalanobisClassifierCV(max_members=options.members, random_state=0)
+            model = MahalanobisClassifierCV(random_state=0)
             model.fit(X[train], y[train])
         queries = X[np.random.default_rng(0).choice(len(X), 2000)]
         times = {m: least_seconds(e.predict, queries) for m, e in model.members_.items()}
@@ -775,7 +780,6 @@ def main():
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--train", type=int, default=250)
     parser.add_argument("--other", help="sources of another version, for search: its src folder")
-    parser.add_argument("--members", type=int, help="max_members of the ensemble, for cost")
     options = parser.parse_args()
     default = {"development": "development", "matrices": "matrices.csv"}
     files = options.rows or [Path(default.get(options.part, "confirm.csv"))]

@@ -42,7 +42,9 @@ def problem(n=1000, c=2):
 
 def the_grid():
     X, y = problem()
-    search = KernelSearchCV(KernelQuadraticDiscriminant(reg_on="kernel"), {"reg": REGS, "gamma": GAMMAS}, cv=SPLITS)
+    search = KernelSearchCV(
+        KernelQuadraticDiscriminant(reg_on="kernel"), {"reg": REGS, "gamma": GAMMAS}, cv=SPLITS
+    )
     plain = KernelQuadraticDiscriminant(reg_on="kernel")
     times = compare(
         {
@@ -74,7 +76,11 @@ def leave_one_out():
             linalg.eigh(K[np.ix_(y == label, y == label)])
 
     def search(offset, reg_on="covariance"):
-        return KernelSearchCV(KernelQuadraticDiscriminant(offset=offset, reg_on=reg_on), {"reg": regs, "gamma": [0.1]}, cv=LeaveOneOut())
+        return KernelSearchCV(
+            KernelQuadraticDiscriminant(offset=offset, reg_on=reg_on),
+            {"reg": regs, "gamma": [0.1]},
+            cv=LeaveOneOut(),
+        )
 
     def scores(offset):
         search(offset).fit(X, y)
@@ -104,14 +110,22 @@ def the_others():
     pairs = {}
     for variant in ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-"):
         pairs[f"quadratic {variant}"] = (
-            KernelSearchCV(KernelQuadraticDiscriminant(variant=variant, reg_on="kernel"), {"reg": regs, "gamma": gammas}, cv=SPLITS),
+            KernelSearchCV(
+                KernelQuadraticDiscriminant(variant=variant, reg_on="kernel"),
+                {"reg": regs, "gamma": gammas},
+                cv=SPLITS,
+            ),
             kqd(variant, reg_on="kernel"),
             "reg",
             regs,
         )
     for head in ("fisher", "quadratic"):
         pairs[f"dissimilarity space, {head} RC+"] = (
-            KernelSearchCV(DissimilaritySpaceDiscriminant(variant="RC+", discriminant=head, reg_on="kernel"), {"reg": regs, "gamma": gammas}, cv=SPLITS),
+            KernelSearchCV(
+                DissimilaritySpaceDiscriminant(variant="RC+", discriminant=head, reg_on="kernel"),
+                {"reg": regs, "gamma": gammas},
+                cv=SPLITS,
+            ),
             space(head, "RC+", reg_on="kernel"),
             "reg",
             regs,
@@ -129,7 +143,9 @@ def the_others():
         regs,
     )
     pairs["kernel neighbours"] = (
-        KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": range(1, 16), "gamma": gammas}, cv=SPLITS),
+        KernelSearchCV(
+            KernelKNeighborsClassifier(), {"n_neighbors": range(1, 16), "gamma": gammas}, cv=SPLITS
+        ),
         KernelKNeighborsClassifier(),
         "n_neighbors",
         list(range(1, 16)),
@@ -166,7 +182,11 @@ def growth(path=None):
 
 def _cost(n, c):
     X, y = problem(n, c)
-    search = KernelSearchCV(KernelQuadraticDiscriminant(reg_on="kernel"), {"reg": REGS, "gamma": GAMMAS[[1, 4]]}, cv=SPLITS)
+    search = KernelSearchCV(
+        KernelQuadraticDiscriminant(reg_on="kernel"),
+        {"reg": REGS, "gamma": GAMMAS[[1, 4]]},
+        cv=SPLITS,
+    )
     return compare({"search": lambda: search.fit(X, y)}, repeats=1)["search"]
 
 

@@ -330,7 +330,9 @@ SET_METHODS = {
         "class",
     ),
     "ConformalClassifier(KQD RC+ searched) full, margin": (
-        ours_sets(lambda: ConformalClassifier(KernelSearchCV(KernelQuadraticDiscriminant()), "full")),
+        ours_sets(
+            lambda: ConformalClassifier(KernelSearchCV(KernelQuadraticDiscriminant()), "full")
+        ),
         "about class",
     ),
     "… searched by log loss": (

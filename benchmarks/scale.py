@@ -27,8 +27,15 @@ from scipy.linalg import blas
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
-from mahalearn import KernelQuadraticDiscriminant, LandmarkMap
+from mahalearn import (
+    KernelFisherDiscriminant,
+    KernelQuadraticDiscriminant,
+    KernelSearchCV,
+    LandmarkMap,
+)
 from mahalearn.datasets import ParquetBatches, ringnorm, waveform
+from mahalearn.model_selection.families import family_grid
+from mahalearn.model_selection.grid import widths
 
 from .timing import compare
 
@@ -360,15 +367,21 @@ def tuned(n_features, m):
 
     gammas = [g / n_features for g in GAMMAS]
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
-    common = {"gammas": gammas, "landmarks": m, "random_state": 0, "cv": cv}
+    common = {"landmarks": m, "random_state": 0}
 
     def logistic(features):
         steps = Pipeline([("map", features), ("linear", LogisticRegression())])
         return GridSearchCV(steps, {"map__gamma": gammas, "linear__C": CS}, cv=cv)
 
     return {
-        RC: KernelQuadraticDiscriminantCV(regs=REGS, **common),
-        KFD: KernelFisherDiscriminantCV(**common),
+        RC: KernelSearchCV(
+            KernelQuadraticDiscriminant(**common), {"reg": REGS, "gamma": gammas}, cv=cv
+        ),
+        KFD: KernelSearchCV(
+            fisher := KernelFisherDiscriminant(**common),
+            family_grid(fisher, widths("rbf", gammas)),
+            cv=cv,
+        ),
         MAP: logistic(LandmarkMap(m, random_state=0)),
         RIVAL: logistic(Nystroem(n_components=m, random_state=0)),
     }
@@ -485,8 +498,8 @@ def section_search(rows, n=20_000, m=300):
         X, y = big_set(n)
         common = {"landmarks": X[:m].copy(), "standardize": False}
         cv = StratifiedKFold(5, shuffle=True, random_state=0)
-        ours = KernelQuadraticDiscriminantCV(regs=regs, gammas=[0.02], cv=cv, **common)
         plain = KernelQuadraticDiscriminant(gamma=0.02, **common)
+        ours = KernelSearchCV(plain, {"reg": regs}, cv=cv)
         ours.fit(X, y)
         regs = [params["reg"] for params in ours.cv_results_["params"]]
         grid = GridSearchCV(plain, {"reg": regs}, cv=cv)

@@ -72,7 +72,7 @@ def watched(journey):
 
 
 def search_and_predict():
-    """X, y -> KernelQuadraticDiscriminantCV -> predict."""
+    """X, y -> KernelSearchCV -> predict."""
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)

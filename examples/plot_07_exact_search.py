@@ -2,7 +2,7 @@
 Exact cross-validation in the time of a few fits
 ================================================
 
-``KernelQuadraticDiscriminantCV`` scores every kernel width and every regularisation on the same
+``KernelSearchCV`` scores every kernel width and every regularisation on the same
 folds as ``GridSearchCV``, from shared factorisations. The scores are equal to the last candidate;
 the time is not.
 """
@@ -21,7 +21,9 @@ folds = StratifiedKFold(10, shuffle=True, random_state=0)
 gammas, regs = np.logspace(-2.5, 0, 6), np.logspace(-4, 0, 9)
 
 start = process_time()
-search = KernelSearchCV(KernelQuadraticDiscriminant(variant="RC+"), {"reg": regs, "gamma": gammas}, cv=folds).fit(X, y)
+search = KernelSearchCV(
+    KernelQuadraticDiscriminant(variant="RC+"), {"reg": regs, "gamma": gammas}, cv=folds
+).fit(X, y)
 ours = process_time() - start
 
 start = process_time()

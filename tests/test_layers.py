@@ -17,8 +17,6 @@ LIBRARY = [
     {"datasets", "kernels"},
     {"training"},
     {"_base"},
-    {"model_selection.grids", "model_selection.scoring"},
-    {"model_selection.search"},
     {"classifiers", "proximity"},
     {"model_selection"},
     {"novelty"},
@@ -48,7 +46,7 @@ ENTRANCE = {("__main__", "app.cli")}
 
 
 def layer_of(parts):
-    """The layer of a module, by its path from the root: what the searches need is a layer apart."""
+    """The layer of a module, by its path from the root."""
     name = ".".join(parts[:2])
     return name if name in RANK else parts[0]
 

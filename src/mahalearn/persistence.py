@@ -111,6 +111,7 @@ HOMES = {
     "Jaccard": "measures.sets",
     "SPDDistance": "measures.spd",
     "Explanation": "model_selection.explain",
+    "Multiple": "model_selection.grid",
     "KernelSearchCV": "model_selection.search",
     "MahalanobisClassifierCV": "model_selection.ensemble",
     "CrossFold": "novelty._models",

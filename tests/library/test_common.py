@@ -69,11 +69,21 @@ _FAMILIES_WITHOUT_WEIGHTS = {
         "objects are repeated."
     )
 }
-_OTHER_FOLDS = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "The folds are others where samples are repeated."
+_WEIGHTS_ARE_PASSED_ON = {
+    "check_classifiers_one_label_sample_weights": (
+        "The estimator's sentence names the classes; the search takes what the estimator takes."
     )
 }
+# As GridSearchCV, which has transform and no fit_transform.
+_NO_FIT_TRANSFORM = dict.fromkeys(
+    (
+        "check_transformer_data_not_an_array",
+        "check_transformer_general",
+        "check_transformer_preserve_dtypes",
+        "check_transformer_general(readonly_memmap=True)",
+    ),
+    "A search has no fit_transform.",
+)
 _PAIRWISE_CHOOSER = {
     **_CHECK_FORGETS_PAIRWISE,
     "check_classifiers_one_label_sample_weights": "The check passes a table to a pairwise method.",
@@ -133,7 +143,10 @@ ESTIMATORS = [
         KernelSearchCV(DissimilaritySpaceDiscriminant(), {"gamma": [0.3], "reg": [0.1, 1.0]}, cv=3),
         {},
     ),
-    (KernelSearchCV(KernelFisherDiscriminant(), {"reg": [0.1, 1.0], "gamma": [0.3]}, cv=3), {}),
+    (
+        KernelSearchCV(KernelFisherDiscriminant(), {"reg": [0.1, 1.0], "gamma": [0.3]}, cv=3),
+        _NO_FIT_TRANSFORM,
+    ),
     (
         KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [0.1, 1.0], "gamma": [0.3]}, cv=3),
         {},
@@ -145,7 +158,10 @@ ESTIMATORS = [
     (KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.01, 1.0], "gamma": [0.3]}, cv=3), {}),
     (MahalanobisSVC(tol=1e-9), {}),
     (MahalanobisSVC(covariance="full", covariance_from="all", tol=1e-9), {}),
-    (KernelSearchCV(MahalanobisSVC(), {"C": [0.1, 1], "delta": [0.5, 1]}, cv=3), _OTHER_FOLDS),
+    (
+        KernelSearchCV(MahalanobisSVC(), {"C": [0.1, 1], "delta": [0.5, 1]}, cv=3),
+        _WEIGHTS_ARE_PASSED_ON,
+    ),
     (
         MahalanobisClassifierCV(("kernel_fisher",), cv=StratifiedKFold(2)),
         _FAMILIES_WITHOUT_WEIGHTS,

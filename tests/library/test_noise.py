@@ -160,8 +160,9 @@ def left_out(given):
     found = []
     for name, search in KERNEL_SEARCHES.items():
         if name not in LEFT_OUT:
-            few = {"variants": ["RC+", "IC+", "FK+"]} if "variants" in search.get_params() else {}
-            scores = run(clone(search).set_params(**few), given, LeaveOneOut())
+            few = {"variant": ["RC+", "IC+", "FK+"]} if "variant" in search.param_grid else {}
+            few = KernelSearchCV(search.estimator, {**search.param_grid, **few})
+            scores = run(few, given, LeaveOneOut())
             found += [(f"{name}: {what}", score) for what, score in scores]
     return found
 

@@ -31,6 +31,8 @@ from mahalearn import (
     load_model,
     save_model,
 )
+from mahalearn.model_selection.families import family_grid
+from mahalearn.model_selection.grid import widths
 
 SPLITS = StratifiedKFold(4, shuffle=True, random_state=0)
 GAMMAS = {"gamma": [0.05, 0.5]}
@@ -355,3 +357,9 @@ def test_a_saved_search_predicts_the_same(data, tmp_path):
         again = load_model(save_model(search, tmp_path / f"{name}.skops"))
         assert_allclose(again.predict_proba(X), search.predict_proba(X))
         assert again.best_params_ == search.best_params_
+    # A grid relative to the data, as `compare` has them.
+    plain = KernelFisherDiscriminant()
+    search = KernelSearchCV(plain, family_grid(plain, widths("rbf", [0.1])), cv=3).fit(X, y)
+    again = load_model(save_model(search, tmp_path / "relative.skops"))
+    assert again.param_grid == search.param_grid
+    assert_allclose(clone(again).fit(X, y).predict_proba(X), search.predict_proba(X))

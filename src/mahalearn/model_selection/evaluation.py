@@ -67,7 +67,7 @@ class Objects(NamedTuple):
 class Trial(NamedTuple):
     """A candidate to be scored: its position, its parameters and the estimator that has them."""
 
-    index: int
+    position: int
     params: dict
     estimator: Any
 
@@ -81,7 +81,7 @@ class Scored(NamedTuple):
     what went wrong where there are no scores.
     """
 
-    index: int
+    position: int
     params: dict
     scores: np.ndarray | None = None
     rounding: np.ndarray | None = None
@@ -188,12 +188,12 @@ def score_candidates(trials, objects, n_jobs):
     """The Scored of every trial, as they come."""
     kernels = [t for t in trials if isinstance(t.estimator, KernelClassifier)]
     pipelines = [t for t in trials if isinstance(t.estimator, Pipeline)]
-    taken = {t.index for t in (*kernels, *pipelines)}
+    taken = {t.position for t in (*kernels, *pipelines)}
     if objects.fit_params:  # kernel classifiers refuse them in their own words
         kernels, pipelines, taken = [], [], set()
     yield from _score_kernels(kernels, objects, n_jobs)
     yield from _score_pipelines(pipelines, objects, n_jobs)
-    yield from _score_refits([t for t in trials if t.index not in taken], objects, n_jobs)
+    yield from _score_refits([t for t in trials if t.position not in taken], objects, n_jobs)
 
 
 def assembled_scores(fold_scores, splits, n_values, n_classes):
@@ -240,7 +240,7 @@ def _score_kernels(trials, objects, n_jobs):
                 trial.estimator._check_parameters()
             sound.append(trial)
         except Exception as error:
-            broken.append(Scored(trial.index, trial.params, error=error))
+            broken.append(Scored(trial.position, trial.params, error=error))
     yield from broken
     for group in grouped(sound, lambda t: _landmark_key(t.estimator)):
         yield from _score_kernel_group(group, objects, n_jobs)
@@ -264,7 +264,9 @@ def _score_kernel_group(trials, objects, n_jobs):
         try:
             objects = with_landmarks(settings, objects)
         except Exception as error:
-            yield from (Scored(t.index, t.params, error=error) for s in settings for t in s.trials)
+            yield from (
+                Scored(t.position, t.params, error=error) for s in settings for t in s.trials
+            )
             return
     alone = objects._replace(pairs={})  # other processes get what they need of them
     for group in grouped(settings, lambda s: s.key if s.pairs is None else s.pairs):
@@ -298,7 +300,7 @@ def kernel_list(trials, objects):
         except MemoryError:
             raise
         except Exception as error:
-            broken.append(Scored(trial.index, trial.params, error=error))
+            broken.append(Scored(trial.position, trial.params, error=error))
             continue
         setting = settings.setdefault(key, Setting(key, pairs, fitted, []))
         setting.trials.append(trial)
@@ -356,7 +358,7 @@ def _score_setting(objects, setting, pairs):
     try:
         folds = _folds(objects, setting, pairs)
     except Exception as error:
-        return [Scored(t.index, t.params, error=error) for t in setting.trials]
+        return [Scored(t.position, t.params, error=error) for t in setting.trials]
     share = (time.perf_counter() - start) / len(setting.trials)
     trials = [
         _with_spread(t, partial(kernel_spread, folds, setting.fitted)) for t in setting.trials
@@ -396,10 +398,10 @@ def _score_path(trials, folds, objects):
         values, place, fold_scores = _path_fold_scores(trials, folds, objects)
         scores, rounding = assembled_scores(fold_scores, objects.splits, len(values), n_classes)
     except Exception as error:
-        return [Scored(t.index, t.params, error=error) for t in trials]
+        return [Scored(t.position, t.params, error=error) for t in trials]
     share = (time.perf_counter() - start) / len(trials)
     return [
-        Scored(t.index, t.params, scores[..., r], rounding[..., r], share)
+        Scored(t.position, t.params, scores[..., r], rounding[..., r], share)
         for t, r in zip(trials, place, strict=True)
     ]
 
@@ -566,7 +568,7 @@ def _assembled(trial, folds, objects):
     seconds = sum(took for _, took in folds)
     error = next((table for table, _ in folds if isinstance(table, Exception)), None)
     if error is not None:
-        return Scored(trial.index, trial.params, seconds=seconds, error=error)
+        return Scored(trial.position, trial.params, seconds=seconds, error=error)
 
     def fold_scores():
         for f, ((classes, scores, rounding), _) in enumerate(folds):
@@ -574,7 +576,7 @@ def _assembled(trial, folds, objects):
             yield f, slice(0, 1), present, scores[..., None], np.atleast_1d(rounding)
 
     scores, rounding = assembled_scores(fold_scores(), objects.splits, 1, len(objects.classes))
-    return Scored(trial.index, trial.params, scores[..., 0], rounding[..., 0], seconds)
+    return Scored(trial.position, trial.params, scores[..., 0], rounding[..., 0], seconds)
 
 
 # --- pipelines ------------------------------------------------------------------------------------
@@ -592,7 +594,7 @@ def _score_pipelines(trials, objects, n_jobs):
     for group in groups:
         folds = [next(found) for _ in objects.splits]
         for trial in group:
-            yield _assembled(trial, [fold[trial.index] for fold in folds], objects)
+            yield _assembled(trial, [fold[trial.position] for fold in folds], objects)
     assert next(found, None) is None
 
 
@@ -612,7 +614,7 @@ def _pipeline_fold(trials, objects, train, test):
     try:
         X, X_test = transformed(pipeline, *_with_labels(objects, pipeline, train, test))
     except Exception as error:
-        return dict.fromkeys((t.index for t in trials), (error, 0.0))
+        return dict.fromkeys((t.position for t in trials), (error, 0.0))
     last = [t._replace(estimator=last_step(t.estimator)) for t in trials]
     shared = [
         t
@@ -623,13 +625,13 @@ def _pipeline_fold(trials, objects, train, test):
         tables = _split_path(group, X, y, X_test)
         if isinstance(tables[0], Exception) and len(group) > 1:
             tables = [table for t in group for table in _split_path([t], X, y, X_test)]
-        out |= {t.index: table for t, table in zip(group, tables, strict=True)}
+        out |= {t.position: table for t, table in zip(group, tables, strict=True)}
     for trial in last:
-        if trial.index not in out:
+        if trial.position not in out:
             try:
-                out[trial.index] = fold_tables([trial.estimator], X, y, X_test, {})[0]
+                out[trial.position] = fold_tables([trial.estimator], X, y, X_test, {})[0]
             except Exception as error:
-                out[trial.index] = error
+                out[trial.position] = error
     seconds = (time.perf_counter() - start) / len(trials)
     return {index: (table, seconds) for index, table in out.items()}
 
@@ -712,7 +714,8 @@ def resolve_spreads(trials, rows, y, codes):
             unit = getattr(setting.fitted, "name", "") in _UNIT
             folds = None if unit else _folds(objects, setting, None)
             spread = 1.0 if unit else kernel_spread(folds, setting.fitted)
-            spreads |= {t.index: spread for t in setting.trials}
+            spreads |= {t.position: spread for t in setting.trials}
     return [
-        _with_spread(t, lambda t=t: spreads[t.index]) if t.index in spreads else t for t in trials
+        _with_spread(t, lambda t=t: spreads[t.position]) if t.position in spreads else t
+        for t in trials
     ]

@@ -154,8 +154,8 @@ def default_candidates(estimator, n_train=np.inf) -> list[dict[str, Any]]:
             f"KernelSearchCV has no default grid for {type(estimator).__name__}; pass param_grid, "
             "such as {'C': [1, 10, 100]}."
         )
-    paths = [({}, path_values(estimator, n_train))]
-    return in_order_of_preference(estimator._axis, widths(estimator.kernel), paths)
+    values = path_values(estimator, n_train)
+    return in_order_of_preference(estimator._axis, widths(estimator.kernel), [({}, values)])
 
 
 def second_stage(estimator, best) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -192,8 +192,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
-        tags.transformer_tags = inner.transformer_tags
-        tags.input_tags = inner.input_tags
+        tags.input_tags, tags.transformer_tags = inner.input_tags, inner.transformer_tags
         kernels = self._listed("kernel") if isinstance(self.estimator, KernelClassifier) else []
         if not all(takes_vectors(kernel) for kernel in kernels):
             tags.input_tags.two_d_array = False
@@ -252,7 +251,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._check_options()
         groups, fit_params = self._routed(groups, fit_params)
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # of an earlier fit
         if self._in_parts(X, y):
             stages = self._stages(np.inf)
             objects, rows = self._look_at_parts(X, y, groups, fit_params, stages[0])
@@ -355,7 +354,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"{type(self).__name__} requires y to be passed, but the target y is None."
                 )
-            X, y = check_objects(X), column_or_1d(y, warn=True)
+            X, y = check_objects(X) if kernels else indexable(X)[0], column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
@@ -441,9 +440,9 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 top = max(top, metrics.mean())
                 if metrics.mean() < top - TIE and not callable(self.refit):
                     one = one._replace(scores=None)
-            scored[one.index] = one._replace(metrics=metrics)
+            scored[one.position] = one._replace(metrics=metrics)
         self._warn_of_failures(scored)
-        return [scored[trial.index] for trial in trials]
+        return [scored[trial.position] for trial in trials]
 
     def _warn_of_failures(self, scored):
         errors = [one.error for one in scored.values() if one.error is not None]
