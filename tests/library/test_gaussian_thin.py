@@ -12,7 +12,7 @@ from sklearn.covariance import ledoit_wolf
 
 import naive
 from mahalearn import GaussianClassifier, load_model, save_model
-from mahalearn.formulas.moments import ledoit_wolf_intensity
+from mahalearn.formulas.class_covariances import ledoit_wolf_intensity
 
 SHRINKAGES = [None, 0.0, 0.1, 0.7, 1.0, "auto"]
 

@@ -28,39 +28,30 @@ from .._validation import (
     common_classes,
     distinct_labels,
     is_dask_collection,
+    is_real,
     known_codes,
     refuse_dask_query,
 )
-from ..formulas.class_gaussians import (
-    ClassGaussians,
-    class_gaussians,
-    feature_sq_distances,
-    in_model_units,
-    zca_cor_whiteners,
-)
-from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
-from ..formulas.linalg import Workspace, is_psd
-from ..formulas.moments import (
-    add_rows,
+from ..formulas.class_covariances import (
+    RowCovariances,
     class_covariances,
     class_shares,
-    column_sizes,
     column_units,
     common_unit,
     ledoit_wolf_covariances,
-    merge,
-    no_moments,
-    part_moments,
     pooled_covariance,
-    ratio,
     rescaled,
+    row_moments,
     scaled,
     scaled_covariances,
     shrunk_covariances,
     variances_of,
 )
-from ..formulas.row_covariances import RowCovariances, dense_moments, row_moments
-from ..formulas.thin_gaussians import thin_gaussians
+from ..formulas.class_gaussians import ClassGaussians, class_gaussians
+from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
+from ..formulas.linalg import Workspace, is_psd
+from ..formulas.moments import add_rows, merge, no_moments, part_moments
+from ..formulas.spiked_gaussians import row_gaussians
 from ..training.sources import (
     check_batches,
     compute,
@@ -122,37 +113,34 @@ def check_room(n_classes, n_features):
 
 
 class GaussianOptions(NamedTuple):
-    """The options of a call to fit or partial_fit, checked; priors not yet normalised."""
+    """The options of a call to fit or partial_fit, checked."""
 
     kind: str
     pooled: bool
     shrinkage: str | float | None
     priors: np.ndarray | None
     weighting: Weighting | None
+    ranks_from_train: bool
 
 
 def check_shrinkage(shrinkage):
     """None, "auto", or a number from 0 to 1."""
-    if isinstance(shrinkage, str) and shrinkage.lower() == "auto":
-        return check_choice(shrinkage, "shrinkage", ("auto",))
-    if shrinkage is None:
-        return None
-    value = np.asarray(shrinkage)
-    if value.ndim or value.dtype.kind not in "iuf" or not 0 <= value <= 1:
+    if shrinkage is None or str(shrinkage).lower() == "auto":
+        return check_choice(shrinkage, "shrinkage", ("auto", None))
+    if not is_real(shrinkage) or not 0 <= shrinkage <= 1:
         raise ValueError(
             f"shrinkage must be None, 'auto' or a number from 0 to 1; got {shrinkage!r}."
         )
-    return float(value)
+    return float(shrinkage)
 
 
 def check_weighting(feature_weights, power, n_features):
     """The Weighting that the parameters describe, None for the plain distance."""
-    value = np.asarray(power)
-    if value.ndim or value.dtype.kind not in "iuf" or not 0 <= value < np.inf:
+    if not is_real(power) or not 0 <= power < np.inf:
         raise ValueError(f"weight_power must be a nonnegative number; got {power!r}.")
     if feature_weights is None or isinstance(feature_weights, str):
         kind = check_choice(feature_weights, "feature_weights", FEATURE_WEIGHTS)
-        return None if kind is None else Weighting(kind == "difference", float(value))
+        return None if kind is None else Weighting(kind == "difference", float(power))
     difference = isinstance(feature_weights, DifferenceWeights)
     ranks = np.asarray(feature_weights[0] if difference else feature_weights)
     wanted = f"{n_features} nonnegative rank weights, one per feature and not all 0"
@@ -163,7 +151,7 @@ def check_weighting(feature_weights, power, n_features):
         )
     if not np.isfinite(ranks).all() or (ranks < 0).any() or not ranks.any():
         raise ValueError(f"feature_weights must be {wanted}; got {feature_weights!r}.")
-    return Weighting(difference, float(value), ranks * (n_features / ranks.sum()))
+    return Weighting(difference, float(power), ranks * (n_features / ranks.sum()))
 
 
 def check_parameters(means, covariances, *, pooled):
@@ -199,7 +187,7 @@ def check_parameters(means, covariances, *, pooled):
         raise ValueError("covariances holds a negative variance.")
     sizes = np.maximum(np.abs(means).max(axis=0), np.sqrt(variances).max(axis=0))
     units = common_unit(sizes) if kind == "spherical" else column_units(sizes)
-    covariances = scaled_covariances(covariances, ratio(None, units))
+    covariances = scaled_covariances(covariances, 1 / units)
     for j, S in enumerate(covariances if kind == "full" else ()):
         deviations = np.sqrt(np.diagonal(S))
         factors = 1 / np.where(deviations > 0, deviations, 1.0)
@@ -208,7 +196,7 @@ def check_parameters(means, covariances, *, pooled):
             raise ValueError(f"Covariance {j} has a negative eigenvalue.")
         S += S.T
         S /= 2
-    return scaled(means, ratio(None, units)), covariances, units, kind
+    return scaled(means, 1 / units), covariances, units, kind
 
 
 def estimated_covariances(estimator, X, codes, classes):
@@ -241,31 +229,59 @@ def estimated_covariances(estimator, X, codes, classes):
 # --- fitted Gaussians ----------------------------------------------------------------------------
 
 
-class GaussianModel(NamedTuple):
-    """Gaussian classes, and how their distances are weighted (None: not at all)."""
+class FittedGaussians(NamedTuple):
+    """Fitted classes: estimates in units (d,), and the Gaussians made of them.
 
-    gaussians: object
-    weighting: Weighting | None
-    whiteners: np.ndarray | None
+    means (c, d), covariances (c or, common to the classes, 1, …) and shares are those of the
+    classes seen, of which priors and `seen` speak among all classes. covariances may be
+    RowCovariances. featurewise: the Gaussians with ZCA-cor whiteners where distances are weighted.
+    """
+
+    means: np.ndarray
+    covariances: Any
+    units: np.ndarray
+    shares: np.ndarray
+    priors: np.ndarray
+    seen: np.ndarray
+    gaussians: ClassGaussians
+    weighting: Weighting | None = None
+    featurewise: ClassGaussians | None = None
+
+    def all_classes(self, rows, fill):
+        """Rows of the classes seen (or a common one), among those of all classes."""
+        if len(rows) == len(self.seen):
+            return rows
+        rows = np.broadcast_to(rows, (int(self.seen.sum()), *rows.shape[1:]))
+        out = np.full((len(self.seen), *rows.shape[1:]), fill, dtype=rows.dtype)
+        out[self.seen] = rows
+        return out
+
+    def dense(self):
+        """The Gaussians by matrices or variances of the features, not by rows."""
+        covariances = self.covariances
+        if isinstance(covariances, RowCovariances):
+            check_room(*self.means.shape)
+            covariances = covariances.dense()
+        return class_gaussians(self.means, covariances, self.shares, self.units)
 
     def feature_chunks(self, X, workspace):
         """Chunks of rows and their distances per feature, which the caller may overwrite."""
-        n_classes, n_features = self.gaussians.means.shape
+        n_classes, n_features = len(self.shares), X.shape[1]
         # Per row: Z, two arrays like it for the difference weights, the row whitened and weights.
         arrays = 3 if self.weighting.difference else 1
         row_doubles = (arrays * n_classes + 8) * n_features
         for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
-            yield rows, feature_sq_distances(X[rows], self.gaussians, self.whiteners, workspace)
+            yield rows, self.featurewise.feature_sq_distances(X[rows], workspace)
 
     def sq_distances(self, X):
-        """(Weighted) squared distances (m, c) of complete rows, in the units of the model."""
-        out = np.zeros((len(X), len(self.gaussians.means)))
+        """(Weighted) squared distances (m, c) of complete rows."""
+        out = np.zeros((len(X), len(self.shares)))
         workspace = Workspace()
         if X.shape[1] == 0:  # a row without features is nowhere
             return out
         if self.weighting is None:
-            # Per row: the row centred, the row whitened, its distances and norms.
-            row_doubles = 2 * X.shape[1] + 2 * out.shape[1] + 8
+            # Per row: the row standardised, centred and whitened, its distances and norms.
+            row_doubles = 3 * X.shape[1] + 2 * out.shape[1] + 8
             for rows in row_chunks(len(X), row_doubles, _CACHE_DOUBLES):
                 out[rows] = self.gaussians.sq_distances(X[rows], workspace)
         else:
@@ -279,48 +295,39 @@ class GaussianModel(NamedTuple):
         With `missing`, NaN cells are marginalised: such a row is compared with the Gaussians of the
         features that it has. Rows that lack the same features are done together.
         """
-        X = in_model_units(X, self.gaussians)
         absent = np.isnan(X) if missing else None
         if absent is None or not absent.any():
             g = self.gaussians
             return self.sq_distances(X), g.log_dets[None], np.array([[g.n_directions]])
-        shape = (len(X), len(self.gaussians.means))
+        shape = (len(X), len(self.shares))
         d2, log_dets = np.full(shape, np.nan), np.full(shape, np.nan)
         n_directions = np.full((len(X), 1), np.nan)
         for rows in equal_rows(absent):
             observed = ~absent[rows[0]]
-            model = self._marginal(observed)
-            d2[rows] = model.sq_distances(X[np.ix_(rows, np.flatnonzero(observed))])
-            log_dets[rows] = model.gaussians.log_dets
-            n_directions[rows] = model.gaussians.n_directions
+            part = self if observed.all() else self._marginal(observed)
+            d2[rows] = part.sq_distances(X[np.ix_(rows, np.flatnonzero(observed))])
+            log_dets[rows] = part.gaussians.log_dets
+            n_directions[rows] = part.gaussians.n_directions
         return d2, log_dets, n_directions
 
     def _marginal(self, observed):
-        if observed.all():
-            return self
         gaussians = self.gaussians.marginal(observed)
         if gaussians is None:
-            g, d = self.gaussians, len(observed)
-            check_room(len(g.means), d)
-            index = np.flatnonzero(observed)
-            units = None if g.units is None else g.units[index]
-            covariances = g.covariances()[:, index][:, :, index]
-            gaussians = class_gaussians(g.means[:, index], covariances, g.shares, units)
-        return gaussian_model(gaussians, self.weighting)
+            gaussians = self.dense().marginal(observed)
+        return self.weighted(self.weighting, gaussians)
+
+    def weighted(self, weighting, gaussians=None):
+        """The same with distances weighted so, or not at all (None)."""
+        gaussians = self.gaussians if gaussians is None else gaussians
+        featurewise = None if weighting is None else gaussians.zca_cor()
+        return self._replace(gaussians=gaussians, weighting=weighting, featurewise=featurewise)
 
     def training_ranks(self, X):
         """Rank weights of X as a batch."""
-        total = np.zeros(self.gaussians.means.shape[1])
-        workspace = Workspace()
-        for _, Z in self.feature_chunks(in_model_units(X, self.gaussians), workspace):
+        total, workspace = np.zeros(X.shape[1]), Workspace()
+        for _, Z in self.feature_chunks(X, workspace):
             total += self.weighting.sorted_distances(Z, workspace).sum(axis=(0, 1))
-        return rank_weights(total / (len(X) * len(self.gaussians.means)), self.weighting.power)
-
-
-def gaussian_model(gaussians, weighting=None):
-    """The model; per-feature distances are taken in ZCA-cor whitened coordinates."""
-    whiteners = None if weighting is None else zca_cor_whiteners(gaussians)
-    return GaussianModel(gaussians, weighting, whiteners)
+        return rank_weights(total / (len(X) * len(self.shares)), self.weighting.power)
 
 
 def equal_rows(A):
@@ -331,91 +338,41 @@ def equal_rows(A):
     return np.split(order, np.cumsum(counts)[:-1])
 
 
-class FittedGaussians(NamedTuple):
-    """What a classifier knows: estimates with a row for every class, a model of those seen.
-
-    The covariances are an array, or RowCovariances where there are fewer rows than features.
-    """
-
-    means: np.ndarray
-    covariances: object
-    priors: np.ndarray
-    ranks: np.ndarray
-    seen: np.ndarray
-    model: GaussianModel
-
-    def all_classes(self, columns, fill):
-        """Columns of the classes seen, among those of all classes."""
-        if self.seen.all():
-            return columns
-        out = np.full((len(columns), len(self.seen), *columns.shape[2:]), fill)
-        out[:, self.seen] = columns
-        return out
-
-
-def fitted_gaussians(moments, units, sizes, options, covariances=None):
-    """Fitted Gaussians from moments in units (d,), or covariances that needed the rows.
+def estimated(moments, sizes, options, covariances=None):
+    """Estimates, the first fields of FittedGaussians, from moments or covariances by the rows.
 
     sizes (d,) are the largest absolute values of the features.
     """
-    seen = moments.count > 0
-    shares = class_shares(moments)
-    priors = shares if options.priors is None else check_priors(options.priors, len(seen))
+    seen, shares, units = moments.count > 0, class_shares(moments), column_units(sizes)
+    priors = shares if options.priors is None else options.priors
     if not seen.all():
-        moments = moments._replace(**{n: part[seen] for n, part in moments._asdict().items()})
+        moments, shares = moments.groups(seen), shares[seen]
     means, amount = moments.mean.copy(), 0.0
     if covariances is None:
-        covariances = class_covariances(moments)
-        amount = options.shrinkage or 0.0
+        covariances, amount = class_covariances(moments), options.shrinkage or 0.0
     if options.kind != "full":
         covariances = variances_of(covariances)
     if options.kind == "spherical" or amount:
         # Variances of different features are compared: all are stated in one unit.
-        common = common_unit(sizes)
-        factors, units = ratio(units, common), common
+        factors, units = units / common_unit(sizes), common_unit(sizes)
         means, covariances = scaled(means, factors), scaled_covariances(covariances, factors)
     if options.kind == "spherical":
         covariances = covariances.mean(axis=1)
     elif amount:
         covariances = shrunk_covariances(covariances, amount)
-    return assembled(
-        means, covariances, shares[seen], priors, seen, units, options.pooled, options.weighting
-    )
+    if options.pooled:
+        covariances = pooled_covariance(covariances, shares)
+    return means, covariances, units, shares, priors, seen
 
 
-def assembled(means, covariances, shares, priors, seen, units, pooled, weighting):
-    """Fitted Gaussians; covariances (c, …), also where they are to be pooled, in the units."""
-    used, n_seen = covariances, len(means)
-    if pooled:
-        rows = isinstance(covariances, RowCovariances)
-        used = covariances.pooled(shares) if rows else pooled_covariance(covariances, shares)[None]
+def fitted_gaussians(estimates, weighting):
+    """Fitted Gaussians of estimates: (means, covariances, units, shares, priors, seen)."""
+    fitted = FittedGaussians(*estimates, None)
+    means, covariances, units, shares = estimates[:4]
     gaussians = None
-    if isinstance(used, RowCovariances):
-        gaussians = thin_gaussians(means, used, shares, units)
-        if gaussians is None:
-            check_room(*means.shape)
-    if gaussians is None:
-        dense = used.dense() if isinstance(used, RowCovariances) else used
-        gaussians = class_gaussians(means, dense, shares, units)
-    used = scaled_covariances(used, units)
-    if not isinstance(used, RowCovariances):
-        used = np.broadcast_to(used, (n_seen, *used.shape[1:]))
-        used = np.ascontiguousarray(used) if seen.all() else _with_rows(seen, used, np.nan)
-    return FittedGaussians(
-        _with_rows(seen, scaled(means, units), np.nan),
-        used,
-        priors,
-        _with_rows(seen, np.broadcast_to(gaussians.ranks, n_seen), 0),
-        seen,
-        gaussian_model(gaussians, weighting),
-    )
-
-
-def _with_rows(seen, rows, fill):
-    """Rows of the classes seen, among those of all classes."""
-    out = np.full((len(seen), *rows.shape[1:]), fill, dtype=rows.dtype)
-    out[seen] = rows
-    return out
+    if isinstance(covariances, RowCovariances):
+        gaussians = row_gaussians(means, covariances, shares, units)
+    return fitted.weighted(weighting, gaussians or fitted.dense())
 
 
 def _labels_of_part(*part):
@@ -432,11 +389,9 @@ def _merged(a, b):
     """Two parts' classifiers as one: their moments in common units, merged."""
     sizes = np.maximum(a._sizes, b._sizes)
     units = column_units(sizes)
-    parts = [part._moments for part in (a, b)]
-    if units is not None:
-        parts = [rescaled(p._moments, ratio(p._units, units)) for p in (a, b)]
+    parts = [rescaled(part._moments, column_units(part._sizes) / units) for part in (a, b)]
     out = clone(a)
-    vars(out).update(vars(a), _moments=merge(*parts), _sizes=sizes, _units=units, _fitted=None)
+    vars(out).update(vars(a), _moments=merge(*parts), _sizes=sizes, _fitted=None)
     return out
 
 
@@ -606,29 +561,30 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         model.classes_ = np.arange(c) if classes is None else np.asarray(classes)
         if model.classes_.shape != (c,) or (model.classes_[1:] <= model.classes_[:-1]).any():
             raise ValueError(f"classes must be {c} different labels, ascending; got {classes!r}.")
-        options = model._options = model._check_options(model.n_features_in_)
-        priors = np.full(c, 1 / c) if priors is None else check_priors(priors, c)
-        model._moments = None
-        seen, weighting = np.ones(c, dtype=bool), options.weighting
-        # One covariance of all classes needs no pooling.
-        model._fitted = assembled(means, covariances, priors, priors, seen, units, False, weighting)
+        model._ignores_missing()
+        options = model._options = model._check_options(*means.shape)
+        priors = np.full(c, 1 / c) if options.priors is None else options.priors
+        model._moments, seen = None, np.ones(c, dtype=bool)
+        estimates = (means, covariances, units, priors, priors, seen)
+        model._fitted = fitted_gaussians(estimates, options.weighting)
         return model
 
-    def _check_options(self, n_features):
+    def _check_options(self, n_classes, n_features):
         """The options as of this call to fit or partial_fit."""
-        check_choice(self.missing, "missing", MISSING)
-        check_choice(self.weights_from, "weights_from", WEIGHTS_FROM)
+        weights_from = check_choice(self.weights_from, "weights_from", WEIGHTS_FROM)
         if not isinstance(self.pooled, (bool, np.bool_)):
             raise ValueError(f"pooled must be True or False; got {self.pooled!r}.")
         shrinkage = check_shrinkage(self.shrinkage)
         if shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError("Give shrinkage or covariance_estimator, not both.")
+        weighting = check_weighting(self.feature_weights, self.weight_power, n_features)
         return GaussianOptions(
             check_choice(self.covariance, "covariance", COVARIANCES),
             bool(self.pooled),
             shrinkage,
-            None if self.priors is None else np.array(self.priors, dtype=float),
-            check_weighting(self.feature_weights, self.weight_power, n_features),
+            None if self.priors is None else check_priors(self.priors, n_classes),
+            weighting,
+            weights_from == "train" and weighting is not None and weighting.ranks is None,
         )
 
     def fit(self, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -653,17 +609,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         """
         if is_dask_collection(X) or (y is None and not hasattr(X, "shape")):
             return self._fit_parts(X, y, sample_weight)
-        X, y, weights, sizes = self._check_training(X, y, sample_weight)
-        options = self._check_options(X.shape[1])
+        X, y, weights, self._sizes = self._check_training(X, y, sample_weight)
         self.classes_, codes = check_classes(y)
         n_classes, d = len(self.classes_), X.shape[1]
-        if options.priors is not None:
-            check_priors(options.priors, n_classes)
-        self._sizes, self._options = sizes, options
-        self._units = column_units(self._sizes)
-        estimator = self.covariance_estimator
-        full, rows = options.kind == "full", scaled(X, ratio(None, self._units))
-        if full and X.shape[0] < d and options.weighting is None and estimator is None:
+        options = self._options = self._check_options(n_classes, d)
+        units, estimator = column_units(self._sizes), self.covariance_estimator
+        full, rows = options.kind == "full", scaled(X, 1 / units)
+        if full and len(X) < d and options.weighting is None and estimator is None:
             self._moments = row_moments(rows, codes, n_classes, weights)
         else:
             if full or estimator is not None:
@@ -672,20 +624,15 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         covariances = None
         if estimator is not None:
             covariances = estimated_covariances(estimator, X, codes, self.classes_)
-            covariances = scaled_covariances(covariances, ratio(None, self._units))
+            covariances = scaled_covariances(covariances, 1 / units)
         elif options.shrinkage == "auto":
-            means = self._moments.mean
-            centred = (rows[codes == j] - means[j] for j in range(n_classes))
+            centred = (rows[codes == j] - mean for j, mean in enumerate(self._moments.mean))
             covariances = ledoit_wolf_covariances(class_covariances(self._moments), centred)
-        self._fitted = fitted_gaussians(
-            self._moments, self._units, self._sizes, options, covariances
-        )
-        weighting, model = options.weighting, self._fitted.model
-        from_train = check_choice(self.weights_from, "weights_from", WEIGHTS_FROM) == "train"
-        if weighting and weighting.ranks is None and from_train:
-            weighting = weighting._replace(ranks=model.training_ranks(X))
-            model = gaussian_model(model.gaussians, weighting)
-            self._fitted = self._fitted._replace(model=model)
+        estimates = estimated(self._moments, self._sizes, options, covariances)
+        self._fitted = fitted_gaussians(estimates, options.weighting)
+        if options.ranks_from_train:
+            weighting = options.weighting._replace(ranks=self._fitted.training_ranks(X))
+            self._fitted = self._fitted._replace(weighting=weighting)
         return self
 
     def _fit_parts(self, X, y, sample_weight):
@@ -775,54 +722,36 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
                 f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
             )
         X, y, weights, sizes = self._check_training(X, y, sample_weight, reset=first)
-        options = self._check_options(X.shape[1])
-        codes = known_codes(y, classes)
-        if options.priors is not None:
-            check_priors(options.priors, len(classes))
+        codes, shape = known_codes(y, classes), (len(classes), X.shape[1])
+        options = self._check_options(*shape)
         if first:
-            moments = self._no_moments(len(classes), X.shape[1], options.kind)
-            self._sizes, self._units = np.zeros(X.shape[1]), None
-        else:
-            moments = self._moments_to_add_to(options.kind)
+            self._sizes = sizes
+        moments = self._moments_to_add_to(shape, options.kind, first)
         sizes = np.maximum(self._sizes, sizes)
         units = column_units(sizes)
-        if units is not None or self._units is not None:
-            moments = rescaled(moments, ratio(self._units, units))
-        add_rows(moments, scaled(X, ratio(None, units)), codes, weights)
+        moments = rescaled(moments, column_units(self._sizes) / units)
+        add_rows(moments, scaled(X, 1 / units), codes, weights)
         self.classes_, self._moments, self._options = classes, moments, options
-        self._sizes, self._units = sizes, units
+        self._sizes = sizes
         self._fitted = None  # made when it is needed: chunks cost no decomposition
         return self
 
-    def _no_moments(self, n_classes, n_features, kind):
-        if kind == "full":
-            check_room(n_classes, n_features)
-        return no_moments(n_classes, n_features, diagonal=kind != "full")
-
-    def _moments_to_add_to(self, kind):
+    def _moments_to_add_to(self, shape, kind, first):
         """The moments so far, as matrices where the options need them."""
-        moments = self._moments
-        if isinstance(moments.scatter, RowCovariances):
-            check_room(*moments.mean.shape)
-            return dense_moments(moments)
-        if kind == "full" and moments.scatter.ndim == 2:
+        by_rows = not first and isinstance(self._moments.lower, RowCovariances)
+        if by_rows or (first and kind == "full"):
+            check_room(*shape)
+        if first:
+            return no_moments(*shape, diagonal=kind != "full")
+        if by_rows:
+            return self._moments._replace(lower=self._moments.lower.dense())
+        if kind == "full" and self._moments.lower.ndim == 2:
             raise ValueError(
                 "covariance='full' needs the scatter matrices of all rows, but the rows so far "
                 "were added with a diagonal or spherical covariance, which keeps the variances "
                 "only. Call fit on all rows, or start with partial_fit on an unfitted classifier."
             )
-        return moments
-
-    def __setstate__(self, state):
-        """Models saved by 0.1 have neither units nor a record of their options."""
-        super().__setstate__(state)
-        if state.get("_moments") is not None and "_units" not in state:
-            means, scatter = state["_moments"].mean, state["_moments"].scatter
-            deviations = np.sqrt(variances_of(scatter))
-            self._sizes = (np.abs(means) + deviations).max(axis=0)
-            self._units = None
-        if "_fitted" in state and "_options" not in state:
-            self._options = self._check_options(self.n_features_in_)
+        return self._moments
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -849,6 +778,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         if sample_weight is not None and reason:
             raise TypeError(f"sample_weight cannot be used: {reason}.")
         weights = check_sample_weight(sample_weight, len(X))
+        counting = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         if missing:
             complete = ~np.isnan(X).any(axis=1)
             if reset and len(lost := np.setdiff1d(y, y[complete])):
@@ -856,18 +786,18 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
                     f"No training row of the classes {lost.tolist()!r} is complete. Impute some, "
                     "or leave out the features that they lack."
                 )
-            X, y = X[complete], y[complete]
-            weights = None if weights is None else weights[complete]
-        if weights is not None and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        largest = max(X.max(initial=0), -X.min(initial=0))
-        if not largest <= LARGEST_TRAINING_VALUE:  # or NaN
+            counting &= complete
+        if not counting.all():
+            X, y = X[counting], y[counting]
+            weights = None if weights is None else weights[counting]
+        sizes = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+        if not (sizes <= LARGEST_TRAINING_VALUE).all():  # or NaN
             assert_all_finite(X, estimator_name=type(self).__name__)
             raise ValueError(
                 f"X holds values beyond {LARGEST_TRAINING_VALUE:g}, whose squares overflow. "
                 "Rescale the features."
             )
-        return X, y, weights, column_sizes(X, largest)
+        return X, y, weights, sizes
 
     def _check_more_rows(self, X, finite):
         """validate_data, unless X is a plain array: it takes as long as the sums over few rows.
@@ -883,7 +813,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     def _gaussians(self):
         check_is_fitted(self)
         if self._fitted is None:
-            self._fitted = fitted_gaussians(self._moments, self._units, self._sizes, self._options)
+            estimates = estimated(self._moments, self._sizes, self._options)
+            self._fitted = fitted_gaussians(estimates, self._options.weighting)
         return self._fitted
 
     def _ignores_missing(self):
@@ -892,18 +823,19 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def means_(self) -> np.ndarray:
         """Class means (n_classes, n_features)."""
-        return self._gaussians().means
+        fitted = self._gaussians()
+        return fitted.all_classes(scaled(fitted.means, fitted.units), np.nan)
 
     @property
     def covariances_(self) -> np.ndarray:
         """Class covariances as estimated, divisor n_j."""
-        covariances = self._gaussians().covariances
+        fitted = self._gaussians()
+        covariances = fitted.covariances
         if isinstance(covariances, RowCovariances):
             n_classes, d = len(self.classes_), self.n_features_in_
             check_memory(n_classes * d**2, f"The covariances of {d} features", _ROOM_REMEDY)
             covariances = covariances.dense()
-            covariances = np.broadcast_to(covariances, (n_classes, d, d)).copy()
-        return covariances
+        return fitted.all_classes(scaled_covariances(covariances, fitted.units), np.nan)
 
     @property
     def priors_(self) -> np.ndarray:
@@ -911,14 +843,15 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         return self._gaussians().priors
 
     @property
-    def ranks_(self) -> np.ndarray | int:
+    def ranks_(self) -> np.ndarray:
         """Numerical ranks of the class covariances (n_classes,)."""
-        return self._gaussians().ranks
+        fitted = self._gaussians()
+        return fitted.all_classes(fitted.gaussians.ranks, 0)
 
     @property
     def feature_weights_(self) -> np.ndarray:
         """Rank weights (n_features,), where they are fixed at fit."""
-        weighting = self._gaussians().model.weighting
+        weighting = self._gaussians().weighting
         if weighting is None or weighting.ranks is None:
             raise AttributeError(
                 "feature_weights_ exists where the weights are fixed at fit (an array, or "
@@ -947,12 +880,12 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def _query_scores(self, X):
         fitted = self._gaussians()
-        scores, log_dets, n_directions = fitted.model.evaluate(X, missing=self._ignores_missing())
+        scores, log_dets, n_directions = fitted.evaluate(X, missing=self._ignores_missing())
         scores += log_dets
         scores += n_directions * np.log(2 * np.pi)
         scores *= -0.5
         scores += np.log(fitted.priors[fitted.seen])
-        return fitted.all_classes(scores, -np.inf)
+        return fitted.all_classes(scores.T, -np.inf).T
 
     def mahalanobis(self, X: ArrayLike) -> np.ndarray:
         """Squared Mahalanobis distance of each row to each class, weighted by `feature_weights`.
@@ -969,7 +902,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         """
         missing = self._ignores_missing()
         fitted, X = self._check_query(X, allow_nan=missing)
-        return fitted.all_classes(fitted.model.evaluate(X, missing=missing)[0], np.inf)
+        return fitted.all_classes(fitted.evaluate(X, missing=missing)[0].T, np.inf).T
 
     def feature_distances(self, X: ArrayLike) -> np.ndarray:
         """Squared distances per feature, which sum to the unweighted Mahalanobis distances.
@@ -989,16 +922,10 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             Squared distances.
         """
         fitted, X = self._check_query(X, allow_nan=False)
-        gaussians = fitted.model.gaussians
-        if not isinstance(gaussians, ClassGaussians):
-            check_room(len(self.classes_), self.n_features_in_)
-            covariances = scaled_covariances(fitted.covariances, ratio(None, gaussians.units))
-            gaussians = class_gaussians(
-                gaussians.means, covariances.dense(), gaussians.shares, gaussians.units
-            )
-        X = in_model_units(X, gaussians)
-        Z = feature_sq_distances(X, gaussians, zca_cor_whiteners(gaussians), Workspace())
-        return fitted.all_classes(Z, np.inf)
+        by_rows = isinstance(fitted.covariances, RowCovariances)
+        gaussians = fitted.dense() if by_rows else fitted.gaussians
+        Z = gaussians.zca_cor().feature_sq_distances(X, Workspace())
+        return fitted.all_classes(Z.transpose(1, 0, 2), np.inf).transpose(1, 0, 2)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Log-density of each row under the mixture of the classes.

@@ -1,7 +1,8 @@
 r"""Gaussian classes ready for distances, whatever the rank of their covariances.
 
-The rank rule, in units of each feature's overall standard deviation (all classes together), so that
-the units of measurement do not matter; "negligible" is the tolerance of :mod:`.linalg`:
+All is done in standardised features, in units of each feature's overall standard deviation (all
+classes together), so that the units of measurement do not matter. There the rank rule is stated;
+"negligible" is the tolerance of :mod:`.linalg`:
 
 1. A direction in which the whole mixture does not vary (negligible eigenvalue of the total
    covariance: constant, duplicate and collinear columns) says nothing about the class: ignored.
@@ -13,107 +14,262 @@ the units of measurement do not matter; "negligible" is the tolerance of :mod:`.
    the variance is raised to the tolerance.
 
 Every class then has a variance in each direction that is not ignored, so that the log-determinants
-of the classes are comparable. A covariance of full rank is left exactly as it is.
+of the classes are comparable.
+
+A class covariance has one of two forms: RΛRᵀ (:class:`Rotated`), or a diagonal and a few spikes
+(:class:`Spiked`; without spikes the features are independent). Fewer rows than features need no d×d
+matrix. Sample covariances vary only in the space that the rows span: its coordinates are at most
+n + c, and in them the rule is applied as it stands (:func:`spanned_gaussians`). Shrunk ones are a
+diagonal plus rows (:mod:`.spiked_gaussians`).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from .class_covariances import pooled_covariance, total_covariance, variances_of
 from .linalg import eigh, rank_tolerance, rounding_variance, row_sq_norms, zero_negligible
-from .moments import covariance_diagonal, pooled_covariance, ratio, scaled, total_covariance
+
+# Values up to this have squares, and many of those have sums, that stay finite.
+LARGEST = 1e140
+
+
+class Rotated(NamedTuple):
+    """Σ = RΛRᵀ on the directions R that are not ignored: whitener RΛ^{-1/2} (q, r), Λ (r,)."""
+
+    whitener: np.ndarray
+    values: np.ndarray
+
+    @property
+    def n_directions(self):
+        """Number of directions that are not ignored."""
+        return len(self.values)
+
+    @property
+    def factor(self):
+        """F (q, r) with Σ = FFᵀ."""
+        return self.whitener * self.values
+
+    def log_det(self):
+        """ln|Σ|."""
+        return np.log(self.values).sum()
+
+    def stretch(self):
+        """By how much whitening stretches a coordinate at most."""
+        return np.sqrt(row_sq_norms(self.whitener).max(initial=0.0))
+
+    def whitened(self, Z, workspace):
+        """Centred rows Z (m, q) with unit covariance, in the workspace."""
+        out = workspace.array("whitened", len(Z), len(self.values))
+        return np.matmul(Z, self.whitener, out=out)
+
+
+class Spiked(NamedTuple):
+    """Σ = Δ^{1/2}(I + VΘVᵀ)Δ^{1/2}.
+
+    roots (q,) of Δ⁻¹, 0 for coordinates that are ignored; V (q, p) orthonormal; theta (p,) > −1.
+    """
+
+    roots: np.ndarray
+    V: np.ndarray
+    theta: np.ndarray
+
+    @property
+    def n_directions(self):
+        """Number of directions that are not ignored."""
+        return int(np.count_nonzero(self.roots))
+
+    def log_det(self):
+        """ln|Σ|."""
+        return np.log1p(self.theta).sum() - 2 * np.log(self.roots[self.roots > 0]).sum()
+
+    def stretch(self):
+        """By how much whitening stretches a coordinate at most."""
+        return self.roots.max(initial=0.0) / np.sqrt(1 + self.theta.min(initial=0.0))
+
+    def whitened(self, Z, workspace):
+        """Centred rows Z (m, q), which are overwritten, with unit covariance."""
+        Z *= self.roots
+        if len(self.theta):
+            Z += ((Z @ self.V) * (1 / np.sqrt(1 + self.theta) - 1)) @ self.V.T
+        return Z
+
+    def marginal(self, index):
+        """The same for some of the coordinates."""
+        if not len(self.theta):
+            return Spiked(self.roots[index], self.V[index], self.theta)
+        # Rows of VᵀΔ^{1/2}, in the roots once more.
+        Q, R = np.linalg.qr(self.V[index], mode="reduced")
+        theta, E = np.linalg.eigh((R * self.theta) @ R.T)
+        return Spiked(self.roots[index], Q @ E, theta)
 
 
 class ClassGaussians(NamedTuple):
-    """c Gaussians with covariances of their own, or (first axis 1) a common one.
+    """c Gaussians, with covariances of their own or (one in `classes`) a common one.
 
-    With k = c or 1: covariances (k, d, d) or variances (k, d) after the rank rule; factors F
-    (k, d, r) with Σ = FFᵀ (None if diagonal); whiteners A (k, d, r) or (k, d), such that
-    z = (x − μ)A has unit covariance; log_dets (k,); ranks (k,) of the covariances as given;
-    n_directions, the number r of directions that are not ignored. The features are measured in
-    units (d,) of their own (None: 1), in which all but log_dets is stated.
+    A row has the standardised features z = (x − centre)·scale (d,), scale 0 for constant ones, and
+    the coordinates y = z·basis (d, q), or z itself. In these coordinates are means (c, q) and
+    classes (Rotated or Spiked). shares (c,) are the weights of the classes in the pooled
+    covariance; log_dets (k,) are those in the features' own units; ranks (k,) those before the rank
+    rule; limit is where standardised features are cut. separators (index, V): the features in which
+    only the means differ; zV take the place of the first of them.
     """
 
+    centre: np.ndarray
+    scale: np.ndarray
     means: np.ndarray
     shares: np.ndarray
-    covariances: np.ndarray
-    factors: np.ndarray | None
-    whiteners: np.ndarray
+    classes: list
     log_dets: np.ndarray
     ranks: np.ndarray
-    n_directions: int
-    units: np.ndarray | None = None
+    limit: float
+    basis: np.ndarray | None = None
+    separators: tuple | None = None
 
     @property
-    def diagonal(self):
-        """Whether the features are independent within the classes."""
-        return self.covariances.ndim == 2
+    def n_directions(self):
+        """Number of directions that are not ignored."""
+        return self.classes[0].n_directions
 
-    def marginal(self, observed):
-        """The Gaussians of some of the features: observed (d,) is true for those."""
-        index = np.flatnonzero(observed)
-        covariances = self.covariances[:, index]
-        if not self.diagonal:
-            covariances = covariances[:, :, index]
-        units = None if self.units is None else self.units[index]
-        return class_gaussians(self.means[:, index], covariances, self.shares, units)
+    def coordinates(self, X, workspace):
+        """Coordinates of rows, cut where a squared distance would overflow; NaN stays."""
+        Z = workspace.array("standardised", *X.shape)
+        with np.errstate(over="ignore"):
+            np.subtract(X, self.centre, out=Z)
+            Z *= self.scale
+        np.clip(Z, -self.limit, self.limit, out=Z)
+        if self.separators is not None:
+            index, V = self.separators
+            Z[:, index[: V.shape[1]]] = Z[:, index] @ V
+        return Z if self.basis is None else Z @ self.basis
 
-    def stretch(self):
-        """By how much each feature (d,) is stretched at most."""
-        norms = self.whiteners if self.diagonal else np.linalg.norm(self.whiteners, axis=2)
-        return norms.max(axis=0)
-
-    def whitened(self, X, whiteners, workspace):
-        """z = (x − μ_j)W_j for each class in turn: arrays (m, r) that the caller may overwrite.
-
-        Each is valid only until the next is asked for.
-        """
-        means = self.means
-        buffer = workspace.array("centred", *X.shape)
-        if self.diagonal:
-            for j, mean in enumerate(means):
-                np.subtract(X, mean, out=buffer)
-                buffer *= whiteners[j if len(whiteners) > 1 else 0]
-                yield buffer
+    def whitened(self, X, workspace):
+        """(x − μ_j) with unit covariance, for each class in turn: arrays to be used at once."""
+        Y = self.coordinates(X, workspace)
+        centred = workspace.array("centred", *Y.shape)
+        if len(self.classes) > 1:
+            for one, mean in zip(self.classes, self.means):
+                yield one.whitened(np.subtract(Y, mean, out=centred), workspace)
             return
-        out = workspace.array("whitened", len(X), whiteners.shape[2])
-        if len(whiteners) > 1:
-            for mean, W in zip(means, whiteners):
-                yield np.matmul(np.subtract(X, mean, out=buffer), W, out=out)
-            return
-        # One covariance: the rows are whitened once, around the middle of the means.
-        centre = means.mean(axis=0)
-        common = np.subtract(X, centre, out=buffer) @ whiteners[0]
-        for mean in (means - centre) @ whiteners[0]:
-            yield np.subtract(common, mean, out=out)
+        # One covariance: the rows are whitened once.
+        means = self.classes[0].whitened(self.means.copy(), workspace).copy()
+        Y = self.classes[0].whitened(Y, workspace)
+        for mean in means:
+            yield np.subtract(Y, mean, out=centred[:, : Y.shape[1]])
 
     def sq_distances(self, X, workspace):
         """d² (m, c) of rows to classes (D, (2))."""
-        return stacked(map(row_sq_norms, self.whitened(X, self.whiteners, workspace)))
+        return np.stack([row_sq_norms(z) for z in self.whitened(X, workspace)], axis=1)
+
+    def feature_sq_distances(self, X, workspace):
+        """Squares (m, c, d) of whitened features, class by class in the workspace (D, (7))."""
+        Z = workspace.array("per feature", len(self.means), *X.shape)
+        for j, z in enumerate(self.whitened(X, workspace)):
+            np.multiply(z, z, out=Z[j])
+        return Z.transpose(1, 0, 2)
+
+    def marginal(self, observed):
+        """The Gaussians of some of the features; None where only d×d matrices would give them."""
+        index, scale = np.flatnonzero(observed), self.scale[observed]
+        centre, safe = self.centre[index], np.where(scale > 0, scale, 1.0)
+        if isinstance(self.classes[0], Rotated):
+            loadings = (np.eye(len(self.scale)) if self.basis is None else self.basis)[index]
+            factors = [one.factor for one in self.classes]
+            variances = np.array([row_sq_norms(loadings @ F) for F in factors])
+            pooled = self.shares @ variances if len(variances) > 1 else variances[0]
+            between = self.shares @ (self.means @ loadings.T) ** 2
+            # Only a constant feature has no variance after the rule.
+            scale2 = np.where(pooled > 0, pooled + between, 0.0)
+            return spanned_gaussians(
+                loadings, factors, self.means, self.shares, scale2, centre, 1 / safe
+            )
+        if self.separators is not None:
+            return None
+        classes = [one.marginal(index) for one in self.classes]
+        means = self.means[:, index]
+        return assembled(means, self.shares, classes, self.ranks, centre, scale)
+
+    def zca_cor(self):
+        r"""The same with the ZCA-cor whiteners W = V^{-1/2}P^{-1/2} of the classes.
+
+        Σ = V^{1/2}PV^{1/2} with the variances V and the correlations P. Of all whitenings it keeps
+        each coordinate closest to its standardised feature; it does not depend on the units or the
+        order of the features, and for a diagonal Σ it is the standardisation itself (D, (7)).
+
+        W is a rotation of any other whitener A: with Σ = FFᵀ and F = ΣA, the polar factor O of
+        V^{-1/2}F = P^{1/2}O gives W = AOᵀ, without dividing by a small eigenvalue once more.
+        """
+        if isinstance(self.classes[0], Spiked):
+            return self
+        classes = []
+        for one in self.classes:
+            F, A = one.factor, one.whitener
+            if self.basis is not None:
+                F = self.basis @ F
+            variances = row_sq_norms(F)
+            # A constant feature's coordinate is exactly 0: it has no part in the rotation.
+            alive = np.flatnonzero(variances)
+            root = np.sqrt(variances[alive])[:, None]
+            U, _, Vt = np.linalg.svd(F[alive] / root, full_matrices=False)
+            W = np.zeros((len(A), len(F)))
+            W[:, alive] = A @ (U @ Vt).T
+            classes.append(Rotated(W, np.ones(len(F))))
+        return self._replace(classes=classes)
 
 
-def stacked(columns):
-    """Columns (m,) of the classes, side by side."""
-    return np.stack(list(columns), axis=1)
+def assembled(means, shares, classes, ranks, centre, scale, **parts):
+    """ClassGaussians of classes in coordinates."""
+    volume = -2 * np.log(scale[scale > 0]).sum()
+    log_dets = np.array([one.log_det() for one in classes]) + volume
+    # |(y − m)W| is at most Σ_k |y_k − m_k|·|W_k| with the rows W_k of W.
+    stretch = max(one.stretch() for one in classes)
+    limit = LARGEST / max(2 * len(scale) ** 1.5 * stretch, 1.0)
+    ranks = np.asarray(ranks)
+    return ClassGaussians(centre, scale, means, shares, classes, log_dets, ranks, limit, **parts)
 
 
-def class_gaussians(means, covariances, shares, units=None):
+def class_gaussians(means, covariances, shares, units):
     """Gaussians from means (c, d), shares (c,) and covariances by the rank rule above.
 
     covariances: (k, d, d) full, (k, d) diagonal or (k,) spherical, with k = c or, common to the
     classes, 1. The shares say how much each class counts in the pooled covariance. Means and
-    covariances are stated in the units.
+    covariances are stated in the units (d,).
     """
-    if covariances.ndim == 3:
-        return _full(means, covariances, shares, units)
-    # σ²I is a diagonal covariance whose single variance the rule looks at once.
-    variances = covariances[:, None] if covariances.ndim == 1 else covariances
-    return _diagonal(means, variances, shares, units)
+    if covariances.ndim < 3:
+        # σ²I is a diagonal covariance whose single variance the rule looks at once.
+        covariances = covariances[:, None] if covariances.ndim == 1 else covariances
+        return _independent(means, covariances, shares, units)
+    covariances, pooled, total, scale2 = without_rounding(means, covariances, shares)
+    scale, centre = inverse_root(scale2), shares @ means
+    D = np.outer(scale, scale)
+    classes, ranks = complete(D * total, D * pooled, (D * S for S in covariances))
+    for one in classes:
+        one.whitener[scale == 0] = 0.0
+    means = (means - centre) * scale
+    return assembled(means, shares, classes, ranks, centre * units, scale / units)
 
 
-def log_volume(units, features):
-    """2Σ ln u: what the units of these features add to a log-determinant."""
-    return 0.0 if units is None else 2 * np.log(units[features]).sum()
+def spanned_gaussians(loadings, factors, coordinates, shares, scale2, centre, units):
+    """Gaussians with Σ_j = (BF_j)(BF_j)ᵀ and μ_j = Bm_j (about the centre), B the loadings (d, q).
+
+    factors F_j (q, r_j), or slices of the columns of B; coordinates m (c, q); scale2 (d,) the
+    variances over all classes. These are in the units, the centre in the features' own.
+    """
+    scale = inverse_root(scale2)
+    Q, R = np.linalg.qr(loadings * scale[:, None], mode="reduced")
+    Q[scale == 0] = 0.0
+    roots = [R[:, F] if isinstance(F, slice) else R @ F for F in factors]
+    covariances = [L @ L.T for L in roots]
+    m = coordinates @ R.T
+    weights = shares if len(covariances) > 1 else [1.0]
+    pooled = sum(P * S for P, S in zip(weights, covariances))
+    classes, ranks = complete(pooled + (m.T * shares) @ m, pooled, covariances)
+    return assembled(m, shares, classes, ranks, centre, scale / units, basis=Q)
+
+
+def inverse_root(variances):
+    """1/√v of variances, 0 where they are 0."""
+    return np.where(variances > 0, 1 / np.sqrt(np.where(variances > 0, variances, 1.0)), 0.0)
 
 
 def without_rounding(means, covariances, shares):
@@ -121,17 +277,19 @@ def without_rounding(means, covariances, shares):
 
     Last come the variances of the features over all classes, 0 for a constant feature.
     """
-    variances = covariances if covariances.ndim == 2 else covariance_diagonal(covariances)
+    variances = variances_of(covariances)
     magnitude = np.abs(means)
     if variances.shape[1] != magnitude.shape[1]:
         magnitude = magnitude.max(axis=1, initial=0.0, keepdims=True)
     if len(variances) == 1:
         magnitude = magnitude.max(axis=0, keepdims=True)
-    kept = variances > rounding_variance(magnitude)
-    if not kept.all():
-        pair = kept if covariances.ndim == 2 else kept[:, :, None] & kept[:, None, :]
+    varying = variances > rounding_variance(magnitude)
+    if not varying.all():
+        pair = varying if covariances.ndim == 2 else varying[:, :, None] & varying[:, None, :]
         covariances = np.where(pair, covariances, 0.0)
-    pooled = covariances[0] if len(covariances) == 1 else pooled_covariance(covariances, shares)
+    pooled = covariances[0]
+    if len(covariances) > 1:
+        pooled = pooled_covariance(covariances, shares)[0]
     total = total_covariance(pooled, means, shares)
     spread = total if total.ndim == 1 else np.diagonal(total)
     # A feature that only rounding makes vary is constant.
@@ -139,158 +297,43 @@ def without_rounding(means, covariances, shares):
     return covariances, pooled, total, scale2
 
 
-def _diagonal(means, variances, shares, units):
+def _independent(means, variances, shares, units):
+    """Gaussians of independent features; one variance (k, 1) stands for those of all features."""
     variances, pooled, _, scale2 = without_rounding(means, variances, shares)
-    informative = scale2 > 0
-    unit = np.where(informative, scale2, 1.0)
-    floor = np.where(informative, rank_tolerance(1.0, len(unit)), 0.0)
-    fill = np.where(informative, np.maximum(pooled / unit, floor), 0.0)
-    relative = np.where(informative, variances / unit, 0.0)
+    scale, centre, d = inverse_root(scale2), shares @ means, means.shape[1]
+    relative = variances * scale**2
     for values in relative:
         zero_negligible(values)
-    d = means.shape[1]
-    copies = d // len(unit) if len(unit) else 1  # d for a spherical model
-    ranks = np.count_nonzero(relative, axis=1) * copies
-    filled = np.where(relative > 0, relative, fill) * unit
-    filled = np.broadcast_to(filled, (len(filled), d))
-    kept = np.broadcast_to(informative, d)
-    safe = np.where(kept, filled, 1.0)
-    whiteners = np.where(kept, 1 / np.sqrt(safe), 0.0)
-    log_dets = np.log(safe).sum(axis=1) + log_volume(units, kept)
-    r = int(kept.sum())
-    return ClassGaussians(means, shares, filled, None, whiteners, log_dets, ranks, r, units)
+    ranks = np.count_nonzero(relative, axis=1) * (d // max(len(scale), 1))
+    fill = np.maximum(pooled * scale**2, rank_tolerance(1.0, len(scale)))
+    roots = np.where(scale > 0, inverse_root(np.where(relative > 0, relative, fill)), 0.0)
+    no_spikes = np.zeros((d, 0)), np.zeros(0)
+    classes = [Spiked(np.broadcast_to(r, d).copy(), *no_spikes) for r in roots]
+    scale = np.broadcast_to(scale, d)
+    means = (means - centre) * scale
+    return assembled(means, shares, classes, ranks, centre * units, scale / units)
 
 
-def _full(means, covariances, shares, units):
-    covariances, pooled, total, scale2 = without_rounding(means, covariances, shares)
-    alive = np.flatnonzero(scale2)
-    unit = np.sqrt(scale2[alive])
-    in_units = (_in_units(S, alive, unit) for S in covariances)
-    completed = complete(
-        _in_units(total, alive, unit), _in_units(pooled, alive, unit), in_units, len(covariances)
-    )
-    k, d, r = len(covariances), means.shape[1], completed.whiteners.shape[2]
-    whiteners, factors = completed.whiteners, completed.factors
-    whiteners /= unit[:, None]
-    factors *= unit[:, None]
-    if len(alive) < d:  # constant features have rows of zeros
-        whiteners, factors = np.zeros((k, d, r)), np.zeros((k, d, r))
-        whiteners[:, alive], factors[:, alive] = completed.whiteners, completed.factors
-    filled = np.empty((k, d, d))
-    for j, rank in enumerate(completed.ranks):
-        # What has full rank is kept to the last bit.
-        filled[j] = covariances[j] if rank == d else factors[j] @ factors[j].T
-    log_dets = completed.log_dets + 2 * np.log(unit).sum() + log_volume(units, alive)
-    ranks = completed.ranks
-    return ClassGaussians(means, shares, filled, factors, whiteners, log_dets, ranks, r, units)
-
-
-def _in_units(covariance, features, unit):
-    """Covariance of some features, measured in units of their own."""
-    return covariance[np.ix_(features, features)] / np.outer(unit, unit)
-
-
-class Completed(NamedTuple):
-    """Covariances after the rank rule: Σ = FFᵀ, Σ⁻¹ = AAᵀ on the directions not ignored.
-
-    A and F (k, d, r); log-determinants and ranks before the rule (k,).
-    """
-
-    whiteners: np.ndarray
-    factors: np.ndarray
-    log_dets: np.ndarray
-    ranks: np.ndarray
-
-
-def complete(total, pooled, covariances, k):
-    """The rank rule for k covariances (an iterable) of standardised features."""
+def complete(total, pooled, covariances):
+    """The rank rule: Rotated covariances of classes in standardised features, ranks before it."""
     spectrum = eigh(total)
     floor = rank_tolerance(spectrum.values.max(initial=0.0), len(total))
-    basis = None  # stands for the identity
+    directions = None  # stands for the identity
     if not (spectrum.values > 0).all():
-        basis = spectrum.vectors[:, spectrum.values > 0]
-    r = len(total) if basis is None else basis.shape[1]
-    fill = _in_basis(pooled, basis)
-    A, F = np.empty((k, len(total), r)), np.empty((k, len(total), r))
-    log_dets, ranks = np.empty(k), np.empty(k, dtype=int)
-    for j, covariance in enumerate(covariances):
-        own = _factor(_in_basis(covariance, basis), fill, floor)
-        A[j], F[j] = own[:2] if basis is None else (basis @ own[0], basis @ own[1])
-        log_dets[j], ranks[j] = own[2:]
-    return Completed(A, F, log_dets, ranks)
-
-
-def _in_basis(covariance, basis):
-    return covariance if basis is None else basis.T @ covariance @ basis
-
-
-def _factor(covariance, fill, floor):
-    """A and F with Σ = FFᵀ, Σ⁻¹ = AAᵀ for the completed Σ; its log-determinant; the rank before.
-
-    The directions without a variance are orthogonal to the others, so that neither part's accuracy
-    suffers from the other's scale.
-    """
-    values, R = eigh(covariance)
-    kept = values > 0
-    if not kept.all():
-        N = R[:, ~kept]
-        inner = eigh(N.T @ fill @ N)
-        values = np.concatenate([np.maximum(inner.values, floor), values[kept]])
-        R = np.hstack([N @ inner.vectors, R[:, kept]])
-    root = np.sqrt(values)
-    return R / root, R * root, np.log(values).sum(), int(kept.sum())
-
-
-def zca_cor_whiteners(gaussians):
-    r"""ZCA-cor whiteners W = V^{-1/2}P^{-1/2} of the classes, (k, d, d); diagonal ones (k, d).
-
-    Σ = V^{1/2}PV^{1/2} with the variances V and the correlations P. Of all whitenings it keeps each
-    coordinate closest to its standardised feature; it does not depend on the units or the order of
-    the features, and for a diagonal Σ it is the standardisation itself (D, (7)).
-
-    W is a rotation of any other whitener A: with Σ = FFᵀ and F = ΣA, the polar factor O of
-    V^{-1/2}F = P^{1/2}O gives W = AOᵀ, without dividing by a small eigenvalue once more.
-    """
-    if gaussians.diagonal:
-        return gaussians.whiteners
-    out = np.zeros_like(gaussians.covariances)
-    for j, (F, A) in enumerate(zip(gaussians.factors, gaussians.whiteners)):
-        variances = row_sq_norms(F)
-        # A constant feature's coordinate is exactly 0: it has no part in the rotation.
-        alive = np.flatnonzero(variances)
-        U, _, Vt = np.linalg.svd(F[alive] / np.sqrt(variances[alive])[:, None], full_matrices=False)
-        out[j][:, alive] = A @ (U @ Vt).T
-    return out
-
-
-# --- values that squared distances can be taken of ------------------------------------------------
-
-# Values up to this have squares, and many of those have sums, that stay finite.
-LARGEST = 1e140
-
-
-def in_model_units(X, gaussians):
-    """X in the units of the Gaussians, cut where a squared distance would overflow; NaN stays.
-
-    |(x − μ)W| is at most Σ_k |x_k − μ_k|·|W_k| with the rows W_k of W. Each column therefore has a
-    limit of its own, and the unit of one column has no influence on another.
-    """
-    stretch = gaussians.stretch()
-    with np.errstate(over="ignore"):  # no limit
-        limits = LARGEST / np.maximum(1 / LARGEST, 2 * len(stretch) * stretch)
-        limits = scaled(limits, gaussians.units)
-    lowest = limits.min(initial=np.inf)
-    within = X.max(initial=0.0) <= lowest and X.min(initial=0.0) >= -lowest  # False with NaN
-    return scaled(X if within else np.clip(X, -limits, limits), ratio(None, gaussians.units))
-
-
-def feature_sq_distances(X, gaussians, whiteners, workspace):
-    """Z (m, c, d): squared distances per whitened feature (D, (7)); they sum to d².
-
-    It stands in the workspace, class by class, which is faster to write and to sum.
-    """
-    n_classes, n_features = gaussians.means.shape
-    Z = workspace.array("per feature", n_classes, len(X), n_features)
-    for j, z in enumerate(gaussians.whitened(X, whiteners, workspace)):
-        np.multiply(z, z, out=Z[j])
-    return Z.transpose(1, 0, 2)
+        directions = spectrum.vectors[:, spectrum.values > 0]
+        pooled = directions.T @ pooled @ directions
+    classes, ranks = [], []
+    for S in covariances:
+        values, R = eigh(S if directions is None else directions.T @ S @ directions)
+        varying = values > 0
+        if not varying.all():
+            # The directions without a variance are orthogonal to the others, so that neither part's
+            # accuracy suffers from the other's scale.
+            N = R[:, ~varying]
+            inner = eigh(N.T @ pooled @ N)
+            values = np.concatenate([np.maximum(inner.values, floor), values[varying]])
+            R = np.hstack([N @ inner.vectors, R[:, varying]])
+        R = R if directions is None else directions @ R
+        classes.append(Rotated(R / np.sqrt(values), values))
+        ranks.append(int(varying.sum()))
+    return classes, ranks
