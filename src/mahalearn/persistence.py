@@ -85,7 +85,6 @@ HOMES = {
     "MetricRidge": "formulas.learned_metric",
     "QuadraticForm": "formulas.quadratic_form",
     "LandmarkFeatures": "formulas.landmarks",
-    "LandmarkMoments": "formulas.landmarks",
     "Moments": "formulas.moments",
     "SpectrumCorrection": "formulas.spectrum",
     "Calibration": "formulas.stacking",

@@ -22,10 +22,7 @@ from mahalearn import (
 )
 from mahalearn.classifiers.kernel_classifier import Labels
 from mahalearn.formulas.landmarks import (
-    add_squares,
-    add_sums,
     landmark_features,
-    no_landmark_moments,
 )
 from mahalearn.kernels.landmark_rows import LandmarkKernel, choose_landmarks
 from mahalearn.kernels.protocol import fit_kernel
@@ -280,23 +277,15 @@ def vector_plan(m=40, **options):
 
 
 def test_moments_against_the_loop():
-    rng = np.random.default_rng(0)
-    rows, origin = rng.normal(size=(50, 7)), rng.normal(size=7)
-    for dtype, tolerance in ((np.float64, 1e-13), (np.float32, 1e-5)):
-        moments = no_landmark_moments(2, origin)
-        k = (rows - origin).astype(dtype)
-        total = np.zeros((7, 7), dtype)
-        for rows_, own in ((k[:20], 3.0), (k[20:], 4.0)):
-            add_sums(moments, 1, rows_, own)
-            add_squares(total, rows_)
-        moments.squares[1] += total
-        n, sums, squares = naive.moments_about(rows, origin)
-        assert (moments.count[1], moments.own[1]) == (n, 7.0)
-        assert_allclose(moments.sums[1], sums, rtol=tolerance, atol=tolerance)
-        lower = np.tril(squares)
-        assert_allclose(moments.squares[1], lower, rtol=tolerance, atol=10 * tolerance)
-        assert moments.squares.dtype == moments.sums.dtype == np.float64
-        assert not moments.squares[0].any()
+    """In blocks, and relative to an origin, as the mean and scatter of plain kernel rows."""
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
+        plan = LandmarkPlan(KERNEL, X[:7].astype(dtype), np.unique(Y), dtype=dtype)
+        for group, label in zip(collect(plan, X.astype(dtype), Y).groups(), "abc", strict=True):
+            rows = KERNEL(X[label == Y], X[:7])
+            n, _, squares = naive.moments_about(rows, rows.mean(axis=0))
+            assert (group.n, group.sq_norm) == (n, n)  # k(x, x) = 1
+            assert_allclose(group.mean, rows.mean(axis=0), rtol=tolerance)
+            assert_allclose(group.scatter, squares, rtol=tolerance, atol=tolerance * n)
 
 
 @pytest.mark.parametrize("sizes", [[3000], [1, 2999], [1000, 1000, 1000], [7, 500, 2493]])
@@ -425,7 +414,7 @@ def test_float32_stays_float32_and_agrees(variant):
         X.astype(np.float32),
         Y,
     )
-    assert b.moments.squares.dtype == np.float64
+    assert b.moments.lower.dtype == np.float64
     assert b.plan.rows.rows(X[:5].astype(np.float32)).dtype == np.float32
     reg = 1e-5 if variant == "RC+" else 1e-2
     labels = [

@@ -1,4 +1,4 @@
-r"""Kernel space by m landmarks: features, and moments of kernel rows that merge.
+r"""Kernel space by m landmarks: features, and what moments of kernel rows say in them.
 
 Landmarks Z (m objects), K = k(Z, Z) = UΛUᵀ without the eigenvalues that are cut, and for an object
 x its row k = k(x, Z):
@@ -9,10 +9,9 @@ The approximation is exact where x or y is a landmark (and nothing was cut), so 
 training objects as landmarks every method equals its exact form. What it leaves over of an object,
 k(x, x) − φᵀJφ, is its residual.
 
-What a method needs of the training objects are moments of the *raw* kernel rows of each class about
-a fixed origin o: their number n, Σ(k − o) and Σ(k − o)(k − o)ᵀ. They add up over parts of the data
-in any order, they do not depend on the regularisation, the variant or the cut, and those of the
-first m' landmarks are their leading blocks.
+What a method needs of the training objects are the moments (`formulas.moments`) of the *raw* kernel
+rows of each class. They do not depend on the regularisation, the variant or the cut, and those of
+the first m' landmarks are their leading blocks.
 
 Kernels without an origin. −d² and its kind have self-similarities 0. There the kernel is taken
 relative to the mean of the landmarks, k̃(x, y) = k(x, y) − mean k(x, ·) − mean k(·, y) + mean K,
@@ -23,7 +22,6 @@ positive.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
 
 from .linalg import RANK_RTOL, Centering, center_gram, centering, eigh, fundamental_symmetry
 from .spectrum import correct_values
@@ -120,118 +118,18 @@ def default_rtol(values, dtype=np.float64):
     return rtol if values.min(initial=0.0) >= -rtol * largest else max(rtol, INDEFINITE_RTOL)
 
 
-class LandmarkMoments(NamedTuple):
-    """Moments of kernel rows in groups (classes, or folds × classes) about the origin o.
-
-    count (g,); sums (g, m): Σ(k − o); squares (g, m, m): Σ(k − o)(k − o)ᵀ, of which only the lower
-    triangles are kept; own (g,): Σk(x, x), NaN where it is not known; origin (m,).
-    """
-
-    count: np.ndarray  # type: ignore[assignment]  # tuples have a method of this name
-    sums: np.ndarray
-    squares: np.ndarray
-    own: np.ndarray
-    origin: np.ndarray
-
-
-def no_landmark_moments(n_groups, origin):
-    """Moments of nothing."""
-    m = len(origin)
-    return LandmarkMoments(
-        np.zeros(n_groups),
-        np.zeros((n_groups, m)),
-        np.zeros((n_groups, m, m)),
-        np.zeros(n_groups),
-        np.array(origin, dtype=float),
-    )
-
-
-def add_sums(to, group, k, own):
-    """Add the number and the sum of kernel rows to a group of moments, in place."""
-    to.count[group] += len(k)
-    to.own[group] += own
-    to.sums[group] += np.ones(len(k), k.dtype) @ k
-
-
-def add_squares(C, k, *, fresh=False):
-    """C + kᵀk (fresh: kᵀk) in the lower triangle of C (m, m), in place, in the precision of k."""
-    syrk = blas.dsyrk if k.dtype == np.float64 else blas.ssyrk
-    # In Fortran's order the lower triangle is the upper one.
-    out = syrk(1.0, k.T, beta=0.0 if fresh else 1.0, c=C.T, overwrite_c=1)
-    assert np.shares_memory(out, C)
-    return C
-
-
-def merge_landmark_moments(a, b):
-    """Moments of the union."""
-    _same_origin(a, b)
-    return LandmarkMoments(*(p + q for p, q in zip(a[:-1], b[:-1], strict=True)), a.origin)
-
-
-def _same_origin(a, b):
-    if not np.array_equal(a.origin, b.origin) or len(a.count) != len(b.count):
-        raise ValueError(
-            "Moments add up only for the same landmarks, kernel and classes; these differ. Make "
-            "all parts from one plan."
-        )
-
-
-def leading_landmarks(moments, m):
-    """Moments as if only the first m landmarks were there."""
-    return LandmarkMoments(
-        moments.count.copy(),
-        moments.sums[:, :m].copy(),
-        moments.squares[:, :m, :m].copy(),
-        moments.own.copy(),
-        moments.origin[:m].copy(),
-    )
-
-
-def moments_of_folds(folds, n_folds, kept):
-    """Moments of the c classes in the folds `kept`; folds has n_folds·c groups.
-
-    They are added up, instead of subtracting the others from the total: nothing of a fold that is
-    left out, not even its rounding, gets into the result.
-    """
-
-    def total(values):
-        parts = values.reshape(n_folds, -1, *values.shape[1:])
-        out = parts[kept[0]].copy()
-        for f in kept[1:]:
-            out += parts[f]
-        return out
-
-    return LandmarkMoments(*(total(values) for values in folds[:-1]), folds.origin)
-
-
-def moments_of_groups(moments, groups):
-    """Moments of some of the groups."""
-    return LandmarkMoments(*(values[groups] for values in moments[:-1]), moments.origin)
-
-
 class GroupMoments(NamedTuple):
     """Mean kernel row and scatter of one group: n, (m,), (m, m), Σk(x, x)."""
 
     n: float
     mean: np.ndarray
     scatter: np.ndarray
-    own: float
+    sq_norm: float
 
 
-def group_moments(moments, group):
-    """Mean and scatter of the kernel rows of a group, about the group's mean."""
-    n, s = moments.count[group], moments.sums[group]
-    scatter = _symmetric(moments.squares[group])
-    scatter -= np.outer(s, s / n)
-    return GroupMoments(n, moments.origin + s / n, scatter, moments.own[group])
-
-
-def _symmetric(lower):
-    """The symmetric matrix of a lower triangle, a new one."""
-    full = np.tril(lower, -1)
-    full += full.T
-    full.flat[:: len(full) + 1] = np.diagonal(lower)
-    return full
+def group_moments(moments):
+    """Each group of `moments.Moments` of kernel rows."""
+    return [GroupMoments(*group) for group in zip(*moments[:2], moments.scatter, moments.sq_norms)]
 
 
 def pooled_moments(groups):
@@ -243,7 +141,7 @@ def pooled_moments(groups):
         scatter += g.scatter
     between = np.stack([np.sqrt(g.n) * (g.mean - mean) for g in groups])
     scatter += between.T @ between
-    return GroupMoments(n, mean, scatter, sum(g.own for g in groups))
+    return GroupMoments(n, mean, scatter, sum(g.sq_norm for g in groups))
 
 
 def mean_spread(groups, features):
@@ -264,7 +162,7 @@ def mean_spread(groups, features):
     rest = -scatter_trace(base)
     for g in groups:
         mu = (g.mean - base.shift) @ base.W
-        rest += g.own - g.n * (mu * mu) @ base.signs
+        rest += g.sq_norm - g.n * (mu * mu) @ base.signs
         if base.means is not None:
             rest += g.n * (base.means.grand_mean - 2 * g.mean.mean())
     if features.correction is not None:

@@ -25,19 +25,9 @@ from ..formulas.feature_space import (
     fit_feature_embedding,
     full_kernel_forms,
 )
-from ..formulas.landmarks import (
-    add_squares,
-    add_sums,
-    group_moments,
-    landmark_features,
-    leading_landmarks,
-    mean_spread,
-    merge_landmark_moments,
-    moments_of_folds,
-    moments_of_groups,
-    no_landmark_moments,
-)
+from ..formulas.landmarks import group_moments, landmark_features, mean_spread
 from ..formulas.linalg import eigh
+from ..formulas.moments import add_blocks, merge, merged, no_moments
 from ..formulas.quadratic_form import evaluators
 from ..formulas.spectrum import CORRECTIONS
 from ..kernels.landmark_rows import LandmarkKernel
@@ -48,10 +38,6 @@ from .sample import SAMPLE_ROWS, RowSample
 
 # Rows stay in the precision that they come in.
 FLOATS = [np.float64, np.float32]
-# Bytes of kernel rows that are computed before they are multiplied.
-_BLOCK_BYTES = 2**24
-# Blocks of float32 products that are added up in float32.
-_FLOAT32_BLOCKS = 4
 # Rows of queries at a time: kernel values and their projections stay in the processor's cache.
 _PIECE = 512
 
@@ -100,15 +86,12 @@ class LandmarkPlan:
         )
         self.vectors = getattr(kernel, "requires_vector_input", True)
         self.gram = self.rows.gram()
-        # Kernel rows of objects are near those of the landmarks: little is lost about their mean.
-        self.origin = self.gram.mean(axis=0)
 
     def first(self, m):
         """The plan with the first m landmarks only."""
         return self.changed(
             rows=self.rows.first(m),
             gram=self.gram[:m, :m].copy(),
-            origin=self.origin[:m].copy(),
             columns=None if self.columns is None else self.columns[:m],
             _features={},
         )
@@ -150,7 +133,7 @@ class LandmarkPlan:
         """An empty training set, to add rows to."""
         return LandmarkTraining(
             self,
-            no_landmark_moments(self.n_folds * len(self.classes), self.origin),
+            no_moments(self.n_folds * len(self.classes), len(self.rows), sq_norms=True),
             RowSample(self.sample_rows, self.seed),
             0,
         )
@@ -174,7 +157,7 @@ class LandmarkTraining:
     Parameters
     ----------
     plan : LandmarkPlan
-    moments : LandmarkMoments, n_folds × c groups
+    moments : Moments of kernel rows, n_folds × c groups
     sample : RowSample
     n_rows : number of rows seen
     """
@@ -188,17 +171,17 @@ class LandmarkTraining:
         self.moments = moments
         self.sample = sample
         self.n_rows = n_rows
-        self._buffers = self._sample_values = None
+        self._sample_values = None
 
     def __getstate__(self):
-        return {**vars(self), "_buffers": None, "_sample_values": None}
+        return {**vars(self), "_sample_values": None}
 
     def __setstate__(self, state):
         vars(self).update(state)
 
     def _changed(self, **attributes):
         out = object.__new__(LandmarkTraining)
-        vars(out).update({**vars(self), **attributes, "_buffers": None})
+        vars(out).update({**vars(self), **attributes})
         return out
 
     @property
@@ -241,32 +224,17 @@ class LandmarkTraining:
         return self
 
     def _add_moments(self, X, groups):
-        rows, moments = self.plan.rows, self.moments
-        m = len(rows)
-        block = int(np.clip(_BLOCK_BYTES // (m * rows.dtype.itemsize), 256, 8192)) // 256 * 256
-        if self._buffers is None:
-            scratch = np.zeros((m, m), np.float32) if rows.dtype == np.float32 else None
-            self._buffers = np.empty((block, m), rows.dtype), scratch
-        buffer, scratch = self._buffers
-        origin = moments.origin.astype(rows.dtype)
-        order = np.argsort(groups, kind="stable")
-        counts = np.bincount(groups, minlength=len(moments.count))
-        stop = 0
-        for group in np.flatnonzero(counts):
-            start, stop = stop, stop + counts[group]
-            for i, first in enumerate(range(start, stop, block)):
-                part = take(X, order[first : min(first + block, stop)])
-                k = rows.rows(part, out=buffer[: len(part)], origin=origin)
-                kxx = rows.self_similarities(part)
-                add_sums(moments, group, k, np.nan if kxx is None else kxx.sum())
-                if scratch is None:
-                    add_squares(moments.squares[group], k)
-                    continue
-                # In float32 a few blocks are added up before they go to the sums in float64.
-                add_squares(scratch, k, fresh=i % _FLOAT32_BLOCKS == 0)
-                if (i + 1) % _FLOAT32_BLOCKS == 0 or first + block >= stop:
-                    moments.squares[group] += scratch
-        if not np.isfinite(moments.sums).all():
+        # Kernel rows of objects are near those of the landmarks: little is lost about their mean.
+        kernel = self.plan.rows
+        origin = self.plan.gram.mean(axis=0).astype(kernel.dtype)
+
+        def read(index, out):
+            part = take(X, index)
+            kernel.rows(part, out=out, origin=origin)
+            return kernel.self_similarities(part)
+
+        add_blocks(self.moments, read, kernel.dtype, groups, origin=origin.astype(float))
+        if not np.isfinite(self.moments.mean).all():
             raise ValueError(
                 "The kernel gave NaN or infinite values; check its inputs and scaling."
             )
@@ -277,10 +245,14 @@ class LandmarkTraining:
             self.plan.n_folds != other.plan.n_folds
             or self.plan.rows.dtype != other.plan.rows.dtype
             or not np.array_equal(self.plan.classes, other.plan.classes)
+            or not np.array_equal(self.plan.gram, other.plan.gram)
         ):
-            raise ValueError("Statistics merge only if they were made from the same plan.")
+            raise ValueError(
+                "Training sets merge only if they have the same landmarks, kernel and classes; "
+                "these differ. Make all parts from one plan."
+            )
         return self._changed(
-            moments=merge_landmark_moments(self.moments, other.moments),
+            moments=merge(self.moments, other.moments),
             sample=self.sample.merge(other.sample),
             n_rows=self.n_rows + other.n_rows,
             _sample_values=None,
@@ -295,9 +267,11 @@ class LandmarkTraining:
         sample = self.sample
         if self.plan.rows.kernel is None:
             sample = sample.with_rows(sample.rows[:, :m])
-        moments = leading_landmarks(self.moments, m)
         return self._changed(
-            plan=self.plan.first(m), moments=moments, sample=sample, _sample_values=None
+            plan=self.plan.first(m),
+            moments=self.moments.leading(m),
+            sample=sample,
+            _sample_values=None,
         )
 
     def of_folds(self, folds):
@@ -308,7 +282,9 @@ class LandmarkTraining:
             mask = np.isin(sample.folds, folds)
             sample = sample.select(mask)
             values = None if values is None else values.select(mask)
-        moments = moments_of_folds(self.moments, self.plan.n_folds, folds)
+        n_classes = len(self.plan.classes)
+        unions = [[f * n_classes + j for f in folds] for j in range(n_classes)]
+        moments = merged(self.moments, unions)
         return self._changed(
             plan=self.plan.changed(n_folds=1),
             moments=moments,
@@ -337,7 +313,7 @@ class LandmarkTraining:
             return present, self
         return present, self._changed(
             plan=self.plan.changed(classes=self.plan.classes[present]),
-            moments=moments_of_groups(self.moments, present),
+            moments=self.moments.groups(present),
             sample=self.sample.with_codes(np.searchsorted(present, self.sample.codes)),
         )
 
@@ -402,7 +378,7 @@ class LandmarkTraining:
 
     def release(self):
         """Forget what only a fit needs."""
-        self._buffers = self._sample_values = None
+        self._sample_values = None
 
     def groups(self):
         """Mean and scatter of each class, about its own mean."""
@@ -412,7 +388,7 @@ class LandmarkTraining:
                 f"No object of the classes {self.plan.classes[empty].tolist()!r} has been seen "
                 "(outside the fold left out); every class needs one."
             )
-        return [group_moments(self.moments, j) for j in range(len(self.plan.classes))]
+        return group_moments(self.moments)
 
     def mean_spread(self):
         """Mean spread of the objects around their class means."""

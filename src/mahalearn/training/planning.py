@@ -13,6 +13,7 @@ from .._validation import (
     refuse_mixed_labels,
     take,
 )
+from ..formulas.moments import add_rows, merge, no_moments
 from ..kernels.landmark_rows import choose_landmarks
 from ..kernels.landmarks import refuse_landmarks
 from ..kernels.protocol import check_kernel_name, fit_kernel, is_named, standardizes, takes_vectors
@@ -42,9 +43,14 @@ class Summary:
     def __init__(self, sample_rows=SCAN_ROWS, seed=0):
         self.n_rows = 0
         self.counts = {}
-        self.mean = self.scatter = 0.0
+        self.moments = None
         self.sample = None if sample_rows is None else RowSample(sample_rows, seed)
-        self.dtype = self.n_features = None
+        self.dtype = None
+
+    @property
+    def n_features(self):
+        """Number of columns, None where objects are no rows of numbers."""
+        return None if self.moments is None else self.moments.mean.shape[1]
 
     @property
     def classes(self):
@@ -58,8 +64,8 @@ class Summary:
         So the variance of all entries together is that of the table, too: what kernels by name
         learn from data (gamma="scale", standardize) they learn from these two.
         """
-        spread = np.sqrt(self.scatter / self.n_rows)
-        return np.vstack([self.mean + spread, self.mean - spread])
+        mean, spread = self.moments.mean[0], np.sqrt(self.moments.lower[0] / self.n_rows)
+        return np.vstack([mean + spread, mean - spread])
 
     def add(self, X, y, start=None, *, vectors=True, limit=None):
         """Add labelled rows; start: position of the first one; limit: as in `RowSample.add`."""
@@ -72,9 +78,9 @@ class Summary:
         start = self.n_rows if start is None else start
         if vectors:
             self.dtype = np.result_type(*filter(None, (self.dtype, X.dtype)))
-            mean = X.mean(axis=0, dtype=float)
-            self._merge_moments(len(X), mean, _scatter(X, mean))
-            self.n_features = X.shape[1]
+            if self.moments is None:
+                self.moments = no_moments(1, X.shape[1], diagonal=True)
+            add_rows(self.moments, X, np.zeros(len(X), np.intp))
         self.n_rows += len(X)
         if self.sample is not None:
             self.sample.add(X, np.zeros(len(X), np.intp), None, start, limit=limit)
@@ -86,32 +92,15 @@ class Summary:
         vars(out).update(vars(self), counts=dict(self.counts))
         for label, count in other.counts.items():
             out.counts[label] = out.counts.get(label, 0) + count
-        out._merge_moments(other.n_rows, other.mean, other.scatter)
+        if other.moments is not None:  # a part may be empty
+            empty = self.moments is None
+            out.moments = other.moments if empty else merge(self.moments, other.moments)
         out.n_rows = self.n_rows + other.n_rows
         if self.sample is not None:
             out.sample = self.sample.merge(other.sample)
         dtypes = [d for d in (self.dtype, other.dtype) if d is not None]
         out.dtype = np.result_type(*dtypes) if dtypes else None
-        out.n_features = self.n_features or other.n_features
         return out
-
-    def _merge_moments(self, n, mean, scatter):
-        """Merge a part's moments with those of the n_rows rows so far (Chan's update)."""
-        total = self.n_rows + n
-        if not total:
-            return
-        delta = mean - self.mean
-        self.scatter = self.scatter + scatter + delta**2 * (self.n_rows * n / total)
-        self.mean = self.mean + delta * (n / total)
-
-
-def _scatter(X, mean):
-    """Σ(x − mean)² of each column, in blocks that stay in the processor's cache."""
-    total = np.zeros(X.shape[1])
-    for start in range(0, len(X), 2048):
-        part = X[start : start + 2048] - mean
-        total += np.einsum("ij,ij->j", part, part)
-    return total
 
 
 def learn_kernel(

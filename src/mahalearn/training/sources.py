@@ -15,7 +15,7 @@ from .._validation import (
     take,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.landmarks import merge_landmark_moments
+from ..formulas.moments import merge
 from ..kernels.landmarks import landmark_columns, refuse_to_choose, to_choose
 from ..kernels.precomputed import CheckedKernel
 from ..kernels.protocol import check_magnitude
@@ -302,7 +302,7 @@ def _moments_part(plan, *part, place, folds, limit):
 
 
 def _merge_moments(a, b):
-    return merge_landmark_moments(a[0], b[0]), a[1].merge(b[1]), a[2] + b[2]
+    return merge(a[0], b[0]), a[1].merge(b[1]), a[2] + b[2]
 
 
 def _start(y, place):
