@@ -36,6 +36,7 @@ from ..formulas.class_covariances import (
     RowCovariances,
     class_covariances,
     class_shares,
+    column_sizes,
     column_units,
     common_unit,
     ledoit_wolf_covariances,
@@ -211,18 +212,18 @@ def estimated_covariances(estimator, X, codes, classes):
     for j, label in enumerate(classes.tolist()):
         rows = X[codes == j]
         try:
-            found = np.asarray(clone(estimator).fit(rows).covariance_, dtype=float)
+            S = np.asarray(clone(estimator).fit(rows).covariance_, dtype=float)
         except ValueError as error:
             raise ValueError(
                 f"{estimator!r} failed on class {label!r} with {len(rows)} objects: {error} "
                 "covariance_estimator=None handles classes of any size."
             ) from error
-        if found.shape != (d, d) or not np.isfinite(found).all():
+        if S.shape != (d, d) or not np.isfinite(S).all():
             raise ValueError(
                 f"covariance_ of {estimator!r} must be a finite {d}×{d} matrix; for class "
-                f"{label!r} it has shape {found.shape}."
+                f"{label!r} it has shape {S.shape}."
             )
-        out[j] = (found + found.T) / 2
+        out[j] = (S + S.T) / 2
     return out
 
 
@@ -646,12 +647,12 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             vars(self).pop(name, None)
         if is_dask_collection(X):
             parts, _ = dask_parts(X, y)
-            found = compute([delayed(_labels_of_part)(*part) for part in parts])
+            part_labels = compute([delayed(_labels_of_part)(*part) for part in parts])
             # Parts without rows have no labels.
-            parts = [part for part, labels in zip(parts, found, strict=True) if len(labels)]
+            parts = [part for part, labels in zip(parts, part_labels, strict=True) if len(labels)]
             if not parts:
                 raise ValueError("The collection has no rows.")
-            classes = common_classes([labels for labels in found if len(labels)])
+            classes = common_classes([labels for labels in part_labels if len(labels)])
             fits = [delayed(_fit_part)(clone(self), classes, *part) for part in parts]
             vars(self).update(vars(merged_tree(fits, _merged)))
             if hasattr(X, "columns"):
@@ -790,14 +791,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         if not counting.all():
             X, y = X[counting], y[counting]
             weights = None if weights is None else weights[counting]
-        sizes = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
-        if not (sizes <= LARGEST_TRAINING_VALUE).all():  # or NaN
+        largest = max(X.max(initial=0), -X.min(initial=0))
+        if not largest <= LARGEST_TRAINING_VALUE:  # or NaN
             assert_all_finite(X, estimator_name=type(self).__name__)
             raise ValueError(
                 f"X holds values beyond {LARGEST_TRAINING_VALUE:g}, whose squares overflow. "
                 "Rescale the features."
             )
-        return X, y, weights, sizes
+        return X, y, weights, column_sizes(X, largest)
 
     def _check_more_rows(self, X, finite):
         """validate_data, unless X is a plain array: it takes as long as the sums over few rows.

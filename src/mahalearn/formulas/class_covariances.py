@@ -26,9 +26,23 @@ _EPS = np.finfo(np.float64).eps
 _LOWEST, _HIGHEST = 2.0**-300, 2.0**300
 
 
+def column_sizes(X, largest):
+    """Sizes (d,) of the columns, as :func:`column_units` needs them, of X without NaN.
+
+    `largest` is the largest absolute value in X. The size of a column is its own largest absolute
+    value or, where that is in the usual range, any value of it that is: a few rows tell that.
+    """
+    sizes = np.abs(X[:: max(1, len(X) // 16)]).max(axis=0, initial=0.0)
+    if largest <= _HIGHEST and sizes.min(initial=1.0) >= _LOWEST:
+        return sizes
+    return np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
+
+
 def column_units(sizes):
-    """Powers of two for columns whose largest absolute values are these sizes (d,)."""
+    """Powers of two for columns of these sizes (d,)."""
     usual = (sizes >= _LOWEST) & (sizes <= _HIGHEST) | (sizes == 0)
+    if usual.all():
+        return np.ones(sizes.shape)
     # Beside the largest double there is room for the reciprocals of deviations in these units.
     exponents = np.clip(np.frexp(sizes)[1], -900, 900)
     return np.where(usual, 1.0, np.ldexp(1.0, exponents))

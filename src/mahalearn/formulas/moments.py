@@ -14,8 +14,6 @@ Every block of rows is multiplied about an origin of its own. So rows in float32
 large mean, batches may come sorted, and a constant column has a scatter of exactly 0.
 """
 
-import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +23,8 @@ from scipy.linalg import blas
 _BLOCK_BYTES = 2**20
 # Rows whose products are summed in float32 before they go to the sums in float64.
 _FLOAT32_ROWS = 8192
+# Rows of a matrix of which one adds the part up to the diagonal.
+_STRIP = 64
 # Rows of a block whose mean is its origin.
 _ORIGIN_ROWS = 16
 # How much the rows so far must weigh, beside those to add, for their mean to be the origin.
@@ -180,7 +180,7 @@ def add_blocks(to, read, dtype, codes, weights=None, *, origin=None, sign=1):
             rows = buffer[: len(index)]
             sq_norms = read(index, rows)
             cuts = np.flatnonzero(np.diff(codes[index])) + 1 if to.pooled else ()
-            for a, b in pairwise([0, *cuts, len(index)]):
+            for a, b in zip([0, *cuts], [*cuts, len(index)]):
                 group, w = codes[index[a]], None if weights is None else weights[index[a:b]]
                 squares.terms += _merge_mean(to, group, rows[a:b], w, origin, sign)
                 if to.sq_norms is not None:
@@ -256,7 +256,9 @@ class _Squares:
     def finish(self):
         """Add what is still apart."""
         if self.sums is not None and self.n_rows:
-            (np.add if self.sign > 0 else np.subtract)(self.lower, self.sums, out=self.lower)
+            for i in range(0, len(self.lower), _STRIP):  # little of what is above the diagonal
+                strip = slice(i, i + _STRIP), slice(i + _STRIP)
+                self.lower[strip] += self.sign * self.sums[strip]
         add_terms(self.lower, self.terms)
         self.terms, self.n_rows = [], 0
 
@@ -275,7 +277,7 @@ def add_squares(lower, rows, factor=1.0, *, fresh=False):
 def add_terms(lower, terms):
     """Add Σf·vvᵀ of (factor, vector) pairs to a lower triangle or a diagonal, in place."""
     for sign in (1, -1):
-        vectors = [math.sqrt(sign * f) * v for f, v in terms if sign * f > 0]
+        vectors = [(sign * f) ** 0.5 * v for f, v in terms if sign * f > 0]
         if vectors:
             add_squares(lower, np.array(vectors), sign)
 

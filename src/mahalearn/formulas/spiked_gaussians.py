@@ -19,8 +19,6 @@ eigenvalues proves. What remains of the rule:
 Where no bound proves that, :func:`row_gaussians` gives None, and the caller forms the matrices.
 """
 
-from itertools import pairwise
-
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
@@ -48,8 +46,8 @@ def row_gaussians(means, covariances, shares, units):
     if covariances.diagonal.any():
         delta = np.where(variances > 0, covariances.diagonal, 0.0)
         return _spiked(means - centre, delta, rows, variances, shares, scale2, centre, units)
-    stops = np.cumsum([0, *map(len, rows)])
-    parts = [slice(a, b) for a, b in pairwise(stops)]
+    stops = np.cumsum([len(L) for L in rows])
+    parts = [slice(stop - len(L), stop) for L, stop in zip(rows, stops)]
     coordinates = np.eye(len(means), stops[-1] + len(means), stops[-1])
     loadings = np.vstack([*rows, means - centre]).T
     return spanned_gaussians(loadings, parts, coordinates, shares, scale2, centre * units, units)
