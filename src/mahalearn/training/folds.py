@@ -24,7 +24,7 @@ from .exact import (
     lookup_kernel,
     with_policy,
 )
-from .landmark import LandmarkPlan, LandmarkTraining
+from .landmark import KernelRows, LandmarkPlan, LandmarkTraining
 from .sources import collect
 
 
@@ -327,6 +327,7 @@ class LandmarkFolds(NamedTuple):
     training: that of all rows, its folds being cells of rows that are in the same training sets;
     cells[f] lists those of fold f. Where there would be too many cells, training is None, and every
     fold has a pass of its own. X, y, splits: rows, labels, and pairs of positions (train, test).
+    rows: X by its kernel rows, where the training set holds them all.
     """
 
     plan: LandmarkPlan
@@ -336,6 +337,7 @@ class LandmarkFolds(NamedTuple):
     y: np.ndarray
     splits: list
     spectrum: str
+    rows: KernelRows | None = None
 
     @property
     def kernel(self):
@@ -372,7 +374,8 @@ class LandmarkFolds(NamedTuple):
             training = self.training.of_folds(self.cells[f])
         training.spectrum = self.spectrum
         present, training = training.seen()
-        return Fold(training, present, take(self.X, test))
+        queries = take(self.X, test) if self.rows is None else self.rows.select(test)
+        return Fold(training, present, queries)
 
     def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
         """FoldDistances of all folds."""
@@ -395,5 +398,6 @@ def landmark_folds(source, splits, make_plan, spectrum):
             return LandmarkFolds(make_plan(1), None, cells, source.X, source.y, splits, spectrum)
         # Rows of no training set need no moments, but a pass does not ask.
         training = source.collect(make_plan(len(patterns)), cell.ravel())
-    training.keep_sample_values()
-    return LandmarkFolds(training.plan, training, cells, source.X, source.y, splits, spectrum)
+    rows = training.keep_sample_values().all_rows() if source.folds is None else None
+    folds = training.plan, training, cells, source.X, source.y, splits, spectrum
+    return LandmarkFolds(*folds, rows)

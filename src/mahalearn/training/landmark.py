@@ -6,8 +6,6 @@ any order. What methods need (`distances`, `fisher`, `embedding`) is that of `ex
 what moments do not tell, offsets by errors and how many landmarks are enough, the sample does.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .._memory import row_chunks
@@ -139,16 +137,21 @@ class LandmarkPlan:
         )
 
 
-class SampleValues(NamedTuple):
-    """Kernel rows (N, m) and self-similarities (N,) of objects; `places`: those of the sample."""
+class KernelRows:
+    """Objects by their kernel rows and self-similarities, which are known: queries like any others.
 
-    rows: np.ndarray
-    kxx: np.ndarray | None
-    places: np.ndarray
+    rows (N, m), kxx (N,) or None; places: which of the N they are.
+    """
 
-    def select(self, mask):
-        """Those of a part of the sample."""
-        return self._replace(places=self.places[mask])
+    def __init__(self, rows, kxx, places):
+        self.rows, self.kxx, self.places = rows, kxx, places
+
+    def __len__(self):
+        return len(self.places)
+
+    def select(self, index):
+        """Some of the objects."""
+        return KernelRows(self.rows, self.kxx, self.places[index])
 
 
 class LandmarkTraining:
@@ -321,19 +324,18 @@ class LandmarkTraining:
         """Compute the kernel rows of the sample once for all parts, where memory allows that."""
         n, m = len(self.sample), len(self.plan.rows)
         if self._sample_values is None and len(row_chunks(n, m)) <= 1:
-            rows, kernel = self.sample.rows, self.plan.rows
-            self._sample_values = SampleValues(
-                kernel.rows(rows), kernel.self_similarities(rows), np.arange(n)
-            )
+            self._sample_values = self._compute_sample_values()
         return self
+
+    def _compute_sample_values(self):
+        rows, kernel = self.sample.rows, self.plan.rows
+        places = np.arange(len(self.sample))
+        return KernelRows(kernel.rows(rows), kernel.self_similarities(rows), places)
 
     def as_rows(self):
         """The same for objects that are given by their kernel rows from now on."""
-        rows, kernel = self.sample.rows, self.plan.rows
-        values = SampleValues(
-            kernel.rows(rows), kernel.self_similarities(rows), np.arange(len(self.sample))
-        )
-        kernel = LandmarkKernel(None, self.plan.gram, kernel.dtype)
+        values = self._compute_sample_values()
+        kernel = LandmarkKernel(None, self.plan.gram, self.plan.rows.dtype)
         return self._changed(
             plan=self.plan.changed(rows=kernel, vectors=True),
             sample=self.sample.with_rows(values.rows),
@@ -355,12 +357,12 @@ class LandmarkTraining:
 
     def self_similarities(self, X, values=None):
         """k(x, x) of queries, None where only the user can tell them and has passed no `values`."""
-        return self.plan.rows.self_similarities(X) if values is None else values
+        return self_similarities(self.plan.rows, X, values, optional=True)
 
     def residual(self, X, self_similarity=None):
         """What the landmarks leave over of each object, k(x, x) − φᵀJφ, (n,)."""
         features = self.plan.features(self.spectrum)
-        kxx = known_self_similarities(self.plan.rows, X, self_similarity)
+        kxx = self_similarities(self.plan.rows, X, self_similarity)
         pieces = row_pieces(self.plan.rows, X)
         parts = [features.residual(kxx[rows], k) for rows, k in pieces]
         return np.concatenate(parts).astype(float)
@@ -428,21 +430,15 @@ class LandmarkTraining:
             positive_only=self.spectrum == "ignore",
         )
 
-    def sample_pieces(self, doubles):
-        """(rows, kernel rows) of the sample, as `row_pieces` gives those of queries."""
-        values = self._sample_values
-        if values is None:
-            yield from row_pieces(self.plan.rows, self.sample.rows, doubles)
-            return
-        for rows in _piece_slices(len(values.places), values.rows.shape[1], doubles):
-            yield rows, values.rows[values.places[rows]]
+    def all_rows(self):
+        """All objects in their order, where the sample holds them and its kernel rows are known."""
+        if self._sample_values is None or len(self.sample) < self.n_rows:
+            return None
+        return self._sample_values.select(self.sample.places(self.n_rows))
 
-    def sample_self_similarities(self):
-        """k(x, x) of the sample, None where it is not known."""
-        values = self._sample_values
-        if values is None:
-            return self.plan.rows.self_similarities(self.sample.rows)
-        return None if values.kxx is None else values.kxx[values.places]
+    def sampled(self):
+        """The sample as queries."""
+        return self.sample.rows if self._sample_values is None else self._sample_values
 
 
 class LandmarkDistances:
@@ -484,30 +480,24 @@ class LandmarkDistances:
         kxx = None
         if self._needs_self(common):
             optional = common == "known" and self.self_cancels
-            if not optional or self.rows.self_similarities(X[:1]) is not None:
-                kxx = known_self_similarities(self.rows, X, self_similarity)
-        return self._evaluate(len(X), lambda doubles: row_pieces(self.rows, X, doubles), kxx)
+            kxx = self_similarities(self.rows, X, self_similarity, optional=optional)
+        return self._evaluate(X, kxx)
 
     def training_sq_distances(self, *, common="required"):
         """d² of the sample's rows to each class."""
-        kxx = None
-        if self._needs_self(common):
-            kxx = self.training.sample_self_similarities()
-            if kxx is None:
-                raise ValueError(SELF_UNKNOWN)
-        return self._evaluate(len(self.training.sample), self.training.sample_pieces, kxx)
+        return self.sq_distances(self.training.sampled(), common=common)
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
-    def _evaluate(self, n, pieces, kxx):
+    def _evaluate(self, X, kxx):
         """d² with k(x, x) = kxx, or, for None, without the part that all classes share."""
         if self._evaluators is None:
             self._evaluators = evaluators(self.forms, self.rows.dtype)
         groups, features = self._evaluators, self.features
-        out = np.full((self.forms[0].weights.shape[1], n, len(self.forms)), np.nan)
+        out = np.full((self.forms[0].weights.shape[1], len(X), len(self.forms)), np.nan)
         definite = self.forms[0].linear is None
         see = features.residual if definite else features.self_similarities
         doubles, workspace = max(group.doubles for group in groups), None
-        for rows, k in pieces(doubles):
+        for rows, k in row_pieces(self.rows, X, doubles):
             if workspace is None:
                 workspace = np.empty(len(k) * doubles, k.dtype)
             left = None if kxx is None else see(kxx[rows], k)
@@ -531,12 +521,18 @@ class LandmarkDistances:
         return bool(np.isfinite(self.log_volumes()).all())
 
 
-def known_self_similarities(kernel, X, self_similarity=None):
-    """k(x, x) of queries, (n,): as a user passes it, or by the kernel; else refused."""
-    if self_similarity is not None:
-        return check_self_similarity(self_similarity, len(X))
-    kxx = kernel.self_similarities(X)
-    if kxx is None:
+def self_similarities(kernel, X, values=None, *, optional=False):
+    """k(x, x) of queries, (n,): as a user passes `values`, or by the kernel.
+
+    Where neither tells it is None, if that is an option, or refused.
+    """
+    if values is not None:
+        return check_self_similarity(values, len(X))
+    if isinstance(X, KernelRows):
+        kxx = None if X.kxx is None else X.kxx[X.places]
+    else:
+        kxx = kernel.self_similarities(X)
+    if kxx is None and not optional:
         raise ValueError(SELF_UNKNOWN)
     return kxx
 
@@ -546,17 +542,15 @@ def row_pieces(kernel, X, doubles=0):
 
     doubles: of workspace that a row needs beside them.
     """
-    buffer = None
-    for rows in _piece_slices(len(X), len(kernel), doubles):
+    buffer, doubles = None, doubles + 2 * len(kernel)
+    for rows in row_chunks(len(X), doubles, _PIECE * doubles):
+        if isinstance(X, KernelRows):
+            yield rows, X.rows[X.places[rows]]
+            continue
         part = take(X, rows)
         if buffer is None:
             buffer = np.empty((len(part), len(kernel)), kernel.dtype)
         yield rows, kernel.rows(part, out=buffer[: len(part)])
-
-
-def _piece_slices(n, m, doubles):
-    doubles += 2 * m
-    return row_chunks(n, doubles, _PIECE * doubles)
 
 
 def check_rows(X, vectors=True, name="X"):

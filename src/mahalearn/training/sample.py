@@ -79,6 +79,10 @@ class RowSample:
         rows = _join(self.rows, other.rows, index)
         return RowSample(self.size, self.seed, keys[index], codes[index], folds[index], rows)
 
+    def places(self, n):
+        """Where each of n rows at the positions 0, 1, … stands, if the sample holds them all."""
+        return np.searchsorted(self.keys, random_keys(np.arange(n), self.seed))
+
     def select(self, mask):
         """Some of the rows."""
         index = np.flatnonzero(mask)
