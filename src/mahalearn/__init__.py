@@ -2,7 +2,7 @@
 
 from ._lazy import lazy
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 # Where each public name lives. Attributes are resolved on first use, so that importing the package
 # costs nothing: the command line starts through it.
@@ -36,7 +36,5 @@ _HOME = {
     "save_model": "persistence",
 }
 
-_MOVED = {"OneVsAllSVC": "OneVsRestSVC"}
-
-__getattr__, __dir__, _names = lazy(__name__, _HOME, _MOVED)
+__getattr__, __dir__, _names = lazy(__name__, _HOME)
 __all__ = ["__version__", *_names]

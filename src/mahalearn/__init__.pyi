@@ -29,8 +29,6 @@ from .proximity.embedding import PseudoEuclideanEmbedding
 
 __version__: str
 
-OneVsAllSVC = OneVsRestSVC
-
 __all__ = [
     "ConformalClassifier",
     "DissimilaritySpaceDiscriminant",

@@ -18,32 +18,11 @@ SYMMETRY_RTOL = 1e-5
 
 
 def check_choice(value, name, choices):
-    """One of the names, spelt exactly; another case of letters works with a FutureWarning.
-
-    Returns the name as the table spells it, which is what callers must go on with.
-    """
+    """One of the names exactly."""
     for choice in choices:
         if value is choice or (isinstance(value, str) and value == choice):
             return choice
-    for choice in choices:
-        if isinstance(value, str) and isinstance(choice, str) and value.lower() == choice.lower():
-            warnings.warn(
-                f"{name}={value!r} is spelt {choice!r}. Upper and lower case are not "
-                "distinguished until version 0.4, where this becomes an error.",
-                FutureWarning,
-                stacklevel=3,
-            )
-            return choice
     raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, choices))}.")
-
-
-def spelt(value, name, choices):
-    """The value; another case of one of the names becomes that name, with a FutureWarning.
-
-    For options that may also be numbers, functions or objects: their own check comes after.
-    """
-    known = isinstance(value, str) and value.lower() in {choice.lower() for choice in choices}
-    return check_choice(value, name, choices) if known else value
 
 
 def check_reg(reg, n_classes):

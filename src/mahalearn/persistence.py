@@ -28,6 +28,8 @@ __all__ = ["UntrustedModelError", "load_model", "model_about", "save_model"]
 
 PACKAGE = __name__.partition(".")[0]
 ABOUT = "mahalearn.json"
+# Number of the format of model files: another one is refused before anything is built.
+FORMAT = 3
 SUFFIX = ".skops"
 # Every type of ours that a fitted model may hold, and the module that defines it now. Files name
 # types by their class alone, as in ``mahalearn.KernelQuadraticDiscriminant``, so that moving a
@@ -118,12 +120,6 @@ HOMES = {
     "ConformalClassifier": "novelty.classifier",
     "MahalanobisNovelty": "novelty.detector",
     "PseudoEuclideanEmbedding": "proximity.embedding",
-}
-# Names that types had in older files.
-RENAMED = {
-    "OneVsAllSVC": "OneVsRestSVC",
-    "FisherModel": "LinearScores",
-    "RidgeModel": "LinearScores",
 }
 # numpy's masked arrays (in tables of search results) changed their module between versions.
 MASKED_HOMES = ("numpy.ma", "numpy.ma.core")
@@ -265,7 +261,7 @@ def model_bytes(model, *, about=None, trusted=()):
         )
     if reason := _opens_files(model, trusted):
         raise UntrustedModelError(f"The model holds {reason}.")
-    about = {**_facts(model), **(about or {}), "versions": versions()}
+    about = {**_facts(model), **(about or {}), "format": FORMAT, "versions": versions()}
     about["saved"] = datetime.now(UTC).isoformat("T")
     text = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
     data = _with_types(_compact(data), lambda module, name: PACKAGE, {ABOUT: text})
@@ -318,6 +314,7 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
             f"{str(path)!r} holds types that are not known to be safe, and was not loaded: "
             f"{', '.join(unknown)}."
         )
+    _check_format(path, about)
     _compare_versions(about.get("versions", {}))
     try:
         model = sio.loads(data, trusted=list(found))
@@ -500,8 +497,7 @@ def _with_types(data, module_of, more=None):
             if module == "numpy" and node.get("__class__") in ("bool", "bool_"):
                 node["__class__"] = np.bool_.__name__
             if isinstance(module, str) and module.partition(".")[0] == PACKAGE:
-                name = RENAMED.get(node.get("__class__"), node.get("__class__"))
-                node["__class__"], node["__module__"] = name, module_of(module, name)
+                node["__module__"] = module_of(module, node.get("__class__"))
             for value in node.values():
                 walk(value)
         elif isinstance(node, list):
@@ -539,6 +535,16 @@ def _check_array(content):
     shape, _, dtype = read(file)
     if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
         raise ValueError("an array is longer or shorter than its header says")
+
+
+def _check_format(path, about):
+    """Refuse a file of ours in another format; files by skops alone have none."""
+    saved_by = about.get("versions", {}).get("mahalearn")
+    if saved_by is not None and about.get("format") != FORMAT:
+        raise UntrustedModelError(
+            f"{str(path)!r} has the format of mahalearn {saved_by}, which this version does not "
+            "read. Train the model again, or load it with that version."
+        )
 
 
 def _facts(model):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from html import unescape
 from html.parser import HTMLParser
-from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -39,7 +38,6 @@ from mahalearn.app.report.notebook import Report, compare
 from mahalearn.app.words import counted
 
 FAST = ("--methods", "lda,knn", "--jobs", 1, "--folds", 3, "--repeats", 1)
-OLD = Path(__file__).parents[1] / "fixtures" / "comparisons_0.1.0"
 # Names that try to be markup, mathematics, hidden labels, formulas or to break out of a file.
 EVIL = [
     NASTY,
@@ -550,16 +548,6 @@ def test_fifty_classes_and_a_hundred_thousand_rows_stay_below_a_megabyte(found):
     page = html.render(document(found))
     assert len(page.encode("utf-8")) < 1_000_000
     assert "Most frequent confusions" in page
-
-
-@pytest.mark.parametrize("name", ["table", "matrix"])
-def test_comparisons_of_version_0_1_still_render(name, tmp_path):
-    (tmp_path / "comparison.json").write_bytes((OLD / f"{name}.json").read_bytes())
-    works("report", tmp_path)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    for title in ("Leaderboard", "Confusion matrix", "Distances to the classes"):
-        assert f">{title}</h2>" in page
-    assert "Results by class" not in page  # it did not keep them
 
 
 def test_rendering_needs_no_model_and_no_data(results):

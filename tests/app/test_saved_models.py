@@ -1,10 +1,7 @@
-"""What is saved: calibrated probabilities, and files of version 0.1.0 that answer as they did."""
+"""What is saved: calibrated probabilities, and files that are refused in a sentence."""
 
-import csv
 import json
-import warnings
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +14,6 @@ from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan
 from mahalearn.app.comparing.methods import select_methods
 from mahalearn.app.comparing.winner import refit
 from mahalearn.app.reading.problem import Problem
-
-FOLDER = Path(__file__).parents[1] / "fixtures" / "models_0.1.0"
 
 
 def log_loss(proba, y, classes):
@@ -70,37 +65,30 @@ def test_every_method_of_a_table_can_be_saved(tmp_path):
         assert_array_equal(again.predict(X), model.predict(X))
 
 
-@pytest.mark.parametrize(
-    ("name", "queries"),
-    [
-        ("train_iris", "iris_query.csv"),
-        ("train_iris_lda", "iris_query.csv"),
-        ("train_words", "words_query.txt"),
-    ],
-)
-def test_a_model_of_0_1_0_predicts_as_it_did(tmp_path, name, queries):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The model was saved with other versions")
-        works("predict", FOLDER / f"{name}.skops", FOLDER / queries, "--out", tmp_path / "p.csv")
-    with open(tmp_path / "p.csv", encoding="utf-8") as new:
-        found = list(csv.DictReader(new))
-    with open(FOLDER / f"{name}_predictions.csv", encoding="utf-8") as old:
-        expected = list(csv.DictReader(old))
-    assert len(found) == len(expected)
-    for row, was in zip(found, expected):
-        for key, value in was.items():
-            if key == "typicality":  # of which there is one for each class now
-                typical = [float(v) for name, v in row.items() if name.startswith("typical ")]
-                assert max(typical) == float(row["p none"]) == float(value)
-            elif key.startswith(("p ", "d2 ")):
-                assert float(row[key]) == pytest.approx(float(value), rel=1e-4, abs=1e-6)
-            else:
-                assert row[key] == value
+@pytest.fixture(scope="module")
+def flower_model(tmp_path_factory):
+    """A folder with a model of two columns, m.skops, and a table to predict, q.csv."""
+    folder = tmp_path_factory.mktemp("model")
+    header, rows = flowers()
+    table = write_csv(folder / "t.csv", header, rows)
+    works(
+        "train", table, "--target", "species", "--method", "gaussian", "--out", folder / "m.skops"
+    )
+    write_csv(folder / "q.csv", header, rows[:5])
+    return folder
 
 
-def tampered(path, about):
+def test_a_file_of_another_format_is_refused(flower_model, tmp_path):
+    about = json.loads(zipfile.ZipFile(flower_model / "m.skops").read("mahalearn.json"))
+    del about["format"]
+    model = tampered(flower_model, tmp_path / "m.skops", json.dumps(about))
+    arguments = [model, flower_model / "q.csv", "--out", tmp_path / "p.csv"]
+    assert "has the format of mahalearn" in refused("predict", *arguments)
+
+
+def tampered(folder, path, about):
     """A copy of a model file of which mahalearn.json says something else."""
-    with zipfile.ZipFile(FOLDER / "train_iris.skops") as old, zipfile.ZipFile(path, "w") as new:
+    with zipfile.ZipFile(folder / "m.skops") as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             new.writestr(name, about if name == "mahalearn.json" else old.read(name))
     return path
@@ -110,7 +98,8 @@ def deep(levels):
     return "[" * levels + "]" * levels
 
 
-ABOUT = json.loads(zipfile.ZipFile(FOLDER / "train_iris.skops").read("mahalearn.json"))
+def description(folder):
+    return json.loads(zipfile.ZipFile(folder / "m.skops").read("mahalearn.json"))
 
 
 @pytest.mark.parametrize(
@@ -136,11 +125,11 @@ ABOUT = json.loads(zipfile.ZipFile(FOLDER / "train_iris.skops").read("mahalearn.
     ],
     ids=str,
 )
-def test_a_changed_description_is_refused_in_a_sentence(tmp_path, change):
-    about = {**ABOUT, **change}
+def test_a_changed_description_is_refused_in_a_sentence(flower_model, tmp_path, change):
+    about = {**description(flower_model), **change}
     about = {name: value for name, value in about.items() if value is not ...}
-    model = tampered(tmp_path / "m.skops", json.dumps(about))
-    sentence = refused("predict", model, FOLDER / "iris_query.csv", "--out", tmp_path / "p.csv")
+    model = tampered(flower_model, tmp_path / "m.skops", json.dumps(about))
+    sentence = refused("predict", model, flower_model / "q.csv", "--out", tmp_path / "p.csv")
     assert "train" in sentence and not (tmp_path / "p.csv").exists()
     if ... not in change.values() and change != {"classes": ["a", "b"]}:
         assert "train" in refused("inspect", model)
@@ -148,11 +137,11 @@ def test_a_changed_description_is_refused_in_a_sentence(tmp_path, change):
 
 @pytest.mark.parametrize("levels", [21, 500, 900, 5000, 200_000])
 @pytest.mark.parametrize("entry", ["versions", "data", "more"])
-def test_a_deep_description_is_refused_in_a_sentence(tmp_path, levels, entry):
-    about = json.dumps({**ABOUT, entry: "DEEP"}).replace('"DEEP"', deep(levels))
-    model = tampered(tmp_path / "m.skops", about)
+def test_a_deep_description_is_refused_in_a_sentence(flower_model, tmp_path, levels, entry):
+    about = json.dumps({**description(flower_model), entry: "DEEP"}).replace('"DEEP"', deep(levels))
+    model = tampered(flower_model, tmp_path / "m.skops", about)
     assert "not a model file" in refused("inspect", model)
-    arguments = [model, FOLDER / "iris_query.csv", "--out", tmp_path / "p.csv"]
+    arguments = [model, flower_model / "q.csv", "--out", tmp_path / "p.csv"]
     assert "not a model file" in refused("predict", *arguments)
 
 
@@ -165,10 +154,10 @@ def test_a_model_file_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
 @pytest.mark.parametrize("which", ["data", "model"])
-def test_predict_never_overwrites_what_it_reads(tmp_path, link, which):
+def test_predict_never_overwrites_what_it_reads(flower_model, tmp_path, link, which):
     model, data = tmp_path / "m.skops", tmp_path / "q.csv"
-    model.write_bytes((FOLDER / "train_iris.skops").read_bytes())
-    data.write_bytes((FOLDER / "iris_query.csv").read_bytes())
+    model.write_bytes((flower_model / "m.skops").read_bytes())
+    data.write_bytes((flower_model / "q.csv").read_bytes())
     file = out = model if which == "model" else data
     if link:
         out = tmp_path / "out.csv"

@@ -1,7 +1,6 @@
 """GaussianClassifier: against textbook loops, against scikit-learn, and its options."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -480,38 +479,6 @@ def test_what_partial_fit_cannot_honour_is_refused():
         model = GaussianClassifier().partial_fit(X, y, classes=[0, 1, 2]).set_params(**change)
         with pytest.raises(ValueError, match=message):
             model.partial_fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("spelt", "exact"),
-    [
-        ({"covariance": "DIAG"}, {"covariance": "diag"}),
-        ({"feature_weights": "Descent"}, {"feature_weights": "descent"}),
-        (
-            {"feature_weights": "descent", "weights_from": "TRAIN"},
-            {"feature_weights": "descent", "weights_from": "train"},
-        ),
-        ({"missing": "IGNORE"}, {"missing": "ignore"}),
-        ({"shrinkage": "Auto"}, {"shrinkage": "auto"}),
-    ],
-)
-def test_another_case_of_letters_warns_and_means_the_same(spelt, exact):
-    X, y = problem(30)
-    queries = X.copy()
-    if "missing" in exact:
-        queries[::2, 1] = np.nan
-    model, expected = GaussianClassifier(**spelt), GaussianClassifier(**exact).fit(X, y)
-    with pytest.warns(FutureWarning, match="is spelt"):
-        model.fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        assert_allclose(model.decision_function(queries), expected.decision_function(queries))
-        assert hasattr(model, "partial_fit") == hasattr(expected, "partial_fit")
-        tags = model.__sklearn_tags__().input_tags
-    assert tags.allow_nan == expected.__sklearn_tags__().input_tags.allow_nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FutureWarning)
-        GaussianClassifier(**exact).fit(X, y).predict(queries)
 
 
 def test_partial_fit_errors():

@@ -308,16 +308,6 @@ def test_decision_function_is_the_documented_score(variant, kernel, data):
     assert_allclose(model.decision_function(X), expected, rtol=1e-12)
 
 
-def test_names_in_another_case_warn_and_mean_the_same(data):
-    X, y = data
-    K = X @ X.T
-    model = KernelQuadraticDiscriminant(kernel="Precomputed")
-    plain = KernelQuadraticDiscriminant(kernel="precomputed").fit(K, y)
-    with pytest.warns(FutureWarning, match="precomputed"):
-        assert model.__sklearn_tags__().input_tags.pairwise
-        assert_allclose(model.fit(K, y).decision_function(K), plain.decision_function(K))
-
-
 def test_wrong_data(data):
     X, y = data
     model = KernelQuadraticDiscriminant()

@@ -518,19 +518,6 @@ def test_wrong_parameters(params, message):
         KernelSearchCV(KernelQuadraticDiscriminant(), params).fit(X, y)
 
 
-def test_names_of_kernels_in_any_case(data):
-    X, y = data
-    searches = [KernelSearchCV(KernelQuadraticDiscriminant(kernel=k), cv=3) for k in ("rbf", "RBF")]
-    searches[0].fit(X, y)
-    with pytest.warns(FutureWarning, match="is spelt 'rbf'"):
-        searches[1].fit(X, y)
-    assert_allclose(*(search.cv_results_["mean_test_score"] for search in searches))
-    assert len(searches[1].cv_results_["params"]) == 72
-    K = rbf_kernel(X)
-    with pytest.warns(FutureWarning, match="is spelt 'precomputed'"):
-        KernelSearchCV(KernelQuadraticDiscriminant(kernel="Precomputed"), cv=3).fit(K, y).predict(K)
-
-
 def test_one_kernel_matrix_serves_all_folds_and_variants(data):
     X, y = data
     sizes = []
@@ -606,21 +593,6 @@ def test_leave_one_out_of_a_single_object_and_of_a_lost_alpha(data):
         KernelQuadraticDiscriminant(kernel="linear"), {"reg": [1e-5]}, cv=LeaveOneOut()
     )
     assert 0 <= lost.fit(X * 1e5, y).best_score_ <= 1
-
-
-def test_names_in_any_case_mean_the_same():
-    rng = np.random.RandomState(0)
-    A = rng.randn(30, 30)
-    K, y = A + A.T, rng.randint(0, 2, 30)
-    with pytest.warns(FutureWarning, match="clip"):
-        scores = [
-            KernelSearchCV(KernelQuadraticDiscriminant(kernel="precomputed", spectrum=name), cv=3)
-            .fit(K, y)
-            .cv_results_["mean_test_score"]
-            for name in ("clip", "Clip", "krein")
-        ]
-    assert_allclose(scores[0], scores[1])
-    assert not np.allclose(scores[0], scores[2])
 
 
 def test_a_kernel_that_learns_from_labels_sees_those_of_the_fold(data):

@@ -124,9 +124,6 @@ def test_similarities():
     values = np.linalg.eigvalsh(centred_rows(K, K)[0])
     assert_allclose(found.negative_fraction, -values[values < 0].sum() / np.abs(values).sum())
     assert "indefinite" in found.advice[0]
-    with pytest.warns(FutureWarning, match="is spelt 'similarity'"):
-        same = diagnose(K, y, kind="SIMILARITY")
-    assert same.signature == found.signature
 
 
 @pytest.mark.parametrize(

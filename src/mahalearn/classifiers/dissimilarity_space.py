@@ -22,7 +22,7 @@ from .._typing import (
     RandomState,
     Reg,
 )
-from .._validation import check_choice, check_count, check_priors, spelt
+from .._validation import check_choice, check_count, check_priors
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps, winners
@@ -165,7 +165,7 @@ def new_head(discriminant, priors=None):
     head : classifier
         Not fitted.
     """
-    discriminant = spelt(discriminant, "discriminant", DISCRIMINANTS)
+    discriminant = discriminant
     if isinstance(discriminant, str):
         if discriminant in ("fisher", "quadratic"):
             return GaussianHead(pooled=discriminant == "fisher", priors=priors)

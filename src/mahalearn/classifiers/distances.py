@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import KernelEstimator, refuses_weights
 from .._typing import ArrayLike, Kernel, Objects, Reg
-from .._validation import check_choice, check_reg, spelt
+from .._validation import check_choice, check_reg
 from ..training.distances import (
     DEFAULT_REG,
     REG_ON,
@@ -60,7 +60,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
 
     def _axis_value(self, training, kernel=None):
         """`reg` as numbers in the units of `reg_on`."""
-        reg = spelt(self.reg, "reg", ("auto",))
+        reg = self.reg
         if isinstance(reg, str) and reg == "auto":
             variant, reg_on, _ = self._options()
             kernel = training.kernel if kernel is None else kernel
@@ -68,7 +68,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
         return reg
 
     def _fixed_axis_value(self, kernel):
-        reg = spelt(self.reg, "reg", ("auto",))
+        reg = self.reg
         automatic = isinstance(reg, str) and reg == "auto"
         return DEFAULT_REG if automatic and not is_dissimilarity(kernel) else reg
 

@@ -82,7 +82,7 @@ def _needs_rows(estimator):
         return "covariance_estimator sees the rows of a class once, and unweighted"
     if isinstance(estimator.shrinkage, str):
         return "shrinkage='auto' needs fourth moments of the unweighted rows"
-    from_train = str(estimator.weights_from).lower() == "train"
+    from_train = estimator.weights_from == "train"
     if isinstance(estimator.feature_weights, str) and from_train:
         return "weights_from='train' needs all training rows again once the classes are known"
     return None
@@ -126,7 +126,7 @@ class GaussianOptions(NamedTuple):
 
 def check_shrinkage(shrinkage):
     """None, "auto", or a number from 0 to 1."""
-    if shrinkage is None or str(shrinkage).lower() == "auto":
+    if shrinkage is None or isinstance(shrinkage, str):
         return check_choice(shrinkage, "shrinkage", ("auto", None))
     if not is_real(shrinkage) or not 0 <= shrinkage <= 1:
         raise ValueError(
@@ -756,7 +756,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = str(self.missing).lower() == "ignore"
+        tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
 
     def _check_training(self, X, y, sample_weight, reset=True):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._memory import BLOCKS, row_chunks
 from .._typing import Kernel, Objects
-from .._validation import check_count, spelt, take
+from .._validation import check_count, take
 from ..formulas import kernel_neighbors as formulas
 from .kernel_classifier import KernelClassifier
 
@@ -212,7 +212,7 @@ def _self_similarities(training, X):
 
 def check_neighbor_weights(weights):
     """The name, as it is spelt, or the function; anything else is refused."""
-    weights = spelt(weights, "weights", ("uniform", "distance"))
+    weights = weights
     if not callable(weights) and weights not in ("uniform", "distance"):
         raise ValueError(
             "weights must be 'uniform', 'distance' or a function of the distances; "

@@ -176,7 +176,7 @@ class OneVsRestSVC(KernelClassifier):
         check_positive(self.tol, "tol")
 
     def _check_spectrum(self):
-        if isinstance(self.spectrum, str) and self.spectrum.lower() == "krein":
+        if self.spectrum == "krein":
             raise ValueError(
                 f"spectrum={self.spectrum!r} is no option of the support vector machine. The Kreĭn "
                 "SVM is spectrum='flip'; spectrum='ignore' hands the matrix to the solver as it is."

@@ -315,7 +315,7 @@ def landmark_choice(landmarks, random_state=None):
                     f"classifier's own parameter. Set {name}={value!r} there."
                 )
     if isinstance(choice.landmarks, str):
-        if choice.landmarks.lower() != "auto":
+        if choice.landmarks != "auto":
             refuse_landmarks(choice.landmarks)
         check_choice(choice.landmarks, "landmarks", ("auto",))
     elif isinstance(choice.landmarks, numbers.Number):

@@ -16,7 +16,6 @@ from .._validation import (
     is_real,
     refuse_dask,
     refuse_dask_query,
-    spelt,
     validate_rows,
 )
 from ..formulas.whitening import whitening
@@ -152,7 +151,7 @@ class MahalanobisKernel(BaseEstimator):
 def _resolve_shrinkage(shrinkage, X, weights):
     if shrinkage is None:
         return 0.0
-    shrinkage = spelt(shrinkage, "shrinkage", ("auto",))
+    shrinkage = shrinkage
     if isinstance(shrinkage, str) and shrinkage == "auto":
         if weights is not None:
             raise ValueError(

@@ -11,7 +11,6 @@ from .._validation import (
     check_positive,
     refuse_dask,
     refuse_dask_query,
-    spelt,
     take,
 )
 from ..measures.base import Measure
@@ -54,7 +53,7 @@ def resolve_scale(scale, matrix, kind):
     """What proximities are divided by: a number from "mean", a number or None."""
     if scale is None:
         return 1.0
-    scale = spelt(scale, "scale", ("mean",))
+    scale = scale
     if isinstance(scale, str) and scale == "mean":
         return mean_proximity(matrix, kind)
     return check_positive(scale, "scale, unless it is 'mean' or None,")
@@ -152,11 +151,6 @@ class MeasureKernel(BaseEstimator):
         self.symmetrize = symmetrize
         self.scale = scale
 
-    def __setstate__(self, state):
-        if "scale" not in state:  # saved by version 0.1
-            state = {**state, "scale": None, "scale_": 1.0}
-        super().__setstate__(state)
-
     def fit(self, X: Objects, y: Any = None) -> Self:
         """Fit the measure, where it learns from the training objects, and the scale.
 
@@ -228,7 +222,7 @@ class MeasureKernel(BaseEstimator):
         """Refuse a function of unknown kind whose values (n, n) are those of a distance."""
         own, least = values.diagonal(), values.min(axis=1, initial=np.inf)
         smallest = (own <= least).all() and (own < values.max(axis=1, initial=-np.inf)).any()
-        unknown = self._is_function() and spelt(self.kind, "kind", ("auto",)) == "auto"
+        unknown = self._is_function() and self.kind == "auto"
         if unknown and smallest:
             raise ValueError(
                 "The measure is smallest for an object and itself, as a distance is; without kind "

@@ -31,7 +31,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 
-from .._validation import check_choice, check_positive, check_real, spelt
+from .._validation import check_choice, check_positive, check_real
 from ..measures.base import Measure
 from ..measures.table import GROUPS, MEASURES
 from .measure import MeasureKernel
@@ -234,7 +234,7 @@ def column_scales(X, constant=1.0):
 
 def resolve_gamma(gamma, X):
     """A number from "scale" (1/(d·Var X)), "auto" or None (1/d), or a positive number."""
-    gamma = spelt(gamma, "gamma", ("scale", "auto"))
+    gamma = gamma
     if gamma is None or (isinstance(gamma, str) and gamma == "auto"):
         return 1 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":

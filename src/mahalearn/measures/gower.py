@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Objects
-from .._validation import check_objects, spelt
+from .._validation import check_objects
 from .base import Measure, Prepared
 
 
@@ -103,7 +103,7 @@ class Gower(Measure):
 
     def _find_nominal(self, columns):
         if isinstance(self.nominal, str):
-            if spelt(self.nominal, "nominal", ("auto",)) != "auto":
+            if self.nominal != "auto":
                 raise ValueError(
                     f"nominal must be 'auto' or a list of columns; got {self.nominal!r}. "
                     f"For one column pass [{self.nominal!r}]."

@@ -31,7 +31,6 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
     refuse_objects,
-    spelt,
     validate_rows,
 )
 from ..formulas.offsets import winners
@@ -252,18 +251,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is("precomputed")
         return tags
 
-    @property
-    def _kernel(self):
-        """The kernel, its name in lower case."""
-        return self.kernel.lower() if isinstance(self.kernel, str) else self.kernel
-
-    @property
-    def _how(self):
-        """The way of combining, its name in lower case."""
-        return str(self.combine).lower()
-
     def _is(self, name):
-        return self.kernels is None and isinstance(self.kernel, str) and self._kernel == name
+        return self.kernels is None and isinstance(self.kernel, str) and self.kernel == name
 
     def _kernels(self):
         """The kernels to compare, as users name them."""
@@ -276,8 +265,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 )
             return kernels
         if self._is("auto"):
-            return ["rbf", "laplacian"][: 1 if self._how == "best" else 2]
-        return [self._kernel]
+            return ["rbf", "laplacian"][: 1 if self.combine == "best" else 2]
+        return [self.kernel]
 
     def _by_name(self):
         """Whether all kernels are those of scikit-learn, by name: vectors are then standardised.
@@ -330,7 +319,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             # 2. The best candidate of each family and kernel.
             comparison = self._comparison(source, splits, sample_weight)
             candidates = self._search(pool, comparison, deadline, rows)
-            if self._how == "best":
+            if self.combine == "best":
                 weights = self._choose(candidates, rows, splits)
             else:
                 # 3. Their probabilities of the held-out objects, calibrated on these.
@@ -375,7 +364,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             splits=splits,
             weights=sample_weight,
             spectrum=check_choice(self.spectrum, "spectrum", SPECTRA),
-            scoring=self.scoring if self._how == "best" else "neg_log_loss",
+            scoring=self.scoring if self.combine == "best" else "neg_log_loss",
             n_jobs=self.n_jobs,
         )
 
@@ -393,7 +382,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def _weights(self, y, sample_weight, pool):
         """Weights of the objects with mean 1, and those that families get, None for none."""
-        class_weight, one = self.class_weight, self._how == "best"
+        class_weight, one = self.class_weight, self.combine == "best"
         if one and (sample_weight is not None or class_weight is not None):
             raise ValueError(
                 "Weights act in the calibration and in the weights of an ensemble: sample_weight "
@@ -429,7 +418,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         kernels = self._kernels() if self._by_name() else [None]
         kinds = ("vectors", *["kernels"] * (len(kernels) - 1)) if kernels[0] else ("objects",)
         possible = [name for name, f in FAMILIES.items() if kernels[0] or not f.needs_vectors]
-        families = spelt(self.families, "families", ("auto",))
+        families = self.families
         if isinstance(families, str) and families == "auto":
             return [
                 (name, None if FAMILIES[name].needs_vectors else kernel)
@@ -516,7 +505,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _scores_of(self, best, rows):
         """A candidate's row of the leaderboard."""
         scores = best.fold_scores
-        if self._how != "best":
+        if self.combine != "best":
             scores = self._metrics(best.held_out, rows)
         if not np.isfinite(scores).all():
             raise ValueError("the score is not defined on every fold")

@@ -206,7 +206,7 @@ def relative_parameters(kernel, gamma, standardize):
     if not is_named(kernel):
         return [] if is_stateless(kernel) else ["the kernel's scale"]
     name = check_kernel_name(kernel)
-    scaled = isinstance(gamma, str) and gamma.lower() != "auto" and name in WITH_GAMMA
+    scaled = isinstance(gamma, str) and gamma != "auto" and name in WITH_GAMMA
     chosen = isinstance(standardize, str) and name in STANDARDIZED
     return ["gamma"] * scaled + ["standardize"] * chosen
 

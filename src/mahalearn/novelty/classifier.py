@@ -463,7 +463,7 @@ def why_not_full(estimator):
         )
     if not isinstance(last.variant, str) or last.variant.upper() != "RC+":
         return f"the closed form is that of variant='RC+', not of {last.variant!r}."
-    if not isinstance(last.spectrum, str) or last.spectrum.lower() not in SPECTRA_AS_THEY_ARE:
+    if last.spectrum not in SPECTRA_AS_THEY_ARE:
         return (
             f"spectrum={last.spectrum!r} corrects the kernel by the training objects, which a "
             "query is not among."

@@ -26,7 +26,6 @@ from .._validation import (
     refuse_dask,
     refuse_objects,
     sorted_labels,
-    spelt,
     take,
     validate_rows,
 )
@@ -314,7 +313,7 @@ default="auto"
         return X, codes
 
     def _default_reg(self, variant):
-        reg = spelt(self.reg, "reg", ("auto",))
+        reg = self.reg
         if not isinstance(reg, str):
             return reg
         if reg != "auto":
@@ -330,7 +329,7 @@ default="auto"
 
     def _kernel_gamma(self, X, factor=None):
         """gamma for the kernel: a number for "smooth" and for a candidate, else as given."""
-        gamma = spelt(self.gamma, "gamma", ("smooth", "scale", "auto"))
+        gamma = self.gamma
         if isinstance(gamma, str) and gamma not in ("smooth", "scale", "auto"):
             raise ValueError(
                 f"gamma={gamma!r} is not known; choose 'smooth', 'scale', 'auto' or a number."
@@ -365,7 +364,7 @@ default="auto"
         return fit_kernel_and_gram(self.kernel, X, **settings)
 
     def _fit_kernel_distances(self, X, variant, reg_on, full_only):
-        spectrum = self.spectrum.lower() if isinstance(self.spectrum, str) else self.spectrum
+        spectrum = self.spectrum
         as_it_is = spectrum in SPECTRA_AS_THEY_ARE
         if variant == "landmark":
             if len(self.class_labels_) == 1:

@@ -263,11 +263,8 @@ def predictions(model, new, about, level, confidence=0.95, fdr=None):
 
 def small_classes(model, about, confidence):
     """A note on classes with too few objects for the confidence, in every set therefore."""
-    if model.folds:
-        codes = np.concatenate([fold.codes for fold in model.folds])
-        counts = np.bincount(codes, minlength=len(about["classes"]))
-    else:
-        counts = np.array([len(own) for own in model.held_out])
+    codes = np.concatenate([fold.codes for fold in model.folds])
+    counts = np.bincount(codes, minlength=len(about["classes"]))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         warn_small_classes(np.array(about["classes"]), counts, confidence)
@@ -276,11 +273,6 @@ def small_classes(model, about, confidence):
 
 def drift_line(nearest):
     """Whether the objects of a file lie farther from the classes than training objects did."""
-    if not nearest:
-        return (
-            "Drift: not tested; the model file is of mahalearn 0.1. Its p-values are approximate; "
-            "train the model again for valid ones."
-        )
     p = cross_rank_sum_p_value(nearest)
     if p <= DRIFT:
         return (

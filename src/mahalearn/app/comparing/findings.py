@@ -18,7 +18,7 @@ from ...formulas.conformal import class_coverage, prediction_sets, rank_p_values
 from ...formulas.linalg import negative_fraction, signature
 from .methods import METHODS
 
-# Version of the plain values; files of mahalearn 0.1 have none.
+# Version of the plain values.
 FORMAT = 2
 MOST_HARD = 10
 LONGEST_TEXT = 120

@@ -1,14 +1,12 @@
 """What is saved: a classifier, distances to the classes, and how far training objects were."""
 
-import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._validation import check_objects
-from ...formulas.conformal import rank_p_values
 from ...measures.table import as_measure
-from ...novelty._models import FoldValues, evaluate_folds
+from ...novelty._models import evaluate_folds
 from ..reading.problem import square_matrix
 from .methods import class_distances, class_scores
 
@@ -60,7 +58,7 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
     folds : list of CrossFold or None
         The models that had not seen their fold's objects, and their distances of these: what ranks
         new objects. ``members`` are the columns of proximities that a model takes, None where it
-        takes the objects as they are. None in files of mahalearn 0.1.
+        takes the objects as they are.
     """
 
     def __init__(self, classifier, distances=None, held_out=None, temperature=1.0, folds=None):
@@ -69,9 +67,6 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         self.held_out = held_out
         self.temperature = temperature
         self.folds = folds
-
-    def __setstate__(self, state):
-        super().__setstate__({"folds": None, **state})
 
     def __sklearn_is_fitted__(self):
         return True
@@ -108,16 +103,8 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         found : FoldValues
             With p_values (m, c), p_none (m,), and nearest, from which drift is judged. Ranks are
             cross-conformal: an object and those of a fold are compared inside one model, which had
-            seen neither. Of one fold alone they are exact (split conformal). Files of mahalearn 0.1
-            have no folds: their p-values compare distances of different models, p_none is the
-            largest of them, and nearest is empty.
+            seen neither. Of one fold alone they are exact (split conformal).
         """
-        if not self.folds:
-            d2 = self.mahalanobis(X)
-            p = np.column_stack(
-                [rank_p_values(own, d2[:, j]) for j, own in enumerate(self.held_out)]
-            )
-            return FoldValues(d2, p, p.max(axis=1), [])
         rows = X
         first = self.distances.steps[0][1] if hasattr(self.distances, "steps") else None
         if isinstance(first, MeasureRows) and self.folds[0].members is not None:
@@ -136,15 +123,11 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         found : FoldValues
             Of `typicality`.
         level : float, default=0.05
-            p_none of at most this; 1/(n + 1) where n training objects allow no smaller value. With
-            a file of mahalearn 0.1, so for each class.
+            p_none of at most this; 1/(n + 1) where n training objects allow no smaller value.
 
         Returns
         -------
         outliers : ndarray of shape (m,), dtype bool
         """
-        if self.folds:
-            least = 1 / (1 + sum(len(fold.codes) for fold in self.folds))
-            return found.p_none <= max(level, least) + 1e-12
-        least = np.array([1 / (1 + len(own)) for own in self.held_out])
-        return (found.p_values <= np.maximum(level, least) + 1e-12).all(axis=1)
+        least = 1 / (1 + sum(len(fold.codes) for fold in self.folds))
+        return found.p_none <= max(level, least) + 1e-12

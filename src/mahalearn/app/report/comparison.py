@@ -1,7 +1,7 @@
 """The document of a comparison on people's own data, from plain values alone.
 
 What :func:`mahalearn.app.comparing.findings.findings` returns is all that is needed; a saved copy
-of it can be rendered again without data and models, also one of mahalearn 0.1.
+of it can be rendered again without data and models.
 """
 
 from ..words import counted, number, percent
@@ -739,7 +739,7 @@ def _hardest(found):
 
 
 def _distances(found):
-    pairs = found.get("pairs") or [_old_pair(found["space"])]
+    pairs = found["pairs"]
     winner, who = found["winner"], found["distance_title"]
     foreign = found["about"].get("distances") != winner["name"]
     text = (
@@ -799,33 +799,8 @@ def _pair(i, pair, who):
     }
 
 
-def _old_pair(space):
-    """A pair of mahalearn 0.1, which kept squared distances and an even grid of them."""
-
-    def root(v):
-        return abs(v) ** 0.5 * (1 if v >= 0 else -1)
-
-    x0, x1, y0, y1 = space["extent"]
-    n, regions, grid = space["resolution"], space["regions"], None
-    if regions is not None:
-        grid = [
-            [root(lo + (hi - lo) * i / (n - 1)) for i in range(n)]
-            for lo, hi in ((x0, x1), (y0, y1))
-        ]
-        regions = "".join(map(str, regions))
-    return {
-        **space,
-        "points": [[root(p), root(q), second] for p, q, second in space["points"]],
-        "extent": [root(v) for v in space["extent"]],
-        "grid": grid,
-        "regions": regions,
-    }
-
-
 def _histograms(found):
     distances = found["distances"]
-    if isinstance(distances, list):  # mahalearn 0.1 kept the distances themselves
-        distances = _old_histograms(found["classes"], distances)
     rows = distances["classes"]
     recall = {row["name"]: row["recall"] for row in found.get("per_class", ())}
     words = "Relative frequencies. The smaller the overlap, the easier the class."
@@ -841,28 +816,6 @@ def _histograms(found):
         "log": distances["log"],
         "rows": rows,
         "words": words + " The last bin also holds the 1 % that are farther away.",
-    }
-
-
-def _old_histograms(classes, distances, bins=36):
-    values = sorted(v for row in distances for key in ("own", "other") for v in row[key])
-    low = min(0.0, values[0])
-    high = values[max(0, -(-99 * len(values) // 100) - 1)]
-    high = high if high > low else low + 1.0
-
-    def counts(part):
-        found = [0] * bins
-        for v in part:
-            found[min(bins - 1, max(0, int((v - low) / (high - low) * bins)))] += 1
-        return found
-
-    return {
-        "edges": [low + (high - low) * i / bins for i in range(bins + 1)],
-        "log": False,
-        "classes": [
-            {"name": name, "own": counts(row["own"]), "other": counts(row["other"])}
-            for name, row in zip(classes, distances)
-        ],
     }
 
 
