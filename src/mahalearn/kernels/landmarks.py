@@ -46,6 +46,9 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     k(x, y) ≈ φ(x)ᵀJφ(y), exactly so where x or y is a landmark. Any linear model on them is a
     kernel model. Definite kernels have J = I; for indefinite ones ``signs_`` is the diagonal of J.
 
+    A classifier takes a map, not fitted, as its ``landmarks=``: `landmarks`, `method`, `rtol` and
+    `random_state` count then, and the kernel and its spectrum are the classifier's own.
+
     Parameters
     ----------
     landmarks : int, "auto" or a collection of objects, default=100
