@@ -779,8 +779,8 @@ ESTIMATORS = {
     "proximity": (ml.ProximityKernel, None),
     "gaussian": (ml.GaussianClassifier, None),
     "learned_metric": (ml.RecursiveFeatureMachine, None),
-    "novelty": (ml.MahalanobisNovelty, None),
-    "drift": (ml.MahalanobisNovelty, None),
+    "novelty": (ml.KernelMahalanobisNovelty, None),
+    "drift": (ml.KernelMahalanobisNovelty, None),
     "ensemble": (ml.MahalanobisClassifierCV, None),
 }
 # Names of a grid's parameters in the searches.

@@ -30,9 +30,9 @@ from sklearn.svm import SVC, OneClassSVM
 
 from mahalearn import (
     ConformalClassifier,
+    KernelMahalanobisNovelty,
     KernelQuadraticDiscriminant,
     KernelSearchCV,
-    MahalanobisNovelty,
 )
 from mahalearn.datasets import load
 
@@ -77,7 +77,7 @@ def tabular(name):
     return np.where(np.isnan(X), np.nanmedian(X, axis=0), X), y
 
 
-# (reader, whether the defaults of MahalanobisNovelty were chosen on it, with other splits)
+# (reader, whether the defaults of KernelMahalanobisNovelty were chosen on it, with other splits)
 SETS = {
     "digits": (lambda: load_digits(return_X_y=True), True),
     "pendigits": (lambda: arrays("uci/pendigits.npz", "x_train", "y_train"), True),
@@ -134,7 +134,7 @@ def n_roles(name):
 
 
 def ours(*args, **options):
-    return lambda X, y, Q: -MahalanobisNovelty(*args, **options).fit(X, y).score_samples(Q)
+    return lambda X, y, Q: -KernelMahalanobisNovelty(*args, **options).fit(X, y).score_samples(Q)
 
 
 def fitted(estimator):
@@ -174,11 +174,10 @@ def pyod(name, module):
 
 
 DETECTORS = {
-    "MahalanobisNovelty()": ours(),
-    "MahalanobisNovelty(landmarks=100)": ours(landmarks=100),
-    "MahalanobisNovelty('RC+')": ours("RC+"),
-    "MahalanobisNovelty('RC+', search='permuted')": ours("RC+", search="permuted"),
-    "MahalanobisNovelty('gaussian')": ours("gaussian"),
+    "KernelMahalanobisNovelty()": ours(),
+    "KernelMahalanobisNovelty(n_references=100)": ours(n_references=100),
+    "KernelMahalanobisNovelty('RC+')": ours("RC+"),
+    "KernelMahalanobisNovelty('RC+', search='permuted')": ours("RC+", search="permuted"),
     "kNN distance (k = 5)": nearest,
     "LocalOutlierFactor": fitted(LocalOutlierFactor(novelty=True)),
     "IsolationForest": fitted(IsolationForest(random_state=0)),
@@ -252,9 +251,15 @@ def unknown_report(rows):
             text = " | ".join(f"{v:.3f}" for v in cells)
             print(f"| {d}{note} | {text} | {mean(d, 'seconds'):.2f} |")
             if note:
-                same = mean("MahalanobisNovelty()", "auroc", only=here)
-                print(f"| – MahalanobisNovelty() on these {len(here)} | {same:.3f} | | | | | |")
-    shown = ["MahalanobisNovelty()", "MahalanobisNovelty('RC+')", "kNN distance (k = 5)"]
+                same = mean("KernelMahalanobisNovelty()", "auroc", only=here)
+                print(
+                    f"| – KernelMahalanobisNovelty() on these {len(here)} | {same:.3f} | | | | | |"
+                )
+    shown = [
+        "KernelMahalanobisNovelty()",
+        "KernelMahalanobisNovelty('RC+')",
+        "kNN distance (k = 5)",
+    ]
     shown += ["LocalOutlierFactor", "class-wise Ledoit–Wolf Mahalanobis"]
     print("\nAUROC by set (* used for choosing the defaults)\n")
     print("| set | " + " | ".join(shown) + " |")
@@ -347,7 +352,7 @@ SET_METHODS = {
         ours_sets(lambda: ConformalClassifier(quadratic(), nonconformity="distance")),
         "class",
     ),
-    "MahalanobisNovelty() (landmarks)": (ours_sets(MahalanobisNovelty), "class"),
+    "KernelMahalanobisNovelty() (other classes)": (ours_sets(KernelMahalanobisNovelty), "class"),
     "ConformalClassifier(SVC) cross, margin": (
         ours_sets(lambda: ConformalClassifier(SVC(C=10), "cross")),
         "class, 2a",
@@ -463,7 +468,7 @@ LEVEL = 0.05
 def indefinite_part(rows):
     for name, size in INDEFINITE.items():
         data = None
-        for spectrum in ("krein", "clip", "flip", "landmark"):
+        for spectrum in ("krein", "clip", "flip", "other-classes"):
             for role in range(2 if name.startswith("poly") else 3):
                 if rows.has("indefinite", name, spectrum, role):
                     continue
@@ -481,7 +486,7 @@ def power(K, y, role, spectrum):
         known, hidden = labels[[role]], labels[[1 - role]]
     else:
         known, hidden = labels[5 * role : 5 * role + 5], labels[5 * role + 5 : 5 * role + 6]
-    if spectrum == "landmark" and len(known) == 1:
+    if spectrum == "other-classes" and len(known) == 1:
         return None
     rng = np.random.default_rng(role)
     train, test = [], []
@@ -492,9 +497,9 @@ def power(K, y, role, spectrum):
     train, test = np.concatenate(train), np.concatenate(test)
     unknown = np.flatnonzero(np.isin(y, hidden))
     options = {"variant": "RC+", "spectrum": spectrum}
-    if spectrum == "landmark":
-        options = {"variant": "landmark"}
-    model = MahalanobisNovelty(kernel="precomputed", **options)
+    if spectrum == "other-classes":
+        options = {"variant": "other-classes"}
+    model = KernelMahalanobisNovelty(kernel="precomputed", **options)
     start = time.perf_counter()
     model.fit(K[np.ix_(train, train)], y[train])
     values = {"seconds": time.perf_counter() - start, "method": model.method_}
@@ -514,7 +519,7 @@ def indefinite_report(rows):
     print("| data | spectrum | unknown objects | regular objects | seconds |")
     print("|---|---|---|---|---|")
     for name in INDEFINITE:
-        for spectrum in ("krein", "clip", "flip", "landmark"):
+        for spectrum in ("krein", "clip", "flip", "other-classes"):
             mine = [v for k, v in found.items() if k[:2] == (name, spectrum)]
             if mine:
                 unknown, unknown_max, regular, regular_max, seconds = (
@@ -544,9 +549,11 @@ def time_part(rows):
         X += y[:, None] * 0.3
         Q = rng.normal(size=(1000, 20)) + 0.3
         models = {
-            "RC+": MahalanobisNovelty("RC+"),
-            "landmark": MahalanobisNovelty("landmark"),
-            "landmark, landmarks=200": MahalanobisNovelty("landmark", landmarks=200),
+            "RC+": KernelMahalanobisNovelty("RC+"),
+            "other-classes": KernelMahalanobisNovelty("other-classes"),
+            "other-classes, n_references=200": KernelMahalanobisNovelty(
+                "other-classes", n_references=200
+            ),
         }
         for variant, model in models.items():
             if not rows.has("time", n_class, n_classes, variant):

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
 
-from mahalearn import MahalanobisNovelty
+from mahalearn import KernelMahalanobisNovelty
 from mahalearn.display import CoomansDisplay, TypicalityDisplay
 
 X, y = load_wine(return_X_y=True)
@@ -22,7 +22,7 @@ new = test | (y == 2)
 
 # %%
 # ``level`` is the share of regular wines that may be rejected; no contamination rate is guessed.
-model = MahalanobisNovelty("RC+", level=0.05).fit(X[known], names[known])
+model = KernelMahalanobisNovelty("RC+", level=0.05).fit(X[known], names[known])
 rejected = model.predict(X[new]) == -1
 for name in np.unique(names):
     print(f"{name}: {rejected[names[new] == name].mean():.0%} rejected")

@@ -149,7 +149,7 @@ PARTS = [
         310,
         [
             "May an object be of none of the classes?",
-            "MahalanobisNovelty()",
+            "KernelMahalanobisNovelty()",
             "p-values, −1, false alarms",
         ],
         CHECK,

@@ -9,7 +9,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris
 
-from mahalearn import KernelQuadraticDiscriminant, MahalanobisNovelty, PseudoEuclideanEmbedding
+from mahalearn import (
+    KernelMahalanobisNovelty,
+    KernelQuadraticDiscriminant,
+    PseudoEuclideanEmbedding,
+)
 from mahalearn.datasets import bent_normals
 from mahalearn.display import CoomansDisplay
 from mahalearn.measures import pairwise
@@ -81,7 +85,7 @@ def unknown(ax):
     train = np.random.default_rng(0).random(len(y)) < 0.6
     known = train & (y != 2)
     species = np.array(["setosa", "versicolor", "virginica (unknown)"])[y]
-    model = MahalanobisNovelty("RC+").fit(X[known], species[known])
+    model = KernelMahalanobisNovelty("RC+").fit(X[known], species[known])
     new = ~train | (y == 2)
     CoomansDisplay.from_estimator(model, X[new], species[new], ax=ax)
     ax.set_title("novelty: is it one of my classes at all?", fontsize=10)

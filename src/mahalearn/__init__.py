@@ -8,7 +8,7 @@ __version__ = "0.3.0.dev0"
 # costs nothing: the command line starts through it.
 _HOME = {
     "ConformalClassifier": "novelty.classifier",
-    "MahalanobisNovelty": "novelty.detector",
+    "KernelMahalanobisNovelty": "novelty.detector",
     "drift_test": "novelty.drift",
     "descent_weights": "formulas.feature_weights",
     "difference_weights": "formulas.feature_weights",

@@ -22,7 +22,7 @@ from .kernels.proximity import ProximityKernel
 from .model_selection.ensemble import MahalanobisClassifierCV
 from .model_selection.search import KernelSearchCV
 from .novelty.classifier import ConformalClassifier
-from .novelty.detector import MahalanobisNovelty
+from .novelty.detector import KernelMahalanobisNovelty
 from .novelty.drift import drift_test
 from .persistence import load_model, model_about, save_model
 from .proximity.embedding import PseudoEuclideanEmbedding
@@ -35,6 +35,7 @@ __all__ = [
     "GaussianClassifier",
     "KernelFisherDiscriminant",
     "KernelKNeighborsClassifier",
+    "KernelMahalanobisNovelty",
     "KernelMahalanobisTransformer",
     "KernelPCAQuadraticDiscriminant",
     "KernelQuadraticDiscriminant",
@@ -43,7 +44,6 @@ __all__ = [
     "LandmarkMap",
     "MahalanobisClassifierCV",
     "MahalanobisKernel",
-    "MahalanobisNovelty",
     "MahalanobisSVC",
     "MeasureKernel",
     "OneVsRestSVC",

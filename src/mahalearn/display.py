@@ -371,11 +371,11 @@ class CoomansDisplay:
         level: float | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw objects by a fitted :class:`mahalearn.MahalanobisNovelty`.
+        """Draw objects by a fitted :class:`mahalearn.KernelMahalanobisNovelty`.
 
         Parameters
         ----------
-        estimator : MahalanobisNovelty, or a Pipeline that ends with one
+        estimator : KernelMahalanobisNovelty, or a Pipeline that ends with one
             Fitted on two classes or more.
         X : array-like of shape (n_samples, n_features)
             Objects.
@@ -396,7 +396,7 @@ class CoomansDisplay:
         last, X = _last_step(estimator, X)
         if not hasattr(last, "training_distances"):
             raise TypeError(
-                "CoomansDisplay needs a MahalanobisNovelty; for other distances use "
+                "CoomansDisplay needs a KernelMahalanobisNovelty; for other distances use "
                 f"CoomansDisplay.from_predictions. Got {type(last).__name__}."
             )
         pair, columns = _two_classes(last, classes)
@@ -571,7 +571,7 @@ class TypicalityDisplay:
 
         Parameters
         ----------
-        estimator : MahalanobisNovelty, or a Pipeline that ends with one
+        estimator : KernelMahalanobisNovelty, or a Pipeline that ends with one
             A fitted estimator with ``p_none``.
         X : array-like of shape (n_samples, n_features)
             Objects that were not trained on.
@@ -590,8 +590,8 @@ class TypicalityDisplay:
         last, X = _last_step(estimator, X)
         if not hasattr(last, "p_none"):
             raise TypeError(
-                "TypicalityDisplay needs a MahalanobisNovelty; for p-values that are there use "
-                f"TypicalityDisplay.from_predictions. Got {type(last).__name__}."
+                "TypicalityDisplay needs a KernelMahalanobisNovelty; for p-values that are there "
+                f"use TypicalityDisplay.from_predictions. Got {type(last).__name__}."
             )
         level = last.level if level is None else level
         classes = getattr(last, "class_labels_", None)

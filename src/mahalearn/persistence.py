@@ -76,7 +76,7 @@ HOMES = {
     "Centering": "formulas.linalg",
     "LinearScores": "formulas.linalg",
     "ConformalClass": "formulas.conformal",
-    "LandmarkClass": "formulas.conformal",
+    "ReferenceClass": "formulas.conformal",
     "CholeskyModel": "formulas.kernel_mahalanobis",
     "InverseCholeskyModel": "formulas.kernel_mahalanobis",
     "MeanModel": "formulas.kernel_mahalanobis",
@@ -118,7 +118,7 @@ HOMES = {
     "CrossFold": "novelty._models",
     "FullConformal": "novelty._models",
     "ConformalClassifier": "novelty.classifier",
-    "MahalanobisNovelty": "novelty.detector",
+    "KernelMahalanobisNovelty": "novelty.detector",
     "PseudoEuclideanEmbedding": "proximity.embedding",
 }
 # numpy's masked arrays (in tables of search results) changed their module between versions.

@@ -17,7 +17,6 @@ from mahalearn.formulas.conformal import (
     cross_p_values,
     cross_rank_p_values,
     distance_p_values,
-    landmark_class,
     least_other,
     leave_one_out_sq_distances,
     margin_p_values,
@@ -27,6 +26,7 @@ from mahalearn.formulas.conformal import (
     query_sq_distances,
     rank_p_values,
     rank_sum_p_value,
+    reference_class,
 )
 
 KERNELS = {
@@ -66,10 +66,10 @@ def test_augmented_distances_are_those_of_refits(rng, name, n):
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 10.0])
-def test_landmark_distances_are_those_of_refits(rng, alpha):
+def test_reference_distances_are_those_of_refits(rng, alpha):
     kernel = KERNELS["rbf"]
     X, Z, Q = rng.normal(size=(8, 3)), rng.normal(1, 1, size=(6, 3)), rng.normal(size=(4, 3))
-    model = landmark_class(kernel(X, Z), alpha)
+    model = reference_class(kernel(X, Z), alpha)
     joined = model.augment(kernel(Q, Z))
 
     def mapped(A, B):
@@ -84,10 +84,10 @@ def test_landmark_distances_are_those_of_refits(rng, alpha):
         assert p[q] == naive.rank_p_value(refits)
 
 
-def test_landmarks_are_left_out_of_their_own_maps(rng):
+def test_references_are_left_out_of_their_own_maps(rng):
     kernel, alpha = KERNELS["rbf"], 0.05
     X, Z = rng.normal(size=(8, 3)), rng.normal(1, 1, size=(6, 3))
-    model = landmark_class(kernel(X, Z), alpha)
+    model = reference_class(kernel(X, Z), alpha)
     found = model.other_sq_distances(kernel(Z, Z), np.arange(len(Z)))
     for i in range(len(Z)):
         # The coordinate is dropped; the map's scale 1/√N stays.
@@ -191,7 +191,7 @@ def test_a_kernel_that_is_not_definite_with_the_query(rng):
 def test_alpha_lost_in_rounding_gives_no_model(rng):
     X = rng.normal(size=(6, 2)) * 1e6
     assert conformal_class(linear_kernel(X), 1e-12) is None
-    assert landmark_class(linear_kernel(X, X), 1e-12) is None
+    assert reference_class(linear_kernel(X, X), 1e-12) is None
 
 
 # --- ranks ----------------------------------------------------------------------------------------

@@ -20,15 +20,15 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from mahalearn import (
     ConformalClassifier,
+    KernelMahalanobisNovelty,
     KernelMahalanobisTransformer,
     KernelQuadraticDiscriminant,
     KernelSearchCV,
     MahalanobisKernel,
-    MahalanobisNovelty,
     MeasureKernel,
     PrecomputedKernel,
 )
-from mahalearn.formulas.conformal import landmark_class, margin_p_values, query_sq_distances
+from mahalearn.formulas.conformal import margin_p_values, query_sq_distances, reference_class
 
 LEVELS = (0.1, 0.2, 0.5)
 DRAWS = {  # of n objects with d features
@@ -76,7 +76,7 @@ def novelty(*args, promise, **options):
     """The road of a detector; `promise` is the end of its guarantee_."""
 
     def p_value(X, y, x):
-        model = MahalanobisNovelty(*args, level=0.1, **options).fit(X, y)
+        model = KernelMahalanobisNovelty(*args, level=0.1, **options).fit(X, y)
         assert f"with probability {promise}" in model.guarantee_, model.guarantee_
         return model.p_values(x)[0, 0]
 
@@ -121,8 +121,8 @@ QUADRATIC = KernelQuadraticDiscriminant(reg=0.1, **NUMBERS)
 
 # Roads that promise "at most a": no parameter is taken from the training objects.
 AT_MOST_A = {
-    "landmark": novelty(**EXACT, **NUMBERS, promise="at most a"),
-    "five landmarks": novelty(landmarks=5, **EXACT, **NUMBERS, promise="at most a"),
+    "other-classes": novelty(**EXACT, **NUMBERS, promise="at most a"),
+    "five references": novelty(n_references=5, **EXACT, **NUMBERS, promise="at most a"),
     "RC+": novelty("RC+", **EXACT, **NUMBERS, promise="at most a"),
     "RC+ by a matrix": by_matrix,
     "linear": novelty("RC+", kernel="linear", standardize=False, **EXACT, promise="at most a"),
@@ -156,7 +156,7 @@ SCALED = {
 }
 SEARCH = {"search": "permuted", "gammas": [0.1, 1], "regs": [1e-3, 1e-1]}
 SEARCHED = {
-    "landmark": novelty(**SEARCH, promise="about a (the training objects set gamma and reg)"),
+    "other-classes": novelty(**SEARCH, promise="about a (the training objects set gamma and reg)"),
     "RC+": novelty("RC+", **SEARCH, promise="about a (the training objects set gamma and reg)"),
     "margin": sets(
         KernelSearchCV(
@@ -177,11 +177,11 @@ def krein(X, y, x):
         return -(np.sqrt(np.abs(A[:, None] - B)).sum(axis=2) ** 2)
 
     # A few draws are definite on both classes, and then full conformal.
-    return MahalanobisNovelty("RC+", 0.1, kernel=k, cv=5, reg=0.1).fit(X, y).p_values(x)[0, 0]
+    return KernelMahalanobisNovelty("RC+", 0.1, kernel=k, cv=5, reg=0.1).fit(X, y).p_values(x)[0, 0]
 
 
 def none(X, y, x):
-    return MahalanobisNovelty(level=0.1).fit(X, y).p_none(x)[0]
+    return KernelMahalanobisNovelty(level=0.1).fit(X, y).p_none(x)[0]
 
 
 # Cross-conformal roads, with the features that make the last step alone fail.
@@ -210,7 +210,6 @@ CROSS = {
     ),
     "IC+": (3, novelty("IC+", **FOLDS)),
     "FK+": (3, novelty("FK+", **FOLDS)),
-    "gaussian": (3, novelty("gaussian", **FOLDS)),
     "indefinite RC+": (3, krein),
     "p_none": (3, none),
 }
@@ -234,17 +233,20 @@ def fitted_before(variant):
 
     def p_value(X, y, x):
         fitted = MahalanobisKernel("full").fit(X)
-        model = MahalanobisNovelty(variant, 0.1, kernel=lambda A, B: fitted(A, B))
+        model = KernelMahalanobisNovelty(variant, 0.1, kernel=lambda A, B: fitted(A, B))
         return model.fit(X, y).p_values(x)[0, 0]
 
     return p_value
 
 
-def landmark_margin(X, y, x):
-    """A margin of landmark distances, which is never offered."""
+def reference_margin(X, y, x):
+    """A margin of reference distances, which is never offered."""
     alpha, first, second = 0.1, X[y == 0], X[y == 1]
     k = lambda A, B: rbf_kernel(A, B, gamma=1.0)  # noqa: E731
-    model, other = landmark_class(k(first, second), alpha), landmark_class(k(second, first), alpha)
+    model, other = (
+        reference_class(k(first, second), alpha),
+        reference_class(k(second, first), alpha),
+    )
     rivals = query_sq_distances(other.augment(k(first, first)), alpha)
     query_rivals = query_sq_distances(other.augment(k(x, first)), alpha)
     return margin_p_values(model.augment(k(x, second)), alpha, model.c, rivals, query_rivals)[0]
@@ -266,9 +268,9 @@ WRONG = {  # features, n, shift of the second class, road
     "SelectKBest": (200, 19, 0, last_step_only(SelectKBest(k=3))),
     "LDA": (20, 19, 0, last_step_only(LinearDiscriminantAnalysis())),
     "scaler": (200, 19, 0, last_step_only(StandardScaler(), "distance")),
-    "kernel": (30, 19, 0, fitted_before("landmark")),
+    "kernel": (30, 19, 0, fitted_before("other-classes")),
     "kernel RC+": (30, 40, 0, fitted_before("RC+")),
-    "landmark margin": (3, 20, 1, landmark_margin),
+    "reference margin": (3, 20, 1, reference_margin),
     "plug-in": (3, 10, 1, plug_in),
 }
 
@@ -280,7 +282,7 @@ def test_at_most_a(name):
     check_at_most(AT_MOST_A[name], n=9, d=3, kind="normal", draws=150, shift=1.0)
 
 
-@pytest.mark.parametrize(("name", "n", "kind"), [("landmark", 40, "t3"), ("RC+", 200, "ties")])
+@pytest.mark.parametrize(("name", "n", "kind"), [("other-classes", 40, "t3"), ("RC+", 200, "ties")])
 def test_at_most_a_for_larger_classes(name, n, kind):
     check_at_most(AT_MOST_A[name], n=n, d=3, kind=kind, draws=150)
 
@@ -358,6 +360,6 @@ def test_false_discovery_rate_of_select():
         X = np.vstack([rng.normal(size=(60, 3)), rng.normal(2, 1, size=(60, 3))])
         regular = np.vstack([rng.normal(size=(20, 3)), rng.normal(2, 1, size=(20, 3))])
         batch = np.vstack([regular, rng.normal(-5, 1, size=(10, 3))])
-        selected = MahalanobisNovelty("RC+").fit(X, np.repeat([0, 1], 60)).select(batch, q)
+        selected = KernelMahalanobisNovelty("RC+").fit(X, np.repeat([0, 1], 60)).select(batch, q)
         share.append(selected[:40].sum() / max(1, selected.sum()))
     assert np.mean(share) <= q + 3 * np.std(share) / np.sqrt(len(share))

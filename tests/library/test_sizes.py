@@ -109,7 +109,7 @@ MODELS = [
 EXCLUDED = {
     "ConformalClassifier",
     "MahalanobisKernel",
-    "MahalanobisNovelty",
+    "KernelMahalanobisNovelty",
     "MeasureKernel",
     "PrecomputedKernel",
 }

@@ -11,13 +11,13 @@ from sklearn.base import clone
 from mahalearn import (
     ConformalClassifier,
     GaussianClassifier,
+    KernelMahalanobisNovelty,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
     KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
-    MahalanobisNovelty,
     MahalanobisSVC,
 )
 from mahalearn._validation import check_choice
@@ -43,7 +43,7 @@ ROWS = [
     GaussianClassifier(),
     MahalanobisSVC(),
     MahalanobisClassifierCV(("gaussian",), cv=2),
-    MahalanobisNovelty(),
+    KernelMahalanobisNovelty(),
     ConformalClassifier(KernelQuadraticDiscriminant()),
     LandmarkMap(3),
     MahalanobisKernel(),

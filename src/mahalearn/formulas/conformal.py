@@ -29,9 +29,9 @@ whatever their distribution: all n + 1 objects are treated alike. The kernel is 
 here; in a Kreĭn space the signs of the regularisation belong to the augmented spectrum, and
 cross-conformal ranks are used instead.
 
-**Landmark RC+** is RC+ in the map φ(x) = k(x, Z)/√N, Z being N objects of *other* classes. The map
+**Reference RC+** is RC+ in the map φ(x) = k(x, Z)/√N, Z being N objects of *other* classes. The map
 does not know class j, so that the p-values are exact as before. A *margin* of such distances is not
-valid: the objects of class j are themselves landmarks of the other classes' maps, and x is not.
+valid: the objects of class j are themselves references of the other classes' maps, and x is not.
 
 **Cross-conformal ranks.** Each fold's objects and x are compared inside one model, which was fitted
 without them. With K folds of n_k objects, n in all, p_k = (1 + count_k)/(1 + n_k) is valid, and so
@@ -100,8 +100,8 @@ class ConformalClass(NamedTuple):
         return Augmented(u, r)
 
 
-class LandmarkClass(NamedTuple):
-    """A class ready to be joined by queries: RC+ in the map x → k(x, landmarks)/√N.
+class ReferenceClass(NamedTuple):
+    """A class ready to be joined by queries: RC+ in the map x → k(x, references)/√N.
 
     W (n + 1, N) holds B = SΦ̃ with Φ̃ the centred class, so that u = Bφ̃, and below it the class
     mean in the map; A (n, n) = Φ̃Φ̃ᵀ + αI, so that k̃ᵀSk̃ = uᵀAu.
@@ -124,7 +124,7 @@ class LandmarkClass(NamedTuple):
         return self.W[:-1]
 
     def augment(self, *blocks, sq_norms=None):
-        """Join queries: blocks of their kernel values against the landmarks, (m, N) together.
+        """Join queries: blocks of their kernel values against the references, (m, N) together.
 
         sq_norms (m,) are the squared norms of these rows, if they are known. One product gives u
         and the products with the mean: ‖φ − μ‖² = ‖φ‖² − 2φᵀμ + ‖μ‖². That is accurate if kernel
@@ -158,9 +158,9 @@ class LandmarkClass(NamedTuple):
         return np.einsum("ij,ij->i", u @ self.A, u)
 
     def other_sq_distances(self, k, own):
-        """d² of objects of other classes, those that are landmarks without their coordinate: (m,).
+        """d² of objects of other classes, those that are references without their coordinate: (m,).
 
-        k (m, N) are their kernel values against the landmarks, overwritten; own (m,) is each
+        k (m, N) are their kernel values against the references, overwritten; own (m,) is each
         object's position among them, −1 for an object that is none. Leaving a coordinate
         f = Φ̃e out of the map changes A by −ffᵀ: with z = u − φ̃_own·Sf the quadratic form is
         k'ᵀSk' + (fᵀSk')²/(1 − fᵀSf), k' = k̃ − φ̃_own·f.
@@ -188,23 +188,23 @@ def conformal_class(K, alpha):
     return None if inverse is None else ConformalClass(alpha, means, *inverse)
 
 
-def landmark_class(k, alpha):
-    """The class with kernel values k (n, N) against N landmarks, overwritten.
+def reference_class(k, alpha):
+    """The class with kernel values k (n, N) against N references, overwritten.
 
     None if α is lost in rounding. α is that of the augmented class, (n + 1)σ².
     """
     size = row_sq_norms(k).max() / k.shape[1]
-    phi, mean = landmark_map(k)
+    phi, mean = reference_map(k)
     K = phi @ phi.T
     inverse = _inverse(K.copy(), alpha, size)
     if inverse is None:
         return None
     S, c, tie = inverse
     K.flat[:: len(K) + 1] += alpha
-    return LandmarkClass(alpha, np.vstack([S @ phi, mean]), K, c, tie)
+    return ReferenceClass(alpha, np.vstack([S @ phi, mean]), K, c, tie)
 
 
-def landmark_map(k):
+def reference_map(k):
     """φ̃ of a class's own objects and the class mean in the map; k (n, N) is overwritten."""
     k /= np.sqrt(k.shape[1])
     mean = k.mean(axis=0)

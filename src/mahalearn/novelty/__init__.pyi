@@ -1,12 +1,12 @@
 # For type checkers: the names of the table in __init__.py (tests/test_types.py compares them).
 
 from .classifier import ConformalClassifier
-from .detector import MahalanobisNovelty
+from .detector import KernelMahalanobisNovelty
 from .drift import DriftTest, drift_test
 
 __all__ = [
     "ConformalClassifier",
     "DriftTest",
-    "MahalanobisNovelty",
+    "KernelMahalanobisNovelty",
     "drift_test",
 ]

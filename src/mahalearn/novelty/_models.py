@@ -15,12 +15,12 @@ from ..formulas.conformal import (
     cross_p_values,
     cross_rank_p_values,
     distance_p_values,
-    landmark_class,
-    landmark_map,
     least_other,
     leave_one_out_sq_distances,
     margin_p_values,
     query_sq_distances,
+    reference_class,
+    reference_map,
 )
 from ..formulas.linalg import row_sq_norms
 from ..kernels.protocol import (
@@ -39,12 +39,12 @@ SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
 
 
 class FullConformal(NamedTuple):
-    """Full-conformal RC+ of all classes: of the kernel itself or in the landmark maps.
+    """Full-conformal RC+ of all classes: of the kernel itself or in the reference maps.
 
-    models: of type ConformalClass, or LandmarkClass; slices: the classes among the training
-    objects, which are in class order. Of landmark maps only: columns, the positions (N,) of the
-    landmarks among the training objects; column_slices, the classes among the landmarks; origin
-    (N,), what kernel values against the landmarks are taken relative to.
+    models: of type ConformalClass, or ReferenceClass; slices: the classes among the training
+    objects, which are in class order. Of reference maps only: columns, the positions (N,) of the
+    references among the training objects; column_slices, the classes among the references; origin
+    (N,), what kernel values against the references are taken relative to.
     """
 
     models: list
@@ -54,13 +54,13 @@ class FullConformal(NamedTuple):
     origin: np.ndarray | None = None
 
     @property
-    def landmarks(self):
-        """Whether the distances are those of landmark maps."""
+    def by_references(self):
+        """Whether the distances are those of reference maps."""
         return hasattr(self.models[0], "mean")
 
     def augmented(self, k, kxx):
         """Queries joined with each class in turn, from their kernel rows k (m, N) at `columns`."""
-        if not self.landmarks:
+        if not self.by_references:
             for model, members in zip(self.models, self.slices, strict=True):
                 yield model, model.augment(k[:, members].copy(), kxx)
             return
@@ -101,7 +101,7 @@ class FullConformal(NamedTuple):
         """d² of the training objects to the classes, each left out of its own: (n, c).
 
         block(rows) gives kernel rows of training objects at `columns`; kxx (n,). An object is left
-        out of the landmarks, too.
+        out of the references, too.
         """
         n = self.slices[-1].stop
         d2 = np.full((n, len(self.models)), np.nan)
@@ -115,7 +115,7 @@ class FullConformal(NamedTuple):
     def _to_other_classes(self, k, kxx, rows):
         """((objects, class), d²) of the training objects at `rows` to the classes of the others."""
         position = np.arange(rows.start, rows.stop)
-        if self.landmarks:
+        if self.by_references:
             k = k - self.origin
             mark = np.full(self.slices[-1].stop, -1)
             mark[self.columns] = np.arange(k.shape[1])
@@ -124,7 +124,7 @@ class FullConformal(NamedTuple):
             objects = position[other]
             if not len(objects):
                 continue
-            if self.landmarks:
+            if self.by_references:
                 marks, own = self.column_slices[j], mark[objects]
                 own = own - np.where(own >= marks.stop, marks.stop - marks.start, 0)
                 found = model.other_sq_distances(without(k[other], marks), own)
@@ -142,20 +142,20 @@ def without(k, members):
 def fit_full(training_block, slices, kind, reg, reg_on, columns=slice(None)):
     """A FullConformal from training_block(rows, columns) of the kernel in class order.
 
-    columns: positions of the landmarks, in increasing order, all objects by default. None if α is
+    columns: positions of the references, in increasing order, all objects by default. None if α is
     lost in rounding or a class is not positive definite.
     """
     counts = np.array([members.stop - members.start for members in slices])
     n = counts.sum()
     marks, origin = None, None
-    if kind == "landmark":
+    if kind == "other-classes":
         of_class = np.repeat(np.arange(len(slices)), counts)[columns]
         marks = class_slices(np.bincount(of_class, minlength=len(slices)))
         origin = sum(training_block(members, columns).sum(axis=0) for members in slices) / n
 
     def block(j):
         members = slices[j]
-        if kind == "landmark":
+        if kind == "other-classes":
             return without(training_block(members, columns) - origin, marks[j])
         return training_block(members, members)
 
@@ -165,13 +165,13 @@ def fit_full(training_block, slices, kind, reg, reg_on, columns=slice(None)):
         spread = 0.0
         for j in range(len(slices)):
             k = block(j)
-            if kind == "landmark":
-                spread += np.square(landmark_map(k)[0]).sum()
+            if kind == "other-classes":
+                spread += np.square(reference_map(k)[0]).sum()
             else:
                 spread += np.trace(k) - len(k) * k.mean()
         scale = abs(spread) / n or 1.0
     alphas = reg if reg_on == "kernel" else reg * scale * (counts + 1)
-    make = landmark_class if kind == "landmark" else conformal_class
+    make = reference_class if kind == "other-classes" else conformal_class
     models = [make(block(j), alpha) for j, alpha in enumerate(alphas.tolist())]
     if any(model is None for model in models):
         return None

@@ -50,7 +50,7 @@ from ._models import (
     spread_columns,
     warn_small_classes,
 )
-from .detector import REG_ON, MahalanobisNovelty
+from .detector import REG_ON, KernelMahalanobisNovelty
 
 METHODS = ("auto", "full", "cross", "split")
 NONCONFORMITIES = ("margin", "distance")
@@ -112,7 +112,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     See Also
     --------
-    MahalanobisNovelty : Whether an object belongs to any class at all.
+    KernelMahalanobisNovelty : Whether an object belongs to any class at all.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The closed form, None where there is none."""
         before, last = unwrapped(self.estimator_)
         reg_on = check_choice(last.reg_on, "reg_on", ("auto", *REG_ON))
-        model = MahalanobisNovelty(
+        model = KernelMahalanobisNovelty(
             "RC+",
             0.5,
             reg=getattr(last, "reg_", last.reg),

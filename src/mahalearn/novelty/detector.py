@@ -30,7 +30,6 @@ from .._validation import (
     validate_rows,
 )
 from ..classifiers.distances import KernelMahalanobisTransformer
-from ..classifiers.gaussian import GaussianClassifier
 from ..formulas.conformal import (
     benjamini_hochberg,
     least_other,
@@ -66,18 +65,18 @@ from ._models import (
 )
 
 KERNEL_VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
-VARIANTS = ("auto", "landmark", *KERNEL_VARIANTS, "gaussian")
+VARIANTS = ("auto", "other-classes", *KERNEL_VARIANTS)
 REG_ON = ("relative", "covariance", "kernel")
 SEARCHES = (None, "auto", "loco", "permuted")
 # Chosen on seven data sets, which benchmarks/novelty.py marks.
 SMOOTH = 0.1
-DEFAULT_REG = {"landmark": 1e-4, "RC+": 1e-3}
+DEFAULT_REG = {"other-classes": 1e-4, "RC+": 1e-3}
 OTHER_REG = 0.1
 # A search looks at no more objects than this; it draws them by class.
 SEARCH_OBJECTS = 1500
 
 
-class MahalanobisNovelty(OutlierMixin, KernelEstimator):
+class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
     """Novelty detection by kernel Mahalanobis distances, with conformal p-values.
 
     For each class a p-value says how typical an object is of it: p_j ≤ a has at most the
@@ -89,22 +88,20 @@ class MahalanobisNovelty(OutlierMixin, KernelEstimator):
 
     Parameters
     ----------
-    variant : {"auto", "landmark", "RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "gaussian"}, \
-default="auto"
-        Which distance. ``"landmark"``: RC+ in the map x → k(x, training objects of the other
+    variant : {"auto", "other-classes", "RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="auto"
+        Which distance. ``"other-classes"``: RC+ in the map x → k(x, training objects of the other
         classes), full conformal, for two classes and more. ``"RC+"``: full conformal where the
         kernel is positive definite on each class. Both are cross-conformal where the kernel learns
         more than a scale from the training objects (standardised columns, ``MahalanobisKernel``,
         ``"gower"``): each fold fits it anew. The other kernel variants, and RC+ for an
-        indefinite kernel, are cross-conformal, as is ``"gaussian"``: distances of
-        :class:`GaussianClassifier` in the input space. ``"auto"`` is ``"landmark"``, and ``"RC+"``
-        if there is one class.
+        indefinite kernel, are cross-conformal. ``"auto"`` is ``"other-classes"``, and ``"RC+"`` if
+        there is one class.
     level : float, default=0.05
         `predict` gives −1 to objects with ``p_none`` ≤ level: about this share of regular objects
         is rejected.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
-        Regularisation (see `reg_on`). ``"auto"`` is 1e-4 for landmarks, 1e-3 for full-conformal RC+
-        and 0.1 for cross-conformal distances, whose folds agree only if they are regularised well.
+        Regularisation (see `reg_on`). ``"auto"`` is 1e-4 for "other-classes", 1e-3 for full-conformal
+        RC+ and 0.1 for cross-conformal distances, whose folds agree only if they are regularised well.
     reg_on : {"relative", "covariance", "kernel"}, default="relative"
         What `reg` is: a fraction of the mean spread of the objects around their class means, the
         variance σ² added to the class covariance, or α on the class kernel matrix. Full-conformal
@@ -123,16 +120,14 @@ default="auto"
         Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
-        Landmark distances take the kernel as it is: they are defined for every kernel.
+        Reference distances take the kernel as it is: they are defined for every kernel.
     standardize : {"auto", True, False}, default="auto"
         Whether the columns are centred and divided by their standard deviations first, as in
         :class:`KernelQuadraticDiscriminant`. "auto": where these differ by more than a factor of
         ten. The p-values are then cross-conformal. A scaler that was fitted on the training objects
         before is not seen here: with many columns its p-values are too small.
-    shrinkage : None, "auto" or float, default="auto"
-        Shrinkage of the covariances of ``variant="gaussian"``.
     search : {None, "auto", "loco", "permuted"}, default=None
-        How to choose gamma and reg without outliers (landmarks, and RC+ with a positive definite
+        How to choose gamma and reg without outliers (references, and RC+ with a positive definite
         kernel). ``"loco"``: each known class plays the unknown one. ``"permuted"``: objects with
         shuffled features play the unknown ones, for one class too. ``"auto"``: "permuted" for
         tables, "loco" otherwise.
@@ -141,14 +136,13 @@ default="auto"
         Candidates of `search`, as multiples of ``"scale"``; only for named kernels with a gamma.
     regs : sequence of float, default=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
         Candidates of `search`.
-    landmarks : int, default=None
-        About how many training objects the map of ``variant="landmark"`` compares an object with:
-        a share of each class is drawn, two objects at least. None: all of them. Fewer save
+    n_references : int, default=None
+        About how many training objects ``variant="other-classes"`` compares an object with: a share of each class is drawn, two objects at least. None: all of them. Fewer save
         time and memory; the p-values stay exact, since the draw does not look at the objects.
     cv : int, default=5
         Number of folds of cross-conformal p-values.
     random_state : int, RandomState instance or None, default=0
-        Draws the folds, the landmarks and the shuffled features.
+        Draws the folds, the references and the shuffled features.
 
     Attributes
     ----------
@@ -171,8 +165,8 @@ default="auto"
         Candidates of `search`: lists ``"gamma"``, ``"reg"`` and ``"auroc"``.
     kernel_ : object
         The kernel as fitted.
-    landmark_indices_ : ndarray
-        Positions of the landmarks among the training objects, of ``variant_ == "landmark"``.
+    reference_indices_ : ndarray
+        Positions of the references among the training objects, of ``variant_ == "other-classes"``.
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -186,10 +180,10 @@ default="auto"
     Wines of a cultivar that was never seen:
 
     >>> from sklearn.datasets import load_wine
-    >>> from mahalearn import MahalanobisNovelty
+    >>> from mahalearn import KernelMahalanobisNovelty
     >>> X, y = load_wine(return_X_y=True)
     >>> known = y != 2
-    >>> model = MahalanobisNovelty("RC+").fit(X[known], y[known])
+    >>> model = KernelMahalanobisNovelty("RC+").fit(X[known], y[known])
     >>> print(f"{(model.predict(X[~known]) == -1).mean():.2f} of them are rejected")
     0.69 of them are rejected
     """
@@ -208,11 +202,10 @@ default="auto"
         kernel_params: dict[str, Any] | None = None,
         spectrum: str = "krein",
         standardize: bool | str = "auto",
-        shrinkage: float | str = "auto",
         search: str | None = None,
         gammas: Widths = (0.03, 0.1, 0.3, 1),
         regs: Floats = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
-        landmarks: int | None = None,
+        n_references: int | None = None,
         cv: CV = 5,
         random_state: RandomState | None = 0,
     ) -> None:
@@ -229,11 +222,10 @@ default="auto"
         self.level = level
         self.reg = reg
         self.reg_on = reg_on
-        self.shrinkage = shrinkage
         self.search = search
         self.gammas = gammas
         self.regs = regs
-        self.landmarks = landmarks
+        self.n_references = n_references
         self.cv = cv
         self.random_state = random_state
 
@@ -252,7 +244,7 @@ default="auto"
 
         Returns
         -------
-        self : MahalanobisNovelty
+        self : KernelMahalanobisNovelty
             The fitted detector.
         """
         return self._fit(X, y)
@@ -264,40 +256,30 @@ default="auto"
             raise ValueError(f"level must be between 0 and 1; got {self.level!r}.")
         variant = check_choice(self.variant, "variant", VARIANTS)
         reg_on = check_choice(self.reg_on, "reg_on", REG_ON)
-        X, codes = self._check_fit(X, y, variant)
+        X, codes = self._check_fit(X, y)
         n_classes = len(self.class_labels_)
         if variant == "auto":
-            variant = "landmark" if n_classes > 1 else "RC+"
-        if self.landmarks is not None:
-            check_count(self.landmarks, "landmarks")
-            if variant != "landmark":
+            variant = "other-classes" if n_classes > 1 else "RC+"
+        if self.n_references is not None:
+            check_count(self.n_references, "n_references")
+            if variant != "other-classes":
                 raise ValueError(
-                    f"landmarks={self.landmarks!r} is for variant='landmark', with two classes and "
-                    f"more; got variant={variant!r} and {n_classes} classes. Leave landmarks=None."
+                    f"n_references={self.n_references!r} is for variant='other-classes', with two "
+                    f"classes and more; got variant={variant!r} and {n_classes} classes. Leave "
+                    "n_references=None."
                 )
         self.variant_ = variant
         self._codes = codes
         self.reg_, self.gamma_ = self._default_reg(variant), None
         self._full, self._folds, self._why_cross = None, None, ""
-        if variant == "gaussian":
-            self._refuse_search()
-            self._fit_cross(X)
-        else:
-            self._fit_kernel_distances(X, variant, reg_on, full_only)
-            if full_only and self._full is None:
-                return None
+        self._fit_kernel_distances(X, variant, reg_on, full_only)
+        if full_only and self._full is None:
+            return None
         self._finish(level)
         return self
 
-    def _check_fit(self, X, y, variant):
+    def _check_fit(self, X, y):
         """X ready for the kernel, class codes; sets class_labels_."""
-        if variant == "gaussian" and (
-            is_precomputed(self.kernel) or not takes_vectors(self.kernel)
-        ):
-            raise ValueError(
-                "variant='gaussian' measures distances in the input space and takes a table of "
-                f"numbers; kernel={self.kernel!r} stands for other input. Leave kernel as it is."
-            )
         refuse_dask(self, X, y)
         if takes_vectors(self.kernel):
             refuse_objects(X)
@@ -323,8 +305,8 @@ default="auto"
     def _refuse_search(self):
         if check_choice(self.search, "search", SEARCHES) is not None:
             raise ValueError(
-                f"search={self.search!r} is for full-conformal distances (variant 'landmark', or "
-                "'RC+' with a positive definite kernel); give gamma and reg, or search=None."
+                f"search={self.search!r} is for full-conformal distances (variant 'other-classes', "
+                "or 'RC+' with a positive definite kernel); give gamma and reg, or search=None."
             )
 
     def _kernel_gamma(self, X, factor=None):
@@ -366,15 +348,15 @@ default="auto"
     def _fit_kernel_distances(self, X, variant, reg_on, full_only):
         spectrum = self.spectrum
         as_it_is = spectrum in SPECTRA_AS_THEY_ARE
-        if variant == "landmark":
+        if variant == "other-classes":
             if len(self.class_labels_) == 1:
                 raise ValueError(
-                    "variant='landmark' compares an object with the objects of the *other* classes "
-                    "and needs two classes; for one class use variant='auto' or 'RC+'."
+                    "variant='other-classes' compares an object with the objects of the *other* "
+                    "classes and needs two classes; for one class use variant='auto' or 'RC+'."
                 )
             if not as_it_is:
                 raise ValueError(
-                    f"variant='landmark' is defined for every kernel as it is; spectrum="
+                    f"variant='other-classes' is defined for every kernel as it is; spectrum="
                     f"{self.spectrum!r} would correct it. Leave spectrum='krein'."
                 )
         gamma = self._kernel_gamma(X)
@@ -394,20 +376,20 @@ default="auto"
             gamma = self._search(X, gamma, search, variant, reg_on)
             training = self._train(X, gamma)
         self.gamma_ = gamma
-        columns = self._draw_landmarks(training)
-        if variant == "landmark":
-            self.landmark_indices_ = training.order[columns]
+        columns = self._draw_references(training)
+        if variant == "other-classes":
+            self.reference_indices_ = training.order[columns]
         if not self._why_cross:
             self._fit_closed_form(training, variant, reg_on, columns)
         if self._full is None:
-            if isinstance(self.reg, str) and search is None and variant != "landmark":
+            if isinstance(self.reg, str) and search is None and variant != "other-classes":
                 self.reg_ = OTHER_REG
             self._fit_cross(X)
         training.release()
 
     def _why_no_closed_form(self, training, variant, spectrum):
         """Why these distances have no closed form of p-values, as a sentence; "" if they have."""
-        if variant == "landmark":
+        if variant == "other-classes":
             return ""
         if variant != "RC+":
             return f"the closed form is that of variant='RC+', not of {variant!r}."
@@ -424,14 +406,14 @@ default="auto"
         if isinstance(columns, np.ndarray):
             check_memory(
                 4 * n * len(columns) + 2 * int((training.counts**2).sum()),
-                f"The kernel values of {n} objects against {len(columns)} landmarks and the maps",
+                f"The kernel values of {n} objects against {len(columns)} references and the maps",
             )
             K = training.training_cross(slice(None), columns)
 
             def block(rows, columns=None):
                 return K[rows].copy()
-        elif variant == "landmark" or not takes_vectors(self.kernel):
-            check_memory(4 * n**2, f"The kernel matrix of {n} objects and the landmark maps")
+        elif variant == "other-classes" or not takes_vectors(self.kernel):
+            check_memory(4 * n**2, f"The kernel matrix of {n} objects and the reference maps")
             K = training.gram()  # each kernel value is computed once
 
             def block(rows, columns=slice(None)):
@@ -442,18 +424,18 @@ default="auto"
         if self._full is not None:
             kxx = training.training_self_similarities()
             self._leave_one_out = self._full.leave_one_out(block, kxx)
-        elif variant == "landmark" or self._policy != "ignore":
+        elif variant == "other-classes" or self._policy != "ignore":
             raise ValueError(
                 f"reg={self.reg_!r} ({reg_on}) is lost in the rounding of the kernel's values. "
                 "Give a larger reg, or scale the kernel."
             )
 
-    def _draw_landmarks(self, training):
-        """Positions of the landmarks in class order, a slice where all objects are landmarks."""
-        if self.landmarks is None or self.landmarks >= len(training):
+    def _draw_references(self, training):
+        """Positions of the references in class order, a slice where all objects are references."""
+        if self.n_references is None or self.n_references >= len(training):
             return slice(None)
         codes = np.repeat(np.arange(len(training.counts)), training.counts)
-        return draw_by_class(codes, self.landmarks, check_random_state(self.random_state))
+        return draw_by_class(codes, self.n_references, check_random_state(self.random_state))
 
     def _definite(self, training, spectrum):
         if training.positive_definite or spectrum == "ignore":
@@ -465,8 +447,8 @@ default="auto"
                     raise ValueError(
                         "The kernel is not positive definite: the centred matrix of a class has "
                         "negative eigenvalues, and spectrum='raise' asks to stop. With "
-                        "spectrum='krein' the p-values are cross-conformal; variant='landmark' "
-                        "is exact for every kernel."
+                        "spectrum='krein' the p-values are cross-conformal; "
+                        "variant='other-classes' is exact for every kernel."
                     )
                 return False
         return True
@@ -493,15 +475,10 @@ default="auto"
     def _fold_model(self, X, codes):
         """Distances to the classes of a part of the objects: the model and the classes it knows."""
         known = np.unique(codes)
-        if self.variant_ == "gaussian":
-            model = GaussianClassifier(shrinkage=self.shrinkage)
-            if len(known) == 1:  # a second copy makes a second class, whose column is dropped
-                return model.fit(np.vstack([X, X]), np.repeat([0, 1], len(X))), known
-            return model.fit(X, codes), known
         reg = check_reg(self.reg_, len(self.class_labels_))[known]
         gamma = self.gamma_ if self.search is not None else self._kernel_gamma(X)
-        if self.variant_ == "landmark":
-            return self._landmark_model(X, codes, known, gamma, reg), known
+        if self.variant_ == "other-classes":
+            return self._reference_model(X, codes, known, gamma, reg), known
         model = KernelMahalanobisTransformer(
             self.variant_,
             reg,
@@ -516,15 +493,17 @@ default="auto"
         )
         return model.fit(X, codes if len(known) > 1 else NO_LABELS), known
 
-    def _landmark_model(self, X, codes, classes, gamma, reg):
-        """Landmark distances to the classes of a part of the objects; None for one class."""
+    def _reference_model(self, X, codes, classes, gamma, reg):
+        """Reference distances to the classes of a part of the objects; None for one class."""
         if len(classes) == 1:
             return None
         model = clone(self)
         model.class_labels_, model._codes = np.unique(codes, return_inverse=True)
         model.reg_ = reg
         training = model._train(X, gamma)
-        model._fit_closed_form(training, "landmark", self.reg_on, model._draw_landmarks(training))
+        model._fit_closed_form(
+            training, "other-classes", self.reg_on, model._draw_references(training)
+        )
         training.release()
         return model
 
@@ -554,7 +533,7 @@ default="auto"
         relative = relative_parameters(self.kernel, self.gamma, self.standardize)
         if self.reg_on == "relative":
             relative.append("reg")
-        definite = self._full.landmarks or self._training.positive_definite
+        definite = self._full.by_references or self._training.positive_definite
         return probability(self.method_, relative, definite)
 
     # --- the search for gamma and reg -------------------------------------------------------------
@@ -562,7 +541,7 @@ default="auto"
     def _search(self, X, gamma, search, variant, reg_on):
         """gamma of the best candidate; sets reg_ and search_results_."""
         vectors = takes_vectors(self.kernel) and not is_precomputed(self.kernel)
-        least = 3 if variant == "landmark" else 2
+        least = 3 if variant == "other-classes" else 2
         if search == "auto":
             search = "permuted" if vectors else "loco"
         if search == "permuted" and not vectors:
@@ -632,14 +611,14 @@ default="auto"
         return self._leave_one_out.min(axis=1)
 
     def _self_similarities(self, X):
-        if self._full.landmarks:
+        if self._full.by_references:
             return np.zeros(len(X))
         kxx = self._training.self_similarities(X)
         if kxx is None:
             raise ValueError(
                 "RC+ depends on each query's self-similarity k(x, x), which rows of a precomputed "
                 "kernel do not hold, and the training self-similarities differ. Use "
-                "kernel=PrecomputedKernel(K) on row numbers, or variant='landmark'."
+                "kernel=PrecomputedKernel(K) on row numbers, or variant='other-classes'."
             )
         return kxx
 
@@ -828,7 +807,7 @@ default="auto"
 
     def _margin_p_values(self, X):
         """Full-conformal p-values by margin (RC+ with two classes and more), (m, c)."""
-        assert not self._full.landmarks
+        assert not self._full.by_references
         X = self._check_query(X)
         kxx = self._self_similarities(X)
         rivals = least_other(self._leave_one_out)

@@ -11,7 +11,7 @@ from ..formulas.conformal import mean_p_value, pooled_leverages, rank_sum_p_valu
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.protocol import is_precomputed, kernel_matrix
 from ._models import SPECTRA_AS_THEY_ARE
-from .detector import MahalanobisNovelty
+from .detector import KernelMahalanobisNovelty
 
 # Parts of a smaller class would be of a few objects, whose ranks say little.
 LEAST_FOR_PARTS = 15
@@ -33,10 +33,10 @@ class DriftTest(NamedTuple):
 
     Examples
     --------
-    >>> from mahalearn import MahalanobisNovelty, drift_test
+    >>> from mahalearn import KernelMahalanobisNovelty, drift_test
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = MahalanobisNovelty().fit(X[::2], y[::2])
+    >>> model = KernelMahalanobisNovelty().fit(X[::2], y[::2])
     >>> found = drift_test(model, X[1::2], y[1::2])
     >>> found.counts.tolist(), bool(found.p_pooled > 0.05)
     ([25, 25, 25], True)
@@ -73,7 +73,7 @@ def drift_test(
 
     Parameters
     ----------
-    model : MahalanobisNovelty
+    model : KernelMahalanobisNovelty
         A fitted detector.
     X_batch : array-like of shape (n_samples, n_features)
         The batch, as the model takes queries.
@@ -95,17 +95,17 @@ def drift_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from mahalearn import MahalanobisNovelty, drift_test
+    >>> from mahalearn import KernelMahalanobisNovelty, drift_test
     >>> rng = np.random.default_rng(0)
-    >>> model = MahalanobisNovelty().fit(rng.normal(size=(60, 4)))
+    >>> model = KernelMahalanobisNovelty().fit(rng.normal(size=(60, 4)))
     >>> bool(drift_test(model, rng.normal(size=(20, 4))).p_pooled > 0.05)
     True
     >>> bool(drift_test(model, rng.normal(0, 2, size=(20, 4))).p_pooled < 0.001)
     True
     """
-    if not isinstance(model, MahalanobisNovelty):
+    if not isinstance(model, KernelMahalanobisNovelty):
         raise TypeError(
-            f"drift_test needs a fitted MahalanobisNovelty; got {type(model).__name__}."
+            f"drift_test needs a fitted KernelMahalanobisNovelty; got {type(model).__name__}."
         )
     check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
     X = model._check_query(X_batch)
@@ -115,11 +115,6 @@ def drift_test(
         y_batch = column_or_1d(y_batch)
         check_consistent_length(X, y_batch)
         codes = known_codes(y_batch, model.class_labels_)
-    if model.variant_ == "gaussian":
-        raise ValueError(
-            "drift_test works on kernel distances; fit MahalanobisNovelty with "
-            "kernel='linear', variant='RC+' for the input space."
-        )
     training = model._training
     n, m = len(training), len(X)
     check_memory(3 * (n + m) ** 2, f"The kernel matrix of {n} training objects and the batch")
@@ -131,8 +126,8 @@ def drift_test(
         counts[j] = len(rows)
         if len(rows):
             pool = np.r_[members.start : members.stop, n + rows]
-            if model.variant_ == "landmark":
-                marks = np.flatnonzero(np.isin(training.order, model.landmark_indices_))
+            if model.variant_ == "other-classes":
+                marks = np.flatnonzero(np.isin(training.order, model.reference_indices_))
                 others = (marks < members.start) | (marks >= members.stop)
                 phi = K[np.ix_(pool, marks[others])]
                 phi = phi / np.sqrt(phi.shape[1])
