@@ -21,12 +21,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 from own_data import works
 from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import source, tables, workbooks
+from mahalearn.app.reading.arrow import unpacked_bytes
 from mahalearn.app.reading.columns import misleading_mark
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
@@ -291,10 +293,24 @@ def info_sheet():
 
 
 def arff():
-    frame = truth().rename(columns={"größe": "size"}).replace("weiß", "weiss")
-    head = "@relation t\n@attribute height numeric\n@attribute size numeric\n"
-    head += "@attribute colour {rot,weiss,blue}\n@attribute species {lily,rose}\n@data\n"
-    return head + frame.to_csv(index=False, header=False)
+    head = "@relation t\n@attribute height numeric\n@attribute größe numeric\n"
+    head += "@attribute colour {rot,weiß,blue}\n@attribute species {lily,rose}\n@data\n"
+    return head + truth().to_csv(index=False, header=False)
+
+
+def other_shape(rows):
+    """An array whose header announces another number of rows."""
+    out = io.BytesIO()
+    np.save(out, truth()[["height", "größe"]].to_numpy())
+    return out.getvalue().replace(f"({N}, 2)".encode(), f"({rows}, 2)".encode())
+
+
+def announced(length):
+    """A Feather file in which a column announces this length when unpacked."""
+    old, lz4 = np.int64(8 * N).tobytes(), b"\x04\x22\x4d\x18"
+    data = arrow("to_feather", compression="lz4")
+    assert old + lz4 in data
+    return data.replace(old + lz4, np.int64(length).tobytes() + lz4)
 
 
 KNOWN = ["--target", "species"]
@@ -430,6 +446,15 @@ FILES = {
     "many-empty.ods": (ods(row(empty(16_000) + empty(1)) * 9999), {}, "5000000 cells", 0),
     "rows.ods": (ods(row(CELL * 9, 'table:number-rows-repeated="999999"')), {}, "5000000 cells", 0),
     "damaged.feather": (damaged_feather(), {}, "could not be read as a Arrow or Feather", 0),
+    "announced.feather": (announced(2**61), {}, "asks for more memory than there is", 0),
+    "nominal.arff": (arff(), {}, SAME, None),
+    "short.npy": (other_shape(N - 1), {}, "header must announce the array that follows", 0),
+    "long.npy": (other_shape(N + 1), {}, "header must announce the array that follows", 0),
+    "short.npz": (archive(**{"X.npy": other_shape(N - 1)}), {}, "or it is damaged", 0),
+    "stray.csv": (
+        text().encode().replace(b"\n", b"\xe9\n", 3).replace(b"\xe9\n", b"\n", 2), {},
+        "is in UTF-8 but for the byte E9 in line 3: .* save the file again in UTF-8", 0
+    ),
     "bytes.npz": (archive(**{"X.npy": b"nothing"}), {}, "plain arrays", 0),
     "code-points.npz": (no_text(), {}, "plain arrays", 0),
     "large.npy": (
@@ -472,9 +497,41 @@ def test_what_happens_to_each_file(tmp_path, name):
     assert "\x1b" not in works("inspect", path, *KNOWN, *flags).output
 
 
-def test_arff_and_folders_of_parquet(tmp_path):
-    (tmp_path / "t.arff").write_text(arff())
-    assert_allclose(read(tmp_path / "t.arff").X["height"], truth()["height"])
+def test_a_header_that_is_one_cell_short_is_said(tmp_path):
+    lost = text().replace("height,größe", "height größe")
+    (tmp_path / "t.csv").write_text(lost)
+    problem = read(tmp_path / "t.csv")
+    assert list(problem.X.columns) == ["column 1", "height größe", "colour"]
+    note = "its names are those of the columns from the second on ('height größe' names the second)"
+    assert note in " ".join(problem.notes)
+    rows = lost.splitlines()  # names of rows differ: these are none
+    (tmp_path / "t.csv").write_text("\n".join([*rows, rows[-1]]))
+    with pytest.raises(DataError, match="has 3 cells, most have 4; check its delimiters"):
+        read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd", "uncompressed"])
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_what_arrow_files_unpack_to_is_known_before(tmp_path, monkeypatch, compression, form):
+    words = pa.array(["x", "y"] * 50_000).dictionary_encode()
+    table = pa.table({"a": np.zeros(10**5), "species": words})
+    codec = None if compression == "uncompressed" else compression
+    with getattr(pa.ipc, f"new_{form}")(
+        tmp_path / "t.arrow", table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)
+    ) as writer:
+        writer.write_table(table, max_chunksize=30_000)
+    data = (tmp_path / "t.arrow").read_bytes()
+    offsets, letters = 3 * 4, 2  # of the dictionary
+    assert unpacked_bytes(data) == (10**5 * (8 + 4) + offsets + letters if codec else 0)
+    assert len(read(tmp_path / "t.arrow")) == 10**5
+    monkeypatch.setattr(tables, "available_memory", lambda: 8 * 10**5)
+    monkeypatch.setattr(tables, "CELL_BYTES", 1)
+    if codec:
+        with pytest.raises(DataError, match="asks for more memory"):
+            read(tmp_path / "t.arrow")
+
+
+def test_folders_of_parquet(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
     truth()[:10].to_parquet(folder / "1.parquet")
