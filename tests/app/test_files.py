@@ -25,10 +25,11 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 from own_data import works
+from pyarrow import parquet
 from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import source, tables, workbooks
-from mahalearn.app.reading.arrow import unpacked_bytes
+from mahalearn.app.reading.arrow import text_bytes, unpacked_bytes
 from mahalearn.app.reading.columns import misleading_mark
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
@@ -446,7 +447,6 @@ FILES = {
     "many-empty.ods": (ods(row(empty(16_000) + empty(1)) * 9999), {}, "5000000 cells", 0),
     "rows.ods": (ods(row(CELL * 9, 'table:number-rows-repeated="999999"')), {}, "5000000 cells", 0),
     "damaged.feather": (damaged_feather(), {}, "could not be read as a Arrow or Feather", 0),
-    "announced.feather": (announced(2**61), {}, "asks for more memory than there is", 0),
     "nominal.arff": (arff(), {}, SAME, None),
     "short.npy": (other_shape(N - 1), {}, "header must announce the array that follows", 0),
     "long.npy": (other_shape(N + 1), {}, "header must announce the array that follows", 0),
@@ -510,6 +510,12 @@ def test_a_header_that_is_one_cell_short_is_said(tmp_path):
         read(tmp_path / "t.csv")
 
 
+def test_a_length_that_nothing_has_is_refused(tmp_path):
+    (tmp_path / "t.feather").write_bytes(announced(2**61))
+    with pytest.raises(DataError, match="asks for more memory than there is"):
+        read(tmp_path / "t.feather")
+
+
 @pytest.mark.parametrize("compression", ["lz4", "zstd", "uncompressed"])
 @pytest.mark.parametrize("form", ["file", "stream"])
 def test_what_arrow_files_unpack_to_is_known_before(tmp_path, monkeypatch, compression, form):
@@ -529,6 +535,35 @@ def test_what_arrow_files_unpack_to_is_known_before(tmp_path, monkeypatch, compr
     if codec:
         with pytest.raises(DataError, match="asks for more memory"):
             read(tmp_path / "t.arrow")
+
+
+def views(words):
+    """A column of long texts by views, of which equal ones share their bytes."""
+    text = "".join(dict.fromkeys(words)).encode()
+    rows = [
+        [len(w), int.from_bytes(w[:4].encode(), "little"), 0, text.index(w.encode())] for w in words
+    ]
+    buffers = [None, pa.py_buffer(np.array(rows, dtype=np.int32).tobytes()), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string_view(), len(words), buffers)
+
+
+def test_texts_that_cells_share_are_counted_for_each(tmp_path, monkeypatch):
+    words = ["a" * 1000, "b" * 3000] * 50
+    species = pa.array(["lily", "rose"] * 50)
+    for column in (pa.array(words).dictionary_encode(), views(words)):
+        for part in (column, column[7:30]):
+            assert text_bytes(pa.table({"x": part})) == sum(map(len, part.to_pylist()))
+        table = pa.table({"x": column, "n": np.arange(100) ** 2 % 7.0, "species": species})
+        with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+            writer.write_table(table)
+        plain = table.set_column(0, "x", pa.array(words))
+        parquet.write_table(plain, tmp_path / "t.parquet")
+        for name in ("t.arrow", "t.parquet"):
+            with monkeypatch.context() as patch:
+                assert read(tmp_path / name).X["x"].tolist() == words
+                patch.setattr(tables, "available_memory", lambda: 10**5)
+                with pytest.raises(DataError, match="asks for more memory"):
+                    read(tmp_path / name)
 
 
 def test_folders_of_parquet(tmp_path):

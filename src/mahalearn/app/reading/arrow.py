@@ -1,11 +1,14 @@
-"""How much memory an Arrow file asks for, by the lengths it announces.
+"""How much memory an Arrow file asks for, before it is taken.
 
 Buffers may be compressed, each below its length when unpacked. Arrow makes room for that length
 before it unpacks, so a few bytes can ask for any amount. The lengths stand in the messages of the
-file, which are FlatBuffers (https://arrow.apache.org/docs/format/Columnar.html).
+file, which are FlatBuffers (https://arrow.apache.org/docs/format/Columnar.html). And the cells of a
+column may share one long text.
 """
 
 import struct
+
+import numpy as np
 
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 
@@ -91,3 +94,53 @@ def _vector(data, table, number, width):
     at += _read("<I", data, at)
     first, length = at + 4, _read("<I", data, at)
     return range(first, first + length * width, width)
+
+
+# --- texts that cells share -----------------------------------------------------------------------
+
+
+def text_bytes(table):
+    """Bytes of the texts that cells of an Arrow table share, once each cell has its own.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Validated.
+
+    Returns
+    -------
+    size : int
+    """
+    return sum(_shared(chunk) for column in table.columns for chunk in column.chunks)
+
+
+def _shared(array):
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type) and is_text_type(array.dictionary.type):
+        lengths = _lengths(array.dictionary)
+        return int(lengths[array.indices.drop_null().to_numpy()].sum())
+    if array.type in (pa.string_view(), pa.binary_view()):
+        return int(_lengths(array).sum())
+    return 0
+
+
+def is_text_type(kind):
+    """Whether cells of an Arrow type are texts or bytes."""
+    import pyarrow as pa
+
+    tests = ("string", "large_string", "binary", "large_binary", "string_view", "binary_view")
+    return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
+
+
+def _lengths(array):
+    """Bytes of each text of an array, 0 where it is missing."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if array.type in (pa.string_view(), pa.binary_view()):  # the first 4 of the 16 bytes of a view
+        views = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
+        lengths = views[array.offset : array.offset + len(array), 0]
+        return np.where(array.is_valid().to_numpy(zero_copy_only=False), lengths, 0).astype(int)
+    lengths = compute.binary_length(array).fill_null(0)
+    return lengths.to_numpy(zero_copy_only=False).astype(int)

@@ -554,11 +554,10 @@ def alike_notices(values, what):
 def date_columns(X):
     """Columns of numbers that are dates, by `looks_like_dates`."""
     dates = []
-    earliest = _YEARS[0]
-    for at, V in number_blocks(X):
-        outside = (V < earliest) | (V > _LATEST) | (V % 1 > 0)
-        for j in np.flatnonzero(~(outside & np.isfinite(V)).any(axis=0)):
-            if looks_like_dates(V[:, j], X.columns[at[j]]):
+    for at, values in number_blocks(X):
+        outside = (values < _YEARS[0]) | (values > _LATEST) | (values % 1 > 0)
+        for j in np.flatnonzero(~(outside & np.isfinite(values)).any(axis=0)):
+            if looks_like_dates(values[:, j], X.columns[at[j]]):
                 dates.append(X.columns[at[j]])
     return dates
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._validation import available_memory
 from ..words import counted
-from .arrow import unpacked_bytes
+from .arrow import is_text_type, text_bytes, unpacked_bytes
 from .columns import (
     MISSING,
     PANDAS_INDEX,
@@ -39,6 +39,8 @@ KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
 COMMAS = "Commas within numbers were read as decimal points."
 # Bytes in memory for each cell of a Parquet file: what reading the whole table takes at its peak.
 CELL_BYTES = 24
+# Copies of a text that there are at that peak.
+TEXT_COPIES = 4
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
@@ -324,6 +326,7 @@ def arrow_frame(source, folder=None):
             table = reader.read_all()
             _refuse_memory(source, table.num_rows * table.num_columns * CELL_BYTES)
         table.validate(full=True)
+        _refuse_memory(source, TEXT_COPIES * text_bytes(table))
         return table.to_pandas()
     except ImportError:
         raise DataError(
@@ -352,7 +355,10 @@ def _read_parquet(source, folder):
 
     if folder is not None:
         return parquet.read_table(folder)
-    with parquet.ParquetFile(io.BytesIO(source.data)) as file:
+    file = io.BytesIO(source.data)
+    # A text that is repeated in each row is read once.
+    texts = [field.name for field in parquet.read_schema(file) if is_text_type(field.type)]
+    with parquet.ParquetFile(file, read_dictionary=texts) as file:
         # A few bytes may say that a value is repeated in each of billions of rows.
         meta = file.metadata
         groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
@@ -547,8 +553,13 @@ def _npz(source):
         if array is not None:
             _refuse_complex(array.dtype, source)
     names = next((arrays[k] for k in ("feature_names", "columns") if k in arrays), None)
-    if names is None or len(names) != X.shape[1]:
+    if names is None:
         names = [f"column {i + 1}" for i in range(X.shape[1])]
+    elif names.shape != X.shape[1:]:
+        raise DataError(
+            f"In {str(path)!r} X has {counted(X.shape[1], 'column')}, but their names have the "
+            f"shape {names.shape}; a name for each column is needed."
+        )
     frame = pd.DataFrame(X)
     frame.columns = [str(name) for name in names]
     if y is not None:
