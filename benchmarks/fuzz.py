@@ -80,7 +80,6 @@ TABLE = pd.DataFrame(
         "class": KIND,
     }
 )
-SIMPLE = TABLE.replace({"rosé": "pink", "weiß": "white", "West-Östlich": "w", 'north, "old"': "n"})
 NUMBERS = TABLE.drop(columns=["colour", "place"]).fillna({"width": 0.5})
 WORDS = ["".join(_RNG.choice(list("abcdeé"), _RNG.integers(3, 9))) for _ in range(N)]
 PROTEINS = ["".join(_RNG.choice(list("ARNDCQEGHILK"), _RNG.integers(8, 20))) for _ in range(N)]
@@ -153,7 +152,8 @@ def records(frame):
     dicts = [
         {k: None if _missing(v) else v for k, v in row.items()} for row in frame.to_dict("records")
     ]
-    return [json.dumps(dicts, ensure_ascii=False).encode()]
+    rows = [json.dumps(row, ensure_ascii=False).encode() for row in dicts]
+    return [b"[", *(row + b",\n" for row in rows[:-1]), rows[-1] + b"]"]
 
 
 def arff(frame):
@@ -255,10 +255,11 @@ def phylip(M):
 
 
 def npy(M):
-    """A matrix in numpy's format."""
+    """A matrix in numpy's format, its header first."""
     out = io.BytesIO()
     np.save(out, M)
-    return [out.getvalue()]
+    rows = [row.tobytes() for row in M]
+    return [out.getvalue().removesuffix(b"".join(rows)), *rows]
 
 
 # --- formats --------------------------------------------------------------------------------------
@@ -411,6 +412,14 @@ def matrix_differs(found, M, touched):
     return not np.array_equal(A[np.ix_(rest, rest)], M[np.ix_(rest, rest)])
 
 
+def npy_differs(found, M, touched):
+    """Whether cells beside the touched ones differ; a header may say that they are other numbers.
+
+    All of them must be read nevertheless.
+    """
+    return found[0].shape != M.shape if touched.row == -1 else matrix_differs(found, M, touched)
+
+
 X_MODEL = NUMBERS.drop(columns="class").to_numpy()
 
 
@@ -446,8 +455,8 @@ def _items(suffix, objects, write, change=change_item, **options):
     return Format(suffix, content, write, read_items, items_differ, change, **options)
 
 
-def _matrix(suffix, write, **options):
-    return Format(suffix, MATRIX, write, read_matrix, matrix_differs, **options)
+def _matrix(suffix, write, differs=matrix_differs, **options):
+    return Format(suffix, MATRIX, write, read_matrix, differs, **options)
 
 
 def _model(estimator):
@@ -468,7 +477,7 @@ FORMATS = {
     "parquet": lambda: _table(".parquet", whole("to_parquet")),
     "feather": lambda: _table(".feather", feather),
     "json": lambda: _table(".json", records),
-    "arff": lambda: _table(".arff", arff, SIMPLE, delimiter=","),
+    "arff": lambda: _table(".arff", arff, delimiter=","),
     "npz": lambda: _table(".npz", npz, NUMBERS, checked=True),
     "text": lambda: _items(".txt", WORDS, texts),
     "jsonl": lambda: _items(".jsonl", SERIES, json_lines),
@@ -478,7 +487,7 @@ FORMATS = {
     "series.npz": lambda: _items(".npz", SERIES, series_npz, None, checked=True),
     "matrix": lambda: _matrix(".csv", matrix_csv, delimiter=",", header=True),
     "phylip": lambda: _matrix(".phy", phylip, delimiter=" "),
-    "npy": lambda: _matrix(".npy", npy),
+    "npy": lambda: _matrix(".npy", npy, npy_differs, header=True),
     "model": lambda: _model(GaussianClassifier()),
     "kernel.model": lambda: _model(KernelQuadraticDiscriminant(reg=1, offset="map")),
 }

@@ -21,12 +21,15 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 from own_data import works
+from pyarrow import parquet
 from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import source, tables, workbooks
+from mahalearn.app.reading.arrow import text_bytes, unpacked_bytes
 from mahalearn.app.reading.columns import misleading_mark
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
@@ -291,10 +294,24 @@ def info_sheet():
 
 
 def arff():
-    frame = truth().rename(columns={"größe": "size"}).replace("weiß", "weiss")
-    head = "@relation t\n@attribute height numeric\n@attribute size numeric\n"
-    head += "@attribute colour {rot,weiss,blue}\n@attribute species {lily,rose}\n@data\n"
-    return head + frame.to_csv(index=False, header=False)
+    head = "@relation t\n@attribute height numeric\n@attribute größe numeric\n"
+    head += "@attribute colour {rot,weiß,blue}\n@attribute species {lily,rose}\n@data\n"
+    return head + truth().to_csv(index=False, header=False)
+
+
+def other_shape(rows):
+    """An array whose header announces another number of rows."""
+    out = io.BytesIO()
+    np.save(out, truth()[["height", "größe"]].to_numpy())
+    return out.getvalue().replace(f"({N}, 2)".encode(), f"({rows}, 2)".encode())
+
+
+def announced(length):
+    """A Feather file in which a column announces this length when unpacked."""
+    old, lz4 = np.int64(8 * N).tobytes(), b"\x04\x22\x4d\x18"
+    data = arrow("to_feather", compression="lz4")
+    assert old + lz4 in data
+    return data.replace(old + lz4, np.int64(length).tobytes() + lz4)
 
 
 KNOWN = ["--target", "species"]
@@ -430,6 +447,14 @@ FILES = {
     "many-empty.ods": (ods(row(empty(16_000) + empty(1)) * 9999), {}, "5000000 cells", 0),
     "rows.ods": (ods(row(CELL * 9, 'table:number-rows-repeated="999999"')), {}, "5000000 cells", 0),
     "damaged.feather": (damaged_feather(), {}, "could not be read as a Arrow or Feather", 0),
+    "nominal.arff": (arff(), {}, SAME, None),
+    "short.npy": (other_shape(N - 1), {}, "header must announce the array that follows", 0),
+    "long.npy": (other_shape(N + 1), {}, "header must announce the array that follows", 0),
+    "short.npz": (archive(**{"X.npy": other_shape(N - 1)}), {}, "or it is damaged", 0),
+    "stray.csv": (
+        text().encode().replace(b"\n", b"\xe9\n", 3).replace(b"\xe9\n", b"\n", 2), {},
+        "is in UTF-8 but for the byte E9 in line 3: .* save the file again in UTF-8", 0
+    ),
     "bytes.npz": (archive(**{"X.npy": b"nothing"}), {}, "plain arrays", 0),
     "code-points.npz": (no_text(), {}, "plain arrays", 0),
     "large.npy": (
@@ -472,9 +497,76 @@ def test_what_happens_to_each_file(tmp_path, name):
     assert "\x1b" not in works("inspect", path, *KNOWN, *flags).output
 
 
-def test_arff_and_folders_of_parquet(tmp_path):
-    (tmp_path / "t.arff").write_text(arff())
-    assert_allclose(read(tmp_path / "t.arff").X["height"], truth()["height"])
+def test_a_header_that_is_one_cell_short_is_said(tmp_path):
+    lost = text().replace("height,größe", "height größe")
+    (tmp_path / "t.csv").write_text(lost)
+    problem = read(tmp_path / "t.csv")
+    assert list(problem.X.columns) == ["column 1", "height größe", "colour"]
+    note = "its names are those of the columns from the second on ('height größe' names the second)"
+    assert note in " ".join(problem.notes)
+    rows = lost.splitlines()  # names of rows differ: these are none
+    (tmp_path / "t.csv").write_text("\n".join([*rows, rows[-1]]))
+    with pytest.raises(DataError, match="has 3 cells, most have 4; check its delimiters"):
+        read(tmp_path / "t.csv")
+
+
+def test_a_length_that_nothing_has_is_refused(tmp_path):
+    (tmp_path / "t.feather").write_bytes(announced(2**61))
+    with pytest.raises(DataError, match="asks for more memory than there is"):
+        read(tmp_path / "t.feather")
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd", "uncompressed"])
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_what_arrow_files_unpack_to_is_known_before(tmp_path, monkeypatch, compression, form):
+    words = pa.array(["x", "y"] * 50_000).dictionary_encode()
+    table = pa.table({"a": np.zeros(10**5), "species": words})
+    codec = None if compression == "uncompressed" else compression
+    with getattr(pa.ipc, f"new_{form}")(
+        tmp_path / "t.arrow", table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)
+    ) as writer:
+        writer.write_table(table, max_chunksize=30_000)
+    data = (tmp_path / "t.arrow").read_bytes()
+    offsets, letters = 3 * 4, 2  # of the dictionary
+    assert unpacked_bytes(data) == (10**5 * (8 + 4) + offsets + letters if codec else 0)
+    assert len(read(tmp_path / "t.arrow")) == 10**5
+    monkeypatch.setattr(tables, "available_memory", lambda: 8 * 10**5)
+    monkeypatch.setattr(tables, "CELL_BYTES", 1)
+    if codec:
+        with pytest.raises(DataError, match="asks for more memory"):
+            read(tmp_path / "t.arrow")
+
+
+def views(words):
+    """A column of long texts by views, of which equal ones share their bytes."""
+    text = "".join(dict.fromkeys(words)).encode()
+    rows = [
+        [len(w), int.from_bytes(w[:4].encode(), "little"), 0, text.index(w.encode())] for w in words
+    ]
+    buffers = [None, pa.py_buffer(np.array(rows, dtype=np.int32).tobytes()), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string_view(), len(words), buffers)
+
+
+def test_texts_that_cells_share_are_counted_for_each(tmp_path, monkeypatch):
+    words = ["a" * 1000, "b" * 3000] * 50
+    species = pa.array(["lily", "rose"] * 50)
+    for column in (pa.array(words).dictionary_encode(), views(words)):
+        for part in (column, column[7:30]):
+            assert text_bytes(pa.table({"x": part})) == sum(map(len, part.to_pylist()))
+        table = pa.table({"x": column, "n": np.arange(100) ** 2 % 7.0, "species": species})
+        with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+            writer.write_table(table)
+        plain = table.set_column(0, "x", pa.array(words))
+        parquet.write_table(plain, tmp_path / "t.parquet")
+        for name in ("t.arrow", "t.parquet"):
+            with monkeypatch.context() as patch:
+                assert read(tmp_path / name).X["x"].tolist() == words
+                patch.setattr(tables, "available_memory", lambda: 10**5)
+                with pytest.raises(DataError, match="asks for more memory"):
+                    read(tmp_path / name)
+
+
+def test_folders_of_parquet(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
     truth()[:10].to_parquet(folder / "1.parquet")

@@ -204,6 +204,11 @@ def test_what_is_wrong_is_said(tmp_path, text, target, words):
         ("t.parquet", b"a,class\n1,x\n", "could not be read as a Parquet file: it is none, or"),
         ("t.parquet", b"PAR1 and no more PAR1", "could not be read as a Parquet file"),
         ("t.npz", b"a,class\n1,x\n", "is not an NPZ file, as numpy.savez writes it"),
+        (
+            "t.json",
+            b'{"columns": ["a", "class"], "data": [[1, "x"], [2]]}',
+            "differ in length from",
+        ),
         ("t.arff", b"a,class\n1,x\n", "@data must stand above the rows"),
         ("t.arff", b"@relation t\n@attribute a string\n@data\nx\n", "neither numeric nor nominal"),
     ],
@@ -221,6 +226,13 @@ def test_arrays_of_objects_are_refused_in_our_words(tmp_path):
     with pytest.raises(DataError, match=r"plain arrays.*astype\(str\)") as caught:
         read_table(tmp_path / "o.npz")
     assert "pickle" not in str(caught.value)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], "a", [["a", "b", "c"]]])
+def test_each_column_of_an_array_has_a_name_or_none_has(tmp_path, names):
+    np.savez(tmp_path / "n.npz", X=np.eye(3), y=np.arange(3), feature_names=names)
+    with pytest.raises(DataError, match="X has 3 columns, but their names have the shape"):
+        read_table(tmp_path / "n.npz")
 
 
 @pytest.mark.parametrize("which", ["X", "y"])

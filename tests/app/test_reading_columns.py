@@ -1,11 +1,23 @@
 """What a column is taken for: numbers, names, codes, names of rows; and what is refused."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from test_reading import read
 
-from mahalearn.app.reading.columns import row_names
+from mahalearn.app.reading import problem as problems
+from mahalearn.app.reading.columns import (
+    STAND_INS,
+    counting_columns,
+    date_columns,
+    identifier_columns,
+    row_names,
+    stand_ins,
+    telling_columns,
+)
+from mahalearn.app.reading.encoder import describe_table
 from mahalearn.app.reading.problem import DataError
+from mahalearn.app.reading.read import read_problem
 
 
 def table(cells, delimiter=","):
@@ -198,3 +210,85 @@ def test_long_whole_numbers_keep_their_digits(tmp_path, suffix):
     )
     rows = "\n".join(f"{i * i},{LONG + i % 2}" for i in range(20))
     assert set(read(tmp_path, "a,class\n" + rows).y) == {str(LONG), str(LONG + 1)}
+
+
+# --- tables of many columns are looked at as arrays -----------------------------------------------
+
+
+def wide(n=40):
+    """Columns of every sort, in no order, and two classes."""
+    rng = np.random.default_rng(5)
+    y = np.arange(n) % 2
+    columns = {
+        "count": rng.permutation(n) + 7.0,
+        "gap": np.r_[np.arange(n - 1), n + 3.0],
+        "Unnamed: 0": np.arange(n) * 2.0,
+        "sample_id": rng.permutation(n) * 3.0,
+        "other id": rng.integers(0, 5, n) * 1.0,
+        "half nr": np.arange(n) + 0.5,
+        "year": rng.integers(1990, 2020, n) * 1.0,
+        "age": rng.integers(1990, 2020, n) * 1.0,
+        "day": 20240100.0 + rng.integers(1, 28, n),
+        "stand-in": np.where(np.arange(n) % 9 == 1, -999, rng.normal(size=n)),
+        "near": np.where(np.arange(n) % 9 == 1, 99, rng.normal(60, 30, size=n)),
+        "leak": y + rng.random(n) / 2,
+        "touching leak": np.where(y, np.maximum(rng.random(n) - 0.5, 0), -rng.random(n)),
+        "tied": np.where(y, rng.integers(0, 3, n), -rng.integers(0, 3, n)) * 1.0,
+        "leak with a gap": np.where(np.arange(n) == 3, np.nan, y + rng.random(n) / 2),
+        "constant": np.ones(n),
+        "constant but for gaps": np.where(np.arange(n) % 2, np.nan, 2.0),
+        "word": np.array(["a", "b", "c"], dtype=object)[rng.integers(0, 3, n)],
+        "leaking word": np.array(["ja", "nein"], dtype=object)[y],
+        "constant word": np.array(["x"] * n, dtype=object),
+        "twin": np.zeros(n),
+    }
+    names = list(rng.permutation(list(columns)))
+    frame = pd.DataFrame({name: columns[name] for name in names})
+    frame["twin"] = frame["leak"]
+    return frame, y
+
+
+@pytest.mark.parametrize("cells", [1, 100, 2**22])
+def test_columns_are_judged_as_one_by_one(monkeypatch, cells):
+    monkeypatch.setattr(problems, "_BLOCK_CELLS", cells)
+    X, y = wide()
+    numbers = {c: X[c].tolist() for c in X.columns if X[c].dtype.kind == "f"}
+
+    def different(x):
+        return all(v == v and v == round(v) for v in x) and len(set(x)) == len(x)
+
+    def ordered(x):
+        if any(v != v for v in x):
+            return False
+        a, b = ([v for v, label in zip(x, y) if label == one] for one in (0, 1))
+        return max(a) < min(b) or max(b) < min(a)
+
+    counting = [c for c, x in numbers.items() if different(x) and max(x) - min(x) == len(x) - 1]
+    assert set(X.columns[counting_columns(X)]) == {*counting, "Unnamed: 0"}
+    assert counting == ["count"]
+    identifiers = ["sample_id"]
+    assert different(numbers["sample_id"]) and list(X.columns[identifier_columns(X)]) == identifiers
+    assert set(date_columns(X)) == {"year", "day"}
+    odd = [(c, v, x.count(v)) for c, x in numbers.items() for v in STAND_INS if v in x]
+    assert stand_ins(X) == [one for one in odd if one[0] == "stand-in"]
+    leaks = {c for c, x in numbers.items() if ordered(x)} | {"leaking word"}
+    assert telling_columns(X, y) == [c for c in X.columns if c in leaks] and len(leaks) == 4
+    notes = " ".join(describe_table(X))
+    constant = [c for c in X.columns if "constant" in c]
+    assert f"Constant columns were left out: {', '.join(constant)}." in notes
+    first, second = [c for c in X.columns if c in ("leak", "twin")]
+    assert f"Columns with equal values count twice: {second} = {first}." in notes
+    naming = {"count", "Unnamed: 0", "sample_id"}
+    assert row_names(X)[0] == next(c for c in X.columns if c in naming)
+
+
+def test_wide_tables_are_not_taken_apart(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 1000)).round(3)).add_prefix("x")
+    frame.assign(y=np.array(["a", "b"])[np.arange(30) % 2]).to_csv(tmp_path / "t.csv", index=False)
+    taken, get = [], pd.DataFrame.__getitem__
+    monkeypatch.setattr(
+        pd.DataFrame, "__getitem__", lambda self, key: taken.append(key) or get(self, key)
+    )
+    problem = read_problem(tmp_path / "t.csv", target="y")
+    assert problem.X.shape == (30, 1000) and len(taken) < 50

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from mahalearn.app.reading.matrices import read_labels
 from mahalearn.app.reading.objects import (
     measure_from_options,
     objects_problem,
@@ -101,6 +102,30 @@ def test_ucr(tmp_path, delimiter, name):
 def test_ucr_with_names_as_labels(tmp_path):
     path = write(tmp_path / "a.csv", "cat,1,2,3\ndog,2,3,4\n")
     assert read_objects(path)[1] == ["cat", "dog"]
+
+
+def test_another_encoding_is_said(tmp_path):
+    words = ["Bär", "Käse", "Öl", "für", "Maße", "schön"]
+    lines = [f"{'uv'[i % 2]}\t{word}\n" for i, word in enumerate(words)]
+    data = "".join(lines).encode("cp1252")
+    problem = objects_problem(write(tmp_path / "t.txt", data))
+    assert list(problem.X) == words
+    assert "read as cp1252, a guess" in problem.notes[0]
+    write(tmp_path / "y.txt", "\n".join(["Größe", "Maß"] * 3).encode("cp1252"))
+    labels, notes = read_labels(tmp_path / "y.txt", 6)
+    assert labels[0] == "Größe" and "read as cp1252, a guess" in notes[0]
+
+
+def test_one_stray_byte_does_not_change_the_other_letters(tmp_path):
+    lines = [f"{'uv'[i % 2]}\tBär {i}\n".encode() for i in range(9)]
+    lines[6] = lines[6].replace("ä".encode(), b"\xe4")
+    for start in (b"", b"\xef\xbb\xbf"):
+        path = write(tmp_path / "t.txt", start + b"".join(lines))
+        with pytest.raises(DataError, match="in UTF-8 but for the byte E4 in line 7: it was"):
+            read_collection(path)
+    for encoding in ("cp1251", "koi8-r", "cp866"):  # as a whole in another one
+        path = write(tmp_path / "t.txt", "u\tработа\nv\tразбор\n".encode(encoding))
+        assert len(read_collection(path).objects) == 2
 
 
 def test_texts_stay_texts(tmp_path):

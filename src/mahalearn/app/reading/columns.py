@@ -11,7 +11,7 @@ from collections import defaultdict
 import numpy as np
 
 from ..words import counted
-from .problem import DataError, Note, is_text, listed
+from .problem import DataError, Note, is_text, listed, number_blocks, text_columns
 
 # Errors that a spreadsheet program writes where a formula has no value.
 ERRORS = frozenset(
@@ -27,7 +27,6 @@ SHORTEST_CODE = 3
 NEARLY_ALL = 0.9
 _MINUS = "−"  # as typesetting programs write it
 COMMA_NUMBER = re.compile(rf"[+{_MINUS}-]?\d*,\d+([eE][+{_MINUS}-]?\d+)?|[+{_MINUS}-]?\d+")
-_PADDED = re.compile(r"0\d+")
 _PLAIN = r"\d+([.,]\d+)?"
 _GROUPED = (
     r"\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?"
@@ -66,6 +65,8 @@ def limit(cell, comma=False):
 
 def is_comma_column(cells):
     """Whether the numbers of a column have decimal commas, be an odd cell among them or not."""
+    if not any("," in cell for cell in cells):
+        return False
     plain = [found[1] if (found := _LIMIT.fullmatch(cell)) else cell for cell in cells]
     commas = [cell for cell in plain if "," in cell]
     fits = sum(COMMA_NUMBER.fullmatch(cell) is not None for cell in commas)
@@ -161,7 +162,7 @@ def is_date(cell):
 
 def is_padded(cell):
     """Whether a cell is a whole number behind zeros: 01 is not 1."""
-    return _PADDED.fullmatch(cell) is not None
+    return cell[:1] == "0" and len(cell) > 1 and cell.isdecimal()
 
 
 def loses_digits(value):
@@ -185,8 +186,9 @@ def tidy(column, comma=False):
     limits : list of str
         Cells such as <0.01, which were read as the limit.
     """
-    values = [number(cell, comma) for cell in column]
-    limits = []
+    limits, values = [], _numbers(column)
+    if values is None:
+        values = [number(cell, comma) for cell in column]
     if any(value is None for value in values) and any(v is not None and v == v for v in values):
         for i, value in enumerate(values):
             if value is None and (value := limit(column[i], comma)) is not None:
@@ -195,6 +197,15 @@ def tidy(column, comma=False):
     if all(value is not None for value in values) and not are_codes(column):
         return np.array(values, dtype=float), limits
     return as_written(column), []
+
+
+def _numbers(column):
+    """A column of numbers written plainly, None if any cell is not; much faster than `number`."""
+    try:
+        values = list(map(float, column))
+    except ValueError:
+        return None
+    return None if any("_" in cell for cell in column) else values
 
 
 def tidy_classes(column, comma=False):
@@ -220,7 +231,7 @@ def as_written(column, missing=MISSING):
 
 def are_codes(column):
     """Whether numbers are codes: digits of one length, some behind zeros; or too many of them."""
-    if any(map(loses_digits, column)):
+    if max(map(len, column), default=0) >= len(str(2**53)) and any(map(loses_digits, column)):
         return True
     if not any(map(is_padded, column)):
         return False
@@ -269,8 +280,9 @@ def select_features(X, notes, numbered=()):
     names : list of str or None
     """
     names, dropped, empty = None, [], []
-    for column in list(X.columns):
-        values = X[column]
+    numbered, identifiers = set(numbered), set(X.columns[identifier_columns(X)])
+    for i in np.flatnonzero(~_plain_numbers(X, numbered | identifiers)):
+        column, values = X.columns[i], X.iloc[:, i]
         if values.isna().all():
             empty.append(column)
         elif is_text(values):
@@ -296,7 +308,7 @@ def select_features(X, notes, numbered=()):
                 "If it is a quantity, give it in another unit (times two, say)."
             )
             dropped.append(column)
-        elif is_identifier(values):
+        elif column in identifiers:
             names = _as_names(values) if names is None else names
             notes.append(
                 f"Column {column!r} has another whole number in each row and is called an "
@@ -313,6 +325,15 @@ def select_features(X, notes, numbered=()):
             f"and {'was' if one else 'were'} left out."
         )
     return X.drop(columns=[*dropped, *empty]), names
+
+
+def _plain_numbers(X, special):
+    """For each column, whether it is one of numbers that can be used as they are."""
+    plain = np.zeros(X.shape[1], dtype=bool)
+    for at, V in number_blocks(X):
+        fine = ~np.isnan(V).all(axis=0) & ~(np.abs(V) > LARGEST).any(axis=0)
+        plain[at] = fine & ~X.columns[at].isin(special)
+    return plain
 
 
 def as_labels(values, column):
@@ -344,26 +365,38 @@ def names_rows(values):
     return levels == len(values) and levels > 2 and values.notna().all()
 
 
-def counts_rows(values):
-    """Whether a column numbers the rows: all whole numbers of a range, each once.
+def counting_columns(X):
+    """For each column, whether it numbers the rows: all whole numbers of a range, each once.
 
     Any whole numbers without a repeat do, where the name is that of a pandas index.
     """
-    if is_text(values) or len(values) < 3:
-        return False
-    x = values.to_numpy(dtype=float)
-    if not np.isfinite(x).all() or (x % 1).any() or len(np.unique(x)) < len(x):
-        return False
-    gapless = x.max() - x.min() + 1 == len(x)
-    return bool(values.name == PANDAS_INDEX or (gapless and len(x) >= FEWEST_COUNTED))
+    counting = np.zeros(X.shape[1], dtype=bool)
+    if len(X) < 3:
+        return counting
+    for at, V in number_blocks(X):
+        gapless = V.max(axis=0) == V.min(axis=0) + len(X) - 1
+        gapless &= len(X) >= FEWEST_COUNTED
+        counting[at] = _different_whole(V, gapless | (X.columns[at] == PANDAS_INDEX))
+    return counting
 
 
-def is_identifier(values):
-    """Whether a column of numbers is called an identifier and has another one in each row."""
-    if ID_NAME.fullmatch(str(values.name)) is None or len(values) < FEWEST_COUNTED:
-        return False
-    x = values.to_numpy(dtype=float)
-    return bool(np.isfinite(x).all() and not (x % 1).any() and len(np.unique(x)) == len(x))
+def identifier_columns(X):
+    """For each column, whether it is called an identifier and has another number in each row."""
+    identifiers = np.zeros(X.shape[1], dtype=bool)
+    if len(X) < FEWEST_COUNTED:
+        return identifiers
+    named = np.array([ID_NAME.fullmatch(str(name)) is not None for name in X.columns], dtype=bool)
+    for at, V in number_blocks(X):
+        identifiers[at] = _different_whole(V, named[at])
+    return identifiers
+
+
+def _different_whole(V, candidates):
+    """Which candidates among columns hold whole numbers, another one in each row."""
+    candidates = candidates & np.isfinite(V).all(axis=0)
+    S = np.sort(V[:, candidates], axis=0)
+    candidates[candidates] = ~(S % 1).any(axis=0) & (np.diff(S, axis=0) > 0).all(axis=0)
+    return candidates
 
 
 def _as_names(values):
@@ -372,15 +405,13 @@ def _as_names(values):
 
 def row_names(frame):
     """The column that names the rows, and the names; both None if there is none."""
-    for column in frame.columns:
-        values = frame[column]
-        if is_text(values):
-            named = names_rows(values)
-        else:
-            named = counts_rows(values) or is_identifier(values)
-        if named:
-            return column, _as_names(values)
-    return None, None
+    naming = counting_columns(frame) | identifier_columns(frame)
+    for i in np.flatnonzero(text_columns(frame)):
+        naming[i] = names_rows(frame.iloc[:, i])
+    if not naming.any():
+        return None, None
+    first = int(np.argmax(naming))
+    return frame.columns[first], _as_names(frame.iloc[:, first])
 
 
 def check_magnitude(values):
@@ -474,10 +505,9 @@ def table_notices(X, y, target):
     notes : list of Note
     """
     notes = [*alike_notices(y, "classes")]
-    for column in X.columns:
-        if is_text(X[column]):
-            notes += alike_notices(X[column].dropna(), f"categories of column {column!r},")
-    dates = [column for column in X.columns if looks_like_dates(X[column])]
+    for column in X.columns[text_columns(X)]:
+        notes += alike_notices(X[column].dropna(), f"categories of column {column!r},")
+    dates = date_columns(X)
     if dates:
         notes.append(
             Note(
@@ -495,7 +525,7 @@ def table_notices(X, y, target):
             )
         )
     codes = np.unique(y, return_inverse=True)[1]
-    leaks = [c for c in X.columns if tells_class(X[c], codes)] if len(X) >= FEWEST_ROWS else []
+    leaks = telling_columns(X, codes) if len(X) >= FEWEST_ROWS else []
     if leaks:
         notes.append(
             Note(
@@ -521,18 +551,26 @@ def alike_notices(values, what):
             )
 
 
-def looks_like_dates(values):
+def date_columns(X):
+    """Columns of numbers that are dates, by `looks_like_dates`."""
+    dates = []
+    for at, values in number_blocks(X):
+        outside = (values < _YEARS[0]) | (values > _LATEST) | (values % 1 > 0)
+        for j in np.flatnonzero(~(outside & np.isfinite(values)).any(axis=0)):
+            if looks_like_dates(values[:, j], X.columns[at[j]]):
+                dates.append(X.columns[at[j]])
+    return dates
+
+
+def looks_like_dates(values, name):
     """Whether numbers are dates: 20240131, or years in a column that is called so."""
-    if is_text(values):
-        return False
-    present = values.to_numpy(dtype=float)
-    present = present[np.isfinite(present)]
+    present = values[np.isfinite(values)]
     if len(present) < 3 or (present % 1).any() or len(np.unique(present)) < 3:
         return False
     if ((present >= _EARLIEST) & (present <= _LATEST)).all():
         months, days = present // 100 % 100, present % 100
         return bool(((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all())
-    named = _DATE_NAME.fullmatch(str(values.name)) is not None
+    named = _DATE_NAME.fullmatch(str(name)) is not None
     return named and bool(((present >= _YEARS[0]) & (present <= _YEARS[1])).all())
 
 
@@ -545,46 +583,49 @@ def stand_ins(X):
         Column, number, and how often it occurs.
     """
     found = []
-    for column in X.columns:
-        if is_text(X[column]):
-            continue
-        x = X[column].to_numpy(dtype=float)
-        x = x[np.isfinite(x)]
-        for value in STAND_INS:
-            times, rest = int((x == value).sum()), x[x != value]
-            if times and len(rest) > 2:
-                low, high = rest.min(), rest.max()
-                away = max(low - value, value - high)
-                if away > FAR * (high - low) and away > 0:
-                    found.append((column, value, times))
+    for at, V in number_blocks(X):
+        for j in np.flatnonzero(np.isin(V, STAND_INS).any(axis=0)):
+            x = V[np.isfinite(V[:, j]), j]
+            for value in STAND_INS:
+                times, rest = int((x == value).sum()), x[x != value]
+                if times and len(rest) > 2:
+                    low, high = rest.min(), rest.max()
+                    away = max(low - value, value - high)
+                    if away > FAR * (high - low) and away > 0:
+                        found.append((X.columns[at[j]], value, times))
     return found
 
 
-def tells_class(values, y):
-    """Whether one column tells the class of every row: by its names, or by one interval each."""
-    y = np.asarray(y)
+def telling_columns(X, y):
+    """Columns that alone tell the class of every row: by their names, or by one interval each."""
     n_classes = len(np.unique(y))
-    if is_text(values):
-        if values.isna().any():
-            return False
-        pairs = set(zip(values, y))
-        levels = values.nunique()
-        return len(pairs) == levels and levels <= len(y) / 4 and n_classes > 1
-    x = values.to_numpy(dtype=float)
-    if not np.isfinite(x).all():
-        return False
     if n_classes < 2:
-        return False
-    order = np.lexsort([y, x])
-    changes = np.flatnonzero(y[order][1:] != y[order][:-1])
-    return len(changes) == n_classes - 1 and bool((np.diff(x[order])[changes] > 0).all())
+        return []
+    tells = np.zeros(X.shape[1], dtype=bool)
+    for i in np.flatnonzero(text_columns(X)):
+        values = X.iloc[:, i]
+        levels = values.nunique()
+        few = levels <= len(y) / 4 and values.notna().all()
+        tells[i] = few and len(set(zip(values, y))) == levels
+    by_class = np.argsort(y, kind="stable")
+    for at, V in number_blocks(X):
+        V = V[by_class]
+        order = np.argsort(V, axis=0, kind="stable")  # equal numbers in the order of their classes
+        changes = np.diff(y[by_class][order], axis=0) != 0
+        steps = np.diff(np.take_along_axis(V, order, axis=0), axis=0) > 0
+        tells[at] = (
+            np.isfinite(V).all(axis=0)
+            & (changes.sum(axis=0) == n_classes - 1)
+            & (steps | ~changes).all(axis=0)
+        )
+    return X.columns[tells].tolist()
 
 
 def duplicate_notices(X, y):
     """Rows that occur more than once, with one class or with several."""
-    numbers = [column for column in X.columns if not is_text(X[column])]
-    block = np.ascontiguousarray(X[numbers].to_numpy(dtype=float))
-    texts = X.drop(columns=numbers).to_numpy(dtype=object).tolist()
+    texts = text_columns(X)
+    block = np.ascontiguousarray(X.loc[:, ~texts].to_numpy(dtype=float))
+    texts = X.loc[:, texts].to_numpy(dtype=object).tolist()
     classes = defaultdict(list)  # of each row of features
     for values, words, label in zip(block, texts, np.asarray(y).tolist()):
         classes[values.tobytes(), tuple(words)].append(label)

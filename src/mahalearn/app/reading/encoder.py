@@ -6,7 +6,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..words import counted
 from .columns import check_magnitude, is_number, number, written
-from .problem import NAME, NUMBER, DataError, Note, is_text, listed
+from .problem import (
+    NAME,
+    NUMBER,
+    DataError,
+    Note,
+    is_text,
+    listed,
+    number_blocks,
+    text_columns,
+)
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -33,23 +42,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Learn columns, names, medians and scales from a data frame."""
         self.columns_ = [str(column) for column in X.columns]
-        numeric, self.levels_ = [], {}
-        for column in self.columns_:
-            if not is_text(X[column]):
-                numeric.append(column)
-            else:
-                present = X[column].dropna()
-                self.levels_[column] = sorted({str(value) for value in present})
-        Z = X[numeric].to_numpy(dtype=float)
+        texts = text_columns(X)
+        numeric = X.columns[~texts]
+        self.levels_ = {
+            str(column): sorted({str(value) for value in X[column].dropna()})
+            for column in X.columns[texts]
+        }
+        Z = X.loc[:, ~texts].to_numpy(dtype=float)
         known = np.isfinite(Z)
-        self.medians_ = np.array(
-            [np.median(z[k]) if k.any() else 0.0 for z, k in zip(Z.T, known.T)]
-        )
+        self.medians_ = np.median(Z, axis=0)
+        for j in np.flatnonzero(~known.all(axis=0)):
+            self.medians_[j] = np.median(Z[known[:, j], j]) if known[:, j].any() else 0.0
         Z = np.where(known, Z, self.medians_)
         means, scales = Z.mean(axis=0), Z.std(axis=0)
         # A spread within rounding of the mean is none.
         varies = scales > 1e-10 * np.maximum(np.abs(means), 1e-300)
-        self.numeric_ = [column for column, v in zip(numeric, varies) if v]
+        self.numeric_ = [str(column) for column in numeric[varies]]
         self.medians_, self.means_, self.scales_ = (
             a[varies] for a in (self.medians_, means, scales)
         )
@@ -90,7 +98,8 @@ def describe_table(X):
     """Sentences on how a table is turned into vectors; a ValueError if it cannot be."""
     TableEncoder().fit(X)
     notes = []
-    nominal = [c for c in X.columns if is_text(X[c])]
+    texts = text_columns(X)
+    nominal = list(X.columns[texts])
     if nominal:
         notes.append(
             Note(
@@ -108,16 +117,18 @@ def describe_table(X):
             f"{counted(columns, 'column')} {'is' if cells == 1 else 'are'} missing: the median of "
             "the training rows replaces a number; a missing category belongs to no category."
         )
-    constant = [c for c in X.columns if X[c].nunique() <= 1]
-    if constant:
-        notes.append(f"Constant columns were left out: {', '.join(constant[:6])}.")
-    numbers = [c for c in X.columns if not is_text(X[c]) and c not in constant]
+    constant = np.array([text and X.iloc[:, i].nunique() <= 1 for i, text in enumerate(texts)])
     seen, twins = {}, []
-    for column in numbers:
-        key = X[column].to_numpy().tobytes()
-        if key in seen:
-            twins.append(f"{column} = {seen[key]}")
-        seen.setdefault(key, column)
+    for at, V in number_blocks(X):
+        low, high = np.fmin.reduce(V, axis=0), np.fmax.reduce(V, axis=0)
+        constant[at] = (low == high) | np.isnan(low)
+        for j in np.flatnonzero(~constant[at]):
+            column, key = X.columns[at[j]], V[:, j].tobytes()
+            if key in seen:
+                twins.append(f"{column} = {seen[key]}")
+            seen.setdefault(key, column)
+    if constant.any():
+        notes.append(f"Constant columns were left out: {', '.join(X.columns[constant][:6])}.")
     if twins:
         notes.append(f"Columns with equal values count twice: {', '.join(twins[:6])}.")
     return notes

@@ -161,7 +161,7 @@ class TextTable:
         source = Source(str(path), ".csv", head, [])
         frame, self.notes = _delimited(source, header, None, (), None, skip)
         text, _ = decoded(source)
-        rows, self.delimiter = cells_of(str(path), text=text, skip=skip or 0)
+        rows, self.delimiter = cells_of(str(path), text, skip or 0)
         self.decimal = "," if COMMAS in self.notes else "."
         self.above = len(rows) - len(frame)  # the header, and titles above it
         self.skip = skip or 0

@@ -50,14 +50,16 @@ def read_matrix(path, notes=None):
         case ".parquet" | ".pq" | ".feather" | ".arrow" | ".ipc":
             return _from_frame(source)
         case ".xlsx" | ".ods":
-            cells, delimiter = sheet_rows(source)[0], "\t"
+            cells, more = sheet_rows(source)
+            notes += more
+            delimiter = "\t"
         case _:
             text, more = decoded(source, "matrices are read from CSV, NPY and NPZ files")
             notes += more
             found = _phylip(text, path) or _triangle(text, path)
             if found:
                 return found
-            cells, delimiter = cells_of(path, text=text)
+            cells, delimiter = cells_of(path, text)
             if all(len(row) == 1 and number(row[0]) is not None for row in cells):
                 values = np.array([number(row[0]) for row in cells])
                 return _numeric(_square(values, notes), path), None, None, None
@@ -286,21 +288,21 @@ def read_labels(path, n, names=None):
     notes : list of str
     """
     source = path if isinstance(path, Source) else load(path, "file of labels")
-    path = source.name
+    path, notes = source.name, []
     if source.suffix == ".npy":
         rows = lines = [[str(v)] for v in load_npy(source).ravel().tolist()]
     else:
-        text, _ = decoded(source, "labels stand in a text file, a line each")
-        rows, _ = cells_of(path, text=text)
+        text, notes = decoded(source, "labels stand in a text file, a line each")
+        rows, _ = cells_of(path, text)
         # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
         one = {len(row) for row in rows} == {1}
-        lines = rows if one else [[x] for x in lines_of(path, text=text)]
+        lines = rows if one else [[x] for x in lines_of(path, text)]
     pairs = _name_and_class(path, rows, n, names)
     rows = rows if pairs else lines
     below = ""
     if _has_header(rows, n, names if pairs else None):
         below, rows = f" below {rows[0][-1]!r}", rows[1:]
-    cells, notes = [row[-1].strip() for row in rows], []
+    cells = [row[-1].strip() for row in rows]
     if pairs:
         given = [row[0] for row in rows]
         _check_names(path, given, names)

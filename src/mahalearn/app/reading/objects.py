@@ -19,7 +19,7 @@ from .problem import (
     listed,
     symbols_met_once,
 )
-from .source import lines_of, load
+from .source import decoded, lines_of, load
 from .tables import COMMAS, load_npy, load_npz
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
@@ -97,7 +97,14 @@ def read_collection(path):
     suffix = path.suffix.lower()
     if suffix in ARRAYS:
         return _arrays(path)
-    lines = lines_of(path, "objects stand in a text file, a line each, or in JSON lines")
+    text, notes = decoded(path, "objects stand in a text file, a line each, or in JSON lines")
+    collection = _from_lines(path, suffix, lines_of(path, text))
+    collection.notes[:0] = notes
+    return collection
+
+
+def _from_lines(path, suffix, lines):
+    """The collection of a text file, by the suffix of its name and its lines."""
     if suffix in JSON:
         return _json_lines(path, lines)
     if suffix in FASTA or lines[0].startswith(">"):

@@ -262,6 +262,30 @@ def is_text(column):
     return not is_numeric_dtype(column)
 
 
+def text_columns(X):
+    """For each column of a table, whether it holds names rather than numbers."""
+    from pandas.api.types import is_numeric_dtype
+
+    numeric = {dtype: is_numeric_dtype(dtype) for dtype in set(X.dtypes)}
+    return np.array([not numeric[dtype] for dtype in X.dtypes], dtype=bool)
+
+
+# Cells of a table that are copied at a time.
+_BLOCK_CELLS = 2**22
+
+
+def number_blocks(X):
+    """Numeric columns of a table, some at a time: positions, and values (rows, columns).
+
+    A table of thousands of columns is looked at as arrays; column by column takes minutes.
+    """
+    positions = np.flatnonzero(~text_columns(X))
+    width = max(1, _BLOCK_CELLS // max(1, len(X)))
+    for start in range(0, len(positions), width):
+        block = positions[start : start + width]
+        yield block, X.iloc[:, block].to_numpy(dtype=float)
+
+
 def _feature(name, values):
     if not is_text(values):
         return {"name": name, "type": NUMBER}

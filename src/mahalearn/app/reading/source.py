@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import stat
 import sys
 import zipfile
@@ -247,17 +248,15 @@ _BEGINNING = 4096
 _WESTERN = ("cp1252", "latin_1", "iso8859_15")
 
 
-def cells_of(path, instead="", *, text=None, skip=0):
+def cells_of(path, text, skip=0):
     """Lines of cells of a delimited text file, and its delimiter.
 
     Parameters
     ----------
     path : str or path
-        The file.
-    instead : str
-        What to say of a file that is not text.
-    text : str or None
-        What the file holds, if it was read already.
+        The file, for messages.
+    text : str
+        Its contents, see :func:`decoded`.
     skip : int
         Lines to leave out above the table.
 
@@ -266,10 +265,9 @@ def cells_of(path, instead="", *, text=None, skip=0):
     rows : list of list of str
     delimiter : str
     """
-    text = decoded(path, instead)[0] if text is None else text
     if skip:
         text = text.split("\n", skip)[-1] if text.count("\n") >= skip else ""
-    lines = lines_of(path, text=text)
+    lines = lines_of(path, text)
     delimiter = sniff(lines[:50])
     if delimiter == " ":
         rows = [line.split() for line in lines]
@@ -306,13 +304,12 @@ def _ends_in_quote(row, text):
     return "\n" in row[-1] and not text.rstrip().endswith('"')
 
 
-def lines_of(path, instead="", *, text=None):
-    """Lines of a text file that are not blank.
+def lines_of(path, text):
+    """Lines of a file's text that are not blank.
 
     They end at \\n, \\r\\n or \\r, as on any system. Other marks that Unicode lets end a line (form
     feed, U+2028) may stand within a text.
     """
-    text = decoded(path, instead)[0] if text is None else text
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         raise DataError(f"{str(path)!r} is empty.")
@@ -337,6 +334,8 @@ def decoded(source, instead=""):
     if not hasattr(source, "data"):
         source = load(source)
     text, notes = _text(source.data)
+    if notes:
+        _refuse_stray_bytes(source)
     if text is None:
         at = source.data.find(b"\0")
         if at >= _BEGINNING and b"\0" not in source.data[at + 1 : at + _BEGINNING]:
@@ -364,6 +363,22 @@ def _text(data):
         encoding, text = "latin-1", _decode(data, "latin-1")
     note = f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."
     return text, [note] if text is not None else []
+
+
+def _refuse_stray_bytes(source):
+    """Refuse a text in UTF-8 with a few other bytes: in another encoding all its letters change."""
+    text = source.data.decode("utf-8", "surrogateescape")
+    stray = [match.start() for match in re.finditer("[\udc80-\udcff]", text)]
+    letters = len(re.findall(r"[^\x00-\x7f]", text)) - len(stray)
+    if letters < len(stray) and not source.data.startswith(codecs.BOM_UTF8):
+        return
+    line = text.replace("\r\n", "\n").replace("\r", "\n").count("\n", 0, stray[0]) + 1
+    others = f" (and {len(stray) - 1} more)" if len(stray) > 1 else ""
+    raise DataError(
+        f"{source.name!r} is in UTF-8 but for the byte {ord(text[stray[0]]) - 0xDC00:02X} in line "
+        f"{line}{others}: it was damaged there, or holds text in two encodings; correct the line, "
+        "or save the file again in UTF-8."
+    )
 
 
 def _decode(data, encoding):

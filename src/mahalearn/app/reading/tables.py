@@ -14,12 +14,13 @@ import numpy as np
 
 from ..._validation import available_memory
 from ..words import counted
+from .arrow import is_text_type, text_bytes, unpacked_bytes
 from .columns import (
     MISSING,
     PANDAS_INDEX,
     as_labels,
     as_written,
-    counts_rows,
+    counting_columns,
     is_comma_column,
     loses_digits,
     misleading_mark,
@@ -38,6 +39,8 @@ KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
 COMMAS = "Commas within numbers were read as decimal points."
 # Bytes in memory for each cell of a Parquet file: what reading the whole table takes at its peak.
 CELL_BYTES = 24
+# Copies of a text that there are at that peak.
+TEXT_COPIES = 4
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
@@ -107,13 +110,18 @@ def _delimited(source, header, find, texts, sheet, skip):
             raise DataError(
                 f"{source.name!r} is a web page or an XML file; save the table itself as CSV."
             )
-        rows, delimiter = cells_of(source.name, text=text, skip=skip or 0)
+        rows, delimiter = cells_of(source.name, text, skip or 0)
         separated = delimiter != ","
     if skip is None and header is not False:
         rows = _below_titles(rows, notes)
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    if header is not False and len(rows[0]) == width - 1 and {len(r) for r in rows[1:]} == {width}:
-        rows[0] = ["", *rows[0]]  # as R writes names of rows
+    if header is not False and _lacks_first_name(rows, width):
+        notes.append(
+            f"The first line has {counted(width - 1, 'cell')}, all others have {width}: its names "
+            f"are those of the columns from the second on ({rows[0][0]!r} names the second), as in "
+            "files of R. If a delimiter is missing there, insert it."
+        )
+        rows[0] = ["", *rows[0]]
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if odd is not None:
         raise DataError(
@@ -184,6 +192,16 @@ def _delimited(source, header, find, texts, sheet, skip):
     frame = pd.DataFrame(tidied)
     frame.columns = names
     return frame, notes
+
+
+def _lacks_first_name(rows, width):
+    """Whether line 1 is one cell short because names of rows, all different, stand below it."""
+    firsts = [row[0] for row in rows[1:]]
+    return (
+        len(rows[0]) == width - 1
+        and {len(row) for row in rows[1:]} == {width}
+        and len(set(firsts)) == len(firsts)
+    )
 
 
 def _names_target(rows, find):
@@ -272,8 +290,7 @@ def _has_header(rows, comma):
     first = [number(cell, comma) for cell in rows[0]]
     if any(value is not None and not np.isnan(value) for value in first):
         return False
-    below = [number(cell, comma) for row in rows[1:50] for cell in row]
-    if any(value is not None for value in below):
+    if any(number(cell, comma) is not None for row in rows[1:50] for cell in row):
         return True
     # Text throughout: a header's names are not met again below them.
     return all(
@@ -303,21 +320,20 @@ def arrow_frame(source, folder=None):
         if parquet:
             table = _read_parquet(source, folder)
         else:
-            try:
-                table = pa.ipc.open_file(pa.BufferReader(source.data)).read_all()
-            except pa.ArrowInvalid:
-                table = pa.ipc.open_stream(pa.BufferReader(source.data)).read_all()
+            is_file = source.data.startswith(b"ARROW1")
+            reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source.data)
+            _refuse_memory(source, unpacked_bytes(source.data))
+            table = reader.read_all()
+            _refuse_memory(source, table.num_rows * table.num_columns * CELL_BYTES)
         table.validate(full=True)
+        _refuse_memory(source, TEXT_COPIES * text_bytes(table))
         return table.to_pandas()
     except ImportError:
         raise DataError(
             f'{kind} files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
         ) from None
-    except MemoryError as error:
-        raise MemoryError(
-            f"{source.name!r} asks for more memory than there is: its table is too large, or it is "
-            "damaged."
-        ) from error
+    except (DataError, MemoryError):
+        raise
     except Exception:
         raise DataError(
             f"{source.name!r} could not be read as a {kind} file: it is none, or damaged; save the "
@@ -325,22 +341,36 @@ def arrow_frame(source, folder=None):
         ) from None
 
 
+def _refuse_memory(source, needed):
+    """Refuse a table that announces more bytes than can be had, before room is made for it."""
+    if needed > (available_memory() or np.inf):
+        raise DataError(
+            f"{source.name!r} asks for more memory than there is ({needed / 2**30:.1f} GB): its "
+            "table is too large, or it is damaged."
+        )
+
+
 def _read_parquet(source, folder):
     from pyarrow import parquet
 
     if folder is not None:
         return parquet.read_table(folder)
-    with parquet.ParquetFile(io.BytesIO(source.data)) as file:
+    file = io.BytesIO(source.data)
+    # A text that is repeated in each row is read once.
+    texts = [field.name for field in parquet.read_schema(file) if is_text_type(field.type)]
+    with parquet.ParquetFile(file, read_dictionary=texts) as file:
         # A few bytes may say that a value is repeated in each of billions of rows.
         meta = file.metadata
         groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         if any(g.num_rows < 0 for g in groups) or meta.num_rows != sum(g.num_rows for g in groups):
             raise ValueError
-        needed = max(
-            meta.num_rows * meta.num_columns * CELL_BYTES, sum(g.total_byte_size for g in groups)
+        _refuse_memory(
+            source,
+            max(
+                meta.num_rows * meta.num_columns * CELL_BYTES,
+                sum(g.total_byte_size for g in groups),
+            ),
         )
-        if needed > (available_memory() or np.inf):
-            raise MemoryError
         return file.read()
 
 
@@ -360,7 +390,9 @@ def _json(source):
         names = found.get("columns")
         found = found["data"]
         if isinstance(names, list) and all(isinstance(row, list) for row in found):
-            found = [dict(zip(map(str, names), row)) for row in found if len(row) == len(names)]
+            if any(len(row) != len(names) for row in found):
+                raise DataError(f"The rows of {source.name!r} differ in length from its columns.")
+            found = [dict(zip(map(str, names), row)) for row in found]
     if isinstance(found, dict) and found and all(isinstance(v, dict) for v in found.values()):
         found = {k: list(v.values()) for k, v in found.items()}  # pandas' own form
     if isinstance(found, dict) and found and all(isinstance(v, list) for v in found.values()):
@@ -482,7 +514,10 @@ def load_npy(source):
     except MemoryError:
         raise
     except Exception:
-        raise DataError(f"{source.name!r} is not an NPY file of plain numbers or texts.") from None
+        raise DataError(
+            f"{source.name!r} is not an NPY file of plain numbers or texts, or it is damaged: its "
+            "header must announce the array that follows."
+        ) from None
 
 
 def _array(data):
@@ -491,7 +526,8 @@ def _array(data):
     version = np.lib.format.read_magic(file)
     header = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
     shape, _, dtype = getattr(np.lib.format, header)(file)
-    if dtype.hasobject or math.prod(shape) * dtype.itemsize > len(data):  # before room is made
+    # Before room is made; and an array that ends before its file has lost numbers.
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
         raise ValueError
     array = np.load(io.BytesIO(data), allow_pickle=False)
     if array.dtype.kind == "U" and array.size:
@@ -517,8 +553,13 @@ def _npz(source):
         if array is not None:
             _refuse_complex(array.dtype, source)
     names = next((arrays[k] for k in ("feature_names", "columns") if k in arrays), None)
-    if names is None or len(names) != X.shape[1]:
+    if names is None:
         names = [f"column {i + 1}" for i in range(X.shape[1])]
+    elif names.shape != X.shape[1:]:
+        raise DataError(
+            f"In {str(path)!r} X has {counted(X.shape[1], 'column')}, but their names have the "
+            f"shape {names.shape}; a name for each column is needed."
+        )
     frame = pd.DataFrame(X)
     frame.columns = [str(name) for name in names]
     if y is not None:
@@ -544,8 +585,9 @@ def load_npz(source):
         raise
     except Exception:
         raise DataError(
-            f"{source.name!r} holds more than plain arrays, and nothing else is loaded; save "
-            "numbers and texts as arrays of those types (astype(str)), not as objects."
+            f"{source.name!r} holds more than plain arrays, and nothing else is loaded, or it is "
+            "damaged; save numbers and texts as arrays of those types (astype(str)), not as "
+            "objects."
         ) from None
 
 
@@ -556,7 +598,7 @@ def _arff(source):
     text, notes = decoded(source, "ARFF is text")
     path = source.name
     try:
-        data, meta = arff.loadarff(io.StringIO(text))
+        data, meta = arff.loadarff(io.StringIO(_ascii(text)))
     except NotImplementedError:
         raise DataError(
             f"{str(path)!r} has attributes that are neither numeric nor nominal, such as texts or "
@@ -572,11 +614,22 @@ def _arff(source):
     columns = {}
     for name, kind in zip(meta.names(), meta.types()):
         if kind == "nominal":
-            texts = [value.decode("utf-8", "replace") for value in data[name]]
+            texts = [_from_ascii(value.decode("ascii")) for value in data[name]]
             columns[name] = np.array([None if t == "?" else t for t in texts], dtype=object)
         else:
             columns[name] = data[name].astype(float)
-    return pd.DataFrame(columns), notes
+    frame = pd.DataFrame(columns)
+    frame.columns = [_from_ascii(name) for name in frame.columns]
+    return frame, notes
+
+
+def _ascii(text):
+    """A text whose letters beyond ASCII, which scipy does not read in ARFF, are numbers."""
+    return re.sub(r"[\x01\x02]|[^\x00-\x7f]", lambda letter: f"\x01{ord(letter[0]):x}\x02", text)
+
+
+def _from_ascii(text):
+    return re.sub(r"\x01([0-9a-f]+)\x02", lambda code: chr(int(code[1], 16)), text)
 
 
 WORKBOOKS = (".xlsx", ".ods")
@@ -675,7 +728,7 @@ def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=Non
         if column == target:
             raise DataError(f"Column {column!r} holds the classes and cannot be anything else.")
     labels = frame[target]
-    numbered = [c for c in columns if c != target and counts_rows(frame[c])]
+    numbered = [c for c in frame.columns[counting_columns(frame)] if c != target]
     known = labels.notna().to_numpy()
     if not known.all():
         left, were = (~known).sum(), "was" if (~known).sum() == 1 else "were"
