@@ -356,7 +356,7 @@ def test_a_saved_search_predicts_the_same(data, tmp_path):
         search = KernelSearchCV(estimator, grid, cv=3, scoring="balanced_accuracy").fit(X, y)
         again = load_model(save_model(search, tmp_path / f"{name}.skops"))
         assert_allclose(again.predict_proba(X), search.predict_proba(X))
-        assert again.best_params_ == search.best_params_
+        assert repr(again.best_params_) == repr(search.best_params_)
     # A grid relative to the data, as `compare` has them.
     plain = KernelFisherDiscriminant()
     search = KernelSearchCV(plain, family_grid(plain, widths("rbf", [0.1])), cv=3).fit(X, y)
