@@ -55,7 +55,7 @@ from mahalearn import MahalanobisClassifierCV, ProximityKernel, save_model
 from mahalearn.datasets import load, names
 from mahalearn.datasets.files import data_folder
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights, vote
+from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights
 from mahalearn.model_selection.combining import member_scores
 from mahalearn.model_selection.search import make_splits
 
@@ -570,7 +570,6 @@ def variants(paths):
             for penalty in (0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
                 w = stacking_weights(inside, truth, penalty, weights)
                 note(results, f"stack {penalty:g}{title}", path, stack(outside, w), kept)
-            note(results, f"vote{title}", path, vote(outside), kept)
             K = len(outside)
             note(results, f"geometric{title}", path, stack(outside, np.full(K, 1 / K)), kept)
         note(results, "best", path, np.log(np.maximum(kept["best"], 1e-300)), kept)
@@ -624,7 +623,7 @@ def matrix_sets():
 
 
 def matrices(options):
-    """Stack, vote and choice on dissimilarity matrices; 1-NN beside them."""
+    """Stack and choice on dissimilarity matrices; 1-NN beside them."""
     known = {(row["set"], int(row["split"])) for row in read_rows(options.rows)}
     for i in range(options.splits):
         for name, (D, y) in matrix_sets().items():

@@ -37,10 +37,12 @@ def _axes(display, ax):
 
 
 def _last_step(estimator, X=None):
-    """The last step of a pipeline, or the estimator itself, and X as it sees it."""
+    """The last step of a pipeline or the best estimator of a search, and X as it sees it."""
+    if hasattr(estimator, "cv_results_"):
+        return _last_step(estimator.best_estimator_, X)
     if not hasattr(estimator, "steps"):
         return estimator, X
-    return estimator[-1], None if X is None else estimator[:-1].transform(X)
+    return _last_step(estimator[-1], None if X is None else estimator[:-1].transform(X))
 
 
 def _two_classes(estimator, classes):

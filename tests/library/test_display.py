@@ -12,6 +12,7 @@ from mahalearn import (
     DissimilaritySpaceDiscriminant,
     KernelFisherDiscriminant,
     KernelQuadraticDiscriminant,
+    KernelSearchCV,
 )
 from mahalearn.display import DissimilaritySpaceDisplay, SpectrumDisplay
 from mahalearn.proximity import diagnose
@@ -103,3 +104,10 @@ def test_space_from_distances_is_the_same_as_from_the_estimator():
     assert set(again.y) == set(pair) and again.decide is None
     with pytest.raises(ValueError, match=r"d2 must have a row for each of the 150 labels"):
         DissimilaritySpaceDisplay.from_predictions(np.ones((3, 2)), NAMES, classes=pair)
+
+
+def test_a_search_shows_its_best_estimator():
+    search = KernelSearchCV(KernelQuadraticDiscriminant(gamma=0.5), {"reg": [0.1, 1.0]}).fit(X, y)
+    own = DissimilaritySpaceDisplay.from_estimator(search, X, y)
+    best = DissimilaritySpaceDisplay.from_estimator(search.best_estimator_, X, y)
+    np.testing.assert_allclose(own.d2, best.d2)

@@ -198,7 +198,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             tags.input_tags.two_d_array = False
         return tags
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Say which arguments of fit go to the estimator and which to the splitter.
 
         Returns

@@ -452,7 +452,11 @@ def class_distances(model, X):
 
 
 def _steps(model):
-    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    """The fitted steps of a pipeline, the best estimator in the place of a search."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    if hasattr(steps[-1], "cv_results_"):  # an ensemble has none: its members stay together
+        steps[-1] = getattr(steps[-1], "best_estimator_", steps[-1])
+    return steps
 
 
 def fixed(pipeline):
