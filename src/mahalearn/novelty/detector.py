@@ -100,8 +100,9 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
         `predict` gives −1 to objects with ``p_none`` ≤ level: about this share of regular objects
         is rejected.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
-        Regularisation (see `reg_on`). ``"auto"`` is 1e-4 for "other-classes", 1e-3 for full-conformal
-        RC+ and 0.1 for cross-conformal distances, whose folds agree only if they are regularised well.
+        Regularisation (see `reg_on`). ``"auto"`` is 1e-4 for "other-classes", 1e-3 for
+        full-conformal RC+ and 0.1 for cross-conformal distances, whose folds agree only if they are
+        regularised well.
     reg_on : {"relative", "covariance", "kernel"}, default="relative"
         What `reg` is: a fraction of the mean spread of the objects around their class means, the
         variance σ² added to the class covariance, or α on the class kernel matrix. Full-conformal
@@ -137,8 +138,9 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
     regs : sequence of float, default=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
         Candidates of `search`.
     n_references : int, default=None
-        About how many training objects ``variant="other-classes"`` compares an object with: a share of each class is drawn, two objects at least. None: all of them. Fewer save
-        time and memory; the p-values stay exact, since the draw does not look at the objects.
+        About how many training objects ``variant="other-classes"`` compares an object with: a
+        share of each class is drawn, two objects at least. None: all of them. Fewer save time and
+        memory; the p-values stay exact, since the draw does not look at the objects.
     cv : int, default=5
         Number of folds of cross-conformal p-values.
     random_state : int, RandomState instance or None, default=0
