@@ -949,30 +949,32 @@ def gradient_outer_product(rows, M, scale, coefficients, intercept, step=1e-6):
 # --- Mahalanobis distances in the input space, with conformal p-values -----------------------------
 
 
-def class_metric_distance(X, y, j, x, kappa, sigma2, alpha=None):
-    """D_j(x) of rows X with labels y in A_j = W_j + kappa (W − W_j) + alpha I, by definition."""
-    n, N, d = int((y == j).sum()), len(y), X.shape[1]
+def class_metric_distance(X, y, j, x, kappa, sigma2, rows):
+    """Squared distance to class j in (W_j + kappa (W − W_j))/rows + sigma2 I, by definition."""
+    d = X.shape[1]
     A = np.zeros((d, d))
     for k in np.unique(y):
-        rows = X[y == k]
-        for row in rows - rows.mean(axis=0):
-            A += (1.0 if k == j else kappa) * np.outer(row, row)
-    A += np.eye(d) * ((n + 1 + kappa * (N - n)) * sigma2 if alpha is None else alpha)
+        members = X[y == k]
+        for row in members - members.mean(axis=0):
+            A += (1.0 if k == j else kappa) * np.outer(row, row) / rows
+    A += np.eye(d) * sigma2
     delta = x - X[y == j].mean(axis=0)
     return float(delta @ np.linalg.inv(A) @ delta)
 
 
 def full_conformal_p_value(X, y, j, x, kappa, sigma2):
-    """p_j of x by n + 1 refits: each object of class ∪ {x} against the others, alpha fixed."""
+    """p_j of x by n + 1 refits: each object of class ∪ {x} against the others."""
     n, N = int((y == j).sum()), len(y)
-    alpha = (n + 1 + kappa * (N - n)) * sigma2
+    number = n + 1 + kappa * (N - n)
     members = [*np.flatnonzero(y == j), N]
     everyone, labels = np.vstack([X, x]), np.append(y, j)
     distances = []
     for i in members:
         rest = np.arange(N + 1) != i
         distances.append(
-            class_metric_distance(everyone[rest], labels[rest], j, everyone[i], kappa, 0.0, alpha)
+            class_metric_distance(
+                everyone[rest], labels[rest], j, everyone[i], kappa, sigma2, number
+            )
         )
     last = distances[-1]
     return sum(d >= last * (1 - 1e-9) for d in distances) / (n + 1)

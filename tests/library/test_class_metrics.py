@@ -12,6 +12,7 @@ from mahalearn.formulas.class_metrics import (
     leave_one_out_sq_distances,
     limit_p_values,
     relative_metric,
+    row_numbers,
     rounded_up,
     shared_metric,
     unit_rows,
@@ -65,12 +66,14 @@ def distances(model, Z):
 def test_distances_are_those_of_the_definition(design, pseudo_rows):
     X, y, counts, Z = problem(design)
     model, kappas = fitted(X, y, counts, pseudo_rows)
-    naive = [
-        [class_metric_distance(X, y, j, z, kappas[j], SIGMA2) for j in range(len(counts))]
-        for z in Z
-    ]
-    assert_allclose(distances(model, Z), naive, rtol=1e-9, atol=1e-12)
-    own = [class_metric_distance(X, y, j, x, kappas[j], SIGMA2) for x, j in zip(X, y)]
+    rows = row_numbers(counts, kappas)
+
+    def naive(x, j):
+        return class_metric_distance(X, y, j, x, kappas[j], SIGMA2, rows[j])
+
+    every = [[naive(z, j) for j in range(len(counts))] for z in Z]
+    assert_allclose(distances(model, Z), every, rtol=1e-9, atol=1e-12)
+    own = [naive(x, j) for x, j in zip(X, y, strict=True)]
     assert_allclose(model.own_sq_distances(X, y), own, rtol=1e-9, atol=1e-12)
 
 
@@ -83,20 +86,22 @@ def test_certified_p_values_are_never_below_those_of_refits(design, pseudo_rows,
     if unit:
         X, Z = unit_rows(X), unit_rows(Z)
     model, kappas = fitted(X, y, counts, pseudo_rows)
-    limits = certified_limits(model.own_sq_distances(X, y), counts[y])
+    rows = row_numbers(counts, kappas)[y]
+    limits = certified_limits(model.own_sq_distances(X, y), counts[y], rows)
     d2 = distances(model, Z)
     for j in range(len(counts)):
         bound = limit_p_values(np.sort(limits[y == j]), d2[:, j] * (1 - 1e-12))
         exact = [full_conformal_p_value(X, y, j, z, kappas[j], SIGMA2) for z in Z]
         assert (bound >= np.array(exact) - 1e-12).all()
-    assert (limits >= leave_one_out_sq_distances(model.own_sq_distances(X, y), counts[y])).all()
+    left_out = leave_one_out_sq_distances(model.own_sq_distances(X, y), counts[y], rows)
+    assert (limits >= left_out).all()
 
 
 def test_the_bound_costs_little_in_a_class_of_usual_size():
     rng = np.random.default_rng(0)
     X, y, Z = rng.normal(size=(60, 3)), np.zeros(60, int), 2 * rng.normal(size=(40, 3))
     model, _ = fitted(X, y, np.array([60.0]), None)
-    limits = certified_limits(model.own_sq_distances(X, y), 60.0)
+    limits = certified_limits(model.own_sq_distances(X, y), 60.0, 61.0)
     bound = limit_p_values(np.sort(limits), distances(model, Z)[:, 0])
     exact = np.array([full_conformal_p_value(X, y, 0, z, 1.0, SIGMA2) for z in Z])
     assert (bound - exact).mean() < 0.02
@@ -106,14 +111,14 @@ def test_the_bound_costs_little_in_a_class_of_usual_size():
 def test_leave_one_out_is_a_refit(design):
     X, y, counts, _ = problem(design)
     model, kappas = fitted(X, y, counts, 5)
-    left_out = leave_one_out_sq_distances(model.own_sq_distances(X, y), counts[y])
+    rows = row_numbers(counts, kappas)
+    left_out = leave_one_out_sq_distances(model.own_sq_distances(X, y), counts[y], rows[y])
     for i, (x, j) in enumerate(zip(X, y, strict=True)):
         if counts[j] == 1:
             assert left_out[i] == np.inf
             continue
         rest = np.arange(len(X)) != i
-        alpha = (counts[j] + 1 + kappas[j] * (len(y) - counts[j])) * SIGMA2
-        refit = class_metric_distance(X[rest], y[rest], j, x, kappas[j], 0, alpha)
+        refit = class_metric_distance(X[rest], y[rest], j, x, kappas[j], SIGMA2, rows[j])
         assert_allclose(left_out[i], refit, rtol=1e-8)
 
 
@@ -142,7 +147,7 @@ def test_relative_distances_are_differences_of_two_metrics():
     means, scatters = moments(X, y)
     shared = shared_metric(means, counts, scatters.sum(axis=0), SIGMA2)
     origin = X.mean(axis=0)
-    total = (X - origin).T @ (X - origin) + (len(X) + 1) * SIGMA2 * np.eye(X.shape[1])
+    total = (X - origin).T @ (X - origin) / (len(X) + 1) + SIGMA2 * np.eye(X.shape[1])
     background = [(z - origin) @ np.linalg.inv(total) @ (z - origin) for z in Z]
     naive = shared.sq_distances(Z)[0] - np.array(background)[:, None]
     assert_allclose(relative_metric(means, counts, shared).sq_distances(Z), naive, atol=1e-10)

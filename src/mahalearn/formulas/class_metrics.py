@@ -2,12 +2,13 @@ r"""Mahalanobis distances to classes from their scatters, with certified conform
 
 **Metric.** N rows in classes of n_j rows, W_j the scatter of class j about its mean μ_j, W = ΣW_j:
 
-    A_j = W_j + κ_j(W − W_j) + α_jI,   D_j(x) = (x − μ_j)ᵀA_j⁻¹(x − μ_j),
-    α_j = (n_j + 1 + κ_j(N − n_j))σ².
+    A_j = W_j + κ_j(W − W_j) + r_jσ²I,   r_j = n_j + 1 + κ_j(N − n_j),
+    D_j(x) = (x − μ_j)ᵀA_j⁻¹(x − μ_j),   d²_j(x) = r_jD_j(x).
 
-κ = 1 is the shared covariance (K. Lee et al., A simple unified framework for detecting
+d² is the squared Mahalanobis distance in the covariance A_j/r_j, r_j the number of rows behind it
+(one more than there are: a query may join). κ = 1 is the shared covariance (K. Lee et al., A simple unified framework for detecting
 out-of-distribution samples, 2018), κ = 0 the class's own, and κ_j = ν/(N − n_j) the class's own
-with ν pseudo-rows of the covariance of the other classes. α depends on counts alone.
+with ν pseudo-rows of the covariance of the other classes. r and κ depend on counts alone.
 
 **A query joins the class.** With δ = x − μ_j and β = n/(n + 1), n = n_j, the metric of class ∪ {x}
 is A_j + βδδᵀ, for every κ. With e_i = x_i − μ_j, g_i = e_iᵀA_j⁻¹e_i, u_i = e_iᵀA_j⁻¹δ, D = D_j(x),
@@ -25,18 +26,19 @@ some u_i allows h_i ≥ h_x is
         = q/(β² − βq),  q = g_i + 1/(n(n + 1))    otherwise (∞ where q ≥ β, or n = 1).
 
 So p_j⁺ = (1 + #{i ∈ j: t_i ≥ D_j(x)})/(n + 1) ≥ p_j, and P(p_j⁺ ≤ a) ≤ a for a new object of the
-class, whatever the distribution. Over all rows, p⁺ = (1 + #{i: t_i ≥ min_j D_j(x)})/(N + 1) is
-valid for the mixture of the classes: min_j D_j ≤ D_y, and the rows of another class come nearer to
-it when x joins class y.
+class, whatever the distribution. Over all rows, p⁺ = (1 + #{i: r_it_i ≥ min_j d²_j(x)})/(N + 1),
+r_i that of the row's class, is valid for the mixture of the classes: min_j d²_j ≤ d²_y, and the
+rows of another class come nearer to it when x joins class y.
 
-**The nearest class.** S = W + (N + 1)σ²I is the shared metric. With λ_j the largest eigenvalue of
-S⁻¹A_j, D_j ≥ D_shared,j/λ_j: classes that are far by the shared metric need not be measured.
+**The nearest class.** S = (W + (N + 1)σ²I)/(N + 1) is the shared covariance. With λ_j the largest
+eigenvalue of S⁻¹A_j/r_j, d²_j ≥ d²_shared,j/λ_j: classes that are far by the shared metric need not
+be measured.
 
-**Relative distance** (J. Ren et al., A simple fix to Mahalanobis distance, 2021): min_j D_j − D_0
-with the distance D_0 to the mean μ_0 of all rows in the total scatter. With the same α in both, the
-total metric is S + HHᵀ, H = [√n_j(μ_j − μ_0)], and with z = x − μ_0, G = S⁻¹H, RRᵀ = I + HᵀG,
+**Relative distance** (J. Ren et al., A simple fix to Mahalanobis distance, 2021): min_j d²_j − d²_0
+with the distance d_0 to the mean μ_0 of all rows in the total covariance. With the same σ² in both
+that is S + HHᵀ, H = [√(n_j/(N + 1))(μ_j − μ_0)], and with z = x − μ_0, G = S⁻¹H, RRᵀ = I + HᵀG,
 
-    D_j − D_0 = |R⁻¹Gᵀz|² − 2zᵀv_j + (μ_j − μ_0)ᵀv_j,   v_j = S⁻¹(μ_j − μ_0).
+    d²_j − d²_0 = |R⁻¹Gᵀz|² − 2zᵀv_j + (μ_j − μ_0)ᵀv_j,   v_j = S⁻¹(μ_j − μ_0).
 """
 
 from typing import NamedTuple
@@ -60,19 +62,19 @@ def borrowing(counts, pseudo_rows):
     return np.minimum(1.0, pseudo_rows / np.maximum(others, 1.0))
 
 
-def ridges(counts, kappas, sigma2):
-    """α_j (c,) of classes of n_j rows."""
-    return (counts + 1 + kappas * (counts.sum() - counts)) * sigma2
+def row_numbers(counts, kappas):
+    """r_j (c,): the number of rows behind each metric, a query included."""
+    return counts + 1 + kappas * (counts.sum() - counts)
 
 
-def whitener(A):
-    """F with A⁻¹ = FFᵀ, upper triangular, for a positive definite A (d, d): D = |(x − μ)F|²."""
-    L = linalg.cholesky(A, lower=True, check_finite=False)
-    return linalg.solve_triangular(L, np.eye(len(A)), lower=True, check_finite=False).T
+def whitener(C):
+    """F with C⁻¹ = FFᵀ, upper triangular, for a positive definite C (d, d): d² = |(x − μ)F|²."""
+    L = linalg.cholesky(C, lower=True, check_finite=False)
+    return linalg.solve_triangular(L, np.eye(len(C)), lower=True, check_finite=False).T
 
 
 class SharedMetric(NamedTuple):
-    """Distances to all classes after one whitening: D_j = |(x − μ_0)F − m_j|².
+    """Distances to all classes after one whitening: d²_j = |(x − μ_0)F − m_j|².
 
     origin μ_0 (d,), whitener F (d, d), centres m (c, d).
     """
@@ -86,7 +88,7 @@ class SharedMetric(NamedTuple):
         return (X - self.origin.astype(X.dtype)) @ self.whitener.astype(X.dtype)
 
     def sq_distances(self, X):
-        """D (m, c) by one product, and its rounding (m, 1): |z|² − 2zᵀm_j + |m_j|²."""
+        """d² (m, c) by one product, |z|² − 2zᵀm_j + |m_j|², and its rounding (m, 1)."""
         Z, centres = self.whitened(X), self.centres.astype(X.dtype)
         squares = row_sq_norms(Z)[:, None]
         norms = row_sq_norms(centres)
@@ -98,22 +100,22 @@ class SharedMetric(NamedTuple):
         return np.maximum(D, 0, out=D), rounding
 
     def own_sq_distances(self, X, codes):
-        """D of each row to its own class, (m,)."""
+        """d² of each row to its own class, (m,)."""
         return row_sq_norms(self.whitened(X) - self.centres.astype(X.dtype)[codes])
 
 
 def shared_metric(means, counts, scatter, sigma2):
-    """The metric S = W + (N + 1)σ²I: means (c, d), counts (c,), W (d, d)."""
-    A = scatter + (counts.sum() + 1) * sigma2 * np.eye(len(scatter))
-    origin = counts @ means / counts.sum()
-    F = whitener(A)
+    """The metric of S: means (c, d), counts (c,), W (d, d)."""
+    N = counts.sum()
+    origin = counts @ means / N
+    F = whitener(scatter / (N + 1) + sigma2 * np.eye(len(scatter)))
     return SharedMetric(origin, F, (means - origin) @ F)
 
 
 class ClassMetrics(NamedTuple):
     """Distances to each class in a metric of its own.
 
-    means (c, d), whiteners (c, d, d), stretches λ (c,): D_j ≥ D_shared,j/λ_j.
+    means (c, d), whiteners (c, d, d), stretches λ (c,): d²_j ≥ d²_shared,j/λ_j.
     """
 
     means: np.ndarray
@@ -122,16 +124,16 @@ class ClassMetrics(NamedTuple):
     shared: SharedMetric
 
     def to_class(self, X, j):
-        """D_j of rows (m, d), (m,)."""
+        """d²_j of rows (m, d), (m,)."""
         centred = X - self.means[j].astype(X.dtype)
         return row_sq_norms(centred @ self.whiteners[j].astype(X.dtype))
 
     def sq_distances(self, X):
-        """D (m, c)."""
+        """d² (m, c)."""
         return np.column_stack([self.to_class(X, j) for j in range(len(self.means))])
 
     def own_sq_distances(self, X, codes):
-        """D of each row to its own class, (m,)."""
+        """d² of each row to its own class, (m,)."""
         out = np.full(len(X), np.nan, X.dtype)
         for j in np.unique(codes):
             members = np.flatnonzero(codes == j)
@@ -139,10 +141,10 @@ class ClassMetrics(NamedTuple):
         return out
 
     def nearest(self, X, n_first=3):
-        """The least D and its class, (m,) each, measured for few classes.
+        """The least d² and its class, (m,) each, measured for few classes.
 
         The `n_first` classes nearest by the shared metric come first, then whichever class the
-        bound D_j ≥ D_shared,j/λ_j does not exclude.
+        bound d²_j ≥ d²_shared,j/λ_j does not exclude.
         """
         shared, rounding = self.shared.sq_distances(X)
         bound = np.maximum(shared - rounding, 0) / self.stretches.astype(X.dtype)
@@ -170,20 +172,20 @@ def class_metrics(means, counts, scatters, pseudo_rows, sigma2):
     shared = shared_metric(means, counts, total, sigma2)
     whiteners = np.empty_like(scatters)
     stretches = np.empty(len(counts))
-    for j, alpha in enumerate(ridges(counts, kappas, sigma2)):
-        A = (1 - kappas[j]) * scatters[j] + kappas[j] * total
-        A.flat[:: len(A) + 1] += alpha
-        stretches[j] = largest_ratio(A, shared.whitener)
-        whiteners[j] = whitener(A)
+    for j, (kappa, rows) in enumerate(zip(kappas, row_numbers(counts, kappas), strict=True)):
+        C = ((1 - kappa) * scatters[j] + kappa * total) / rows
+        C.flat[:: len(C) + 1] += sigma2
+        stretches[j] = largest_ratio(C, shared.whitener)
+        whiteners[j] = whitener(C)
     return ClassMetrics(means, whiteners, stretches, shared)
 
 
-def largest_ratio(A, F):
-    """An upper bound, at most 1 % too large, of the largest eigenvalue of FᵀAF.
+def largest_ratio(C, F):
+    """An upper bound, at most about 1 % too large, of the largest eigenvalue of FᵀCF.
 
     Lanczos' estimate can only be too small; a Cholesky factor of the difference proves the bound.
     """
-    B = F.T @ A @ F
+    B = F.T @ C @ F
     d = len(B)
     if d < 16:
         return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
@@ -199,7 +201,7 @@ def largest_ratio(A, F):
 
 
 class RelativeMetric(NamedTuple):
-    """D_j − D_0 in the space that the class means span.
+    """d²_j − d²_0 in the space that the class means span.
 
     origin μ_0 (d,); projection [GR⁻ᵀ, v_1 … v_c] (d, 2c); constants (c,).
     """
@@ -209,7 +211,7 @@ class RelativeMetric(NamedTuple):
     constants: np.ndarray
 
     def sq_distances(self, X):
-        """D_j − D_0 (m, c)."""
+        """d²_j − d²_0 (m, c)."""
         P = (X - self.origin.astype(X.dtype)) @ self.projection.astype(X.dtype)
         c = len(self.constants)
         return row_sq_norms(P[:, :c])[:, None] - 2 * P[:, c:] + self.constants.astype(X.dtype)
@@ -220,9 +222,10 @@ def relative_metric(means, counts, shared):
     offsets = means - shared.origin
     whitened = shared.centres  # (μ_j − μ_0)F
     V = whitened @ shared.whitener.T  # v_j = S⁻¹(μ_j − μ_0), a row each
-    H = np.sqrt(counts)[:, None] * whitened
+    shares = np.sqrt(counts / (counts.sum() + 1))[:, None]
+    H = shares * whitened
     R = linalg.cholesky(np.eye(len(counts)) + H @ H.T, lower=True)
-    G = np.sqrt(counts)[:, None] * V  # S⁻¹H, a row each
+    G = shares * V  # S⁻¹H, a row each
     projection = np.hstack([linalg.solve_triangular(R, G, lower=True).T, V.T])
     return RelativeMetric(shared.origin, projection, np.einsum("ij,ij->i", offsets, V))
 
@@ -230,31 +233,31 @@ def relative_metric(means, counts, shared):
 # --- p-values -------------------------------------------------------------------------------------
 
 
-def certified_limits(g, counts):
-    """t_i of training rows: g (N,) their distances to their own class, counts (N,) its n_j.
+def certified_limits(d2, counts, rows):
+    """r_jt_i of training rows, so that p⁺ counts the rows whose limit is at least d².
 
-    p⁺ counts the rows with t_i ≥ D.
+    d2 (N,) their distances to their own class, counts (N,) its n_j and rows (N,) its r_j.
     """
-    g, n = np.broadcast_arrays(np.asarray(g, float), np.asarray(counts, float))
+    g, n = np.broadcast_arrays(np.asarray(d2, float) / rows, np.asarray(counts, float))
     with np.errstate(divide="ignore", invalid="ignore"):
         near = g * ((n + 1) / (n - 1)) ** 2
         beta, q = n / (n + 1), g + 1 / (n * (n + 1))
         far = np.where(q < beta, q / (beta**2 - beta * q), np.inf)
         t = np.where(near <= (n + 1) / (n * (n - 1)), near, far)
-    return np.where(n > 1, t, np.inf)
+    return np.where(n > 1, t, np.inf) * rows
 
 
-def leave_one_out_sq_distances(g, counts):
-    """Distances ℓ_i of training rows to their own class without them, r²g/(1 − rg), r = n/(n − 1).
+def leave_one_out_sq_distances(d2, counts, rows):
+    """d² of training rows to their own class without them, r_j fixed; ∞ for a class's only row.
 
-    α stays as it is. ∞ for the only row of a class.
+    With g = d²/r_j it is r_js²g/(1 − sg), s = n/(n − 1).
     """
-    g, n = np.broadcast_arrays(np.asarray(g, float), np.asarray(counts, float))
+    g, n = np.broadcast_arrays(np.asarray(d2, float) / rows, np.asarray(counts, float))
     with np.errstate(divide="ignore", invalid="ignore"):
-        r = n / (n - 1)
-        left = 1 - r * g
-        out = np.where(left > 0, r**2 * g / left, np.inf)
-    return np.where(n > 1, out, np.inf)
+        s = n / (n - 1)
+        left = 1 - s * g
+        out = np.where(left > 0, s**2 * g / left, np.inf)
+    return np.where(n > 1, out, np.inf) * rows
 
 
 def rounded_up(t):
@@ -266,6 +269,6 @@ def rounded_up(t):
 
 
 def limit_p_values(limits, d2):
-    """(1 + #{t_i ≥ D})/(n + 1) from ascending limits t (n,) and distances D of any shape."""
+    """(1 + #{t_i ≥ d²})/(n + 1) from ascending limits t (n,) and distances of any shape."""
     n = len(limits)
     return (1 + n - np.searchsorted(limits, d2, side="left")) / (n + 1)
