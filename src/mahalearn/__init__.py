@@ -8,7 +8,7 @@ __version__ = "0.2.0"
 # costs nothing: the command line starts through it.
 _HOME = {
     "ConformalClassifier": "novelty.classifier",
-    "MahalanobisNovelty": "novelty.detector",
+    "MahalanobisNovelty": "novelty.mahalanobis",
     "drift_test": "novelty.drift",
     "descent_weights": "formulas.feature_weights",
     "difference_weights": "formulas.feature_weights",

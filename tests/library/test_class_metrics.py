@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from naive import class_metric_distance, full_conformal_p_value
 from numpy.testing import assert_allclose
 
 from mahalearn.formulas.class_metrics import (
@@ -12,11 +11,12 @@ from mahalearn.formulas.class_metrics import (
     leave_one_out_sq_distances,
     limit_p_values,
     relative_metric,
-    row_numbers,
     rounded_up,
+    row_numbers,
     shared_metric,
     unit_rows,
 )
+from naive import class_metric_distance, full_conformal_p_value
 
 SIGMA2 = 0.05
 # Class sizes and number of columns: usual, n_j < d, N < d, a class of one row, of two rows.
@@ -56,11 +56,6 @@ def fitted(X, y, counts, pseudo_rows):
     return class_metrics(means, counts, scatters, pseudo_rows, SIGMA2), kappas
 
 
-def distances(model, Z):
-    d2 = model.sq_distances(Z)
-    return d2[0] if isinstance(d2, tuple) else d2
-
-
 @pytest.mark.parametrize("pseudo_rows", [None, 0, 5, 40])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_distances_are_those_of_the_definition(design, pseudo_rows):
@@ -72,7 +67,7 @@ def test_distances_are_those_of_the_definition(design, pseudo_rows):
         return class_metric_distance(X, y, j, x, kappas[j], SIGMA2, rows[j])
 
     every = [[naive(z, j) for j in range(len(counts))] for z in Z]
-    assert_allclose(distances(model, Z), every, rtol=1e-9, atol=1e-12)
+    assert_allclose(model.sq_distances(Z), every, rtol=1e-9, atol=1e-12)
     own = [naive(x, j) for x, j in zip(X, y, strict=True)]
     assert_allclose(model.own_sq_distances(X, y), own, rtol=1e-9, atol=1e-12)
 
@@ -88,7 +83,7 @@ def test_certified_p_values_are_never_below_those_of_refits(design, pseudo_rows,
     model, kappas = fitted(X, y, counts, pseudo_rows)
     rows = row_numbers(counts, kappas)[y]
     limits = certified_limits(model.own_sq_distances(X, y), counts[y], rows)
-    d2 = distances(model, Z)
+    d2 = model.sq_distances(Z)
     for j in range(len(counts)):
         bound = limit_p_values(np.sort(limits[y == j]), d2[:, j] * (1 - 1e-12))
         exact = [full_conformal_p_value(X, y, j, z, kappas[j], SIGMA2) for z in Z]
@@ -102,7 +97,7 @@ def test_the_bound_costs_little_in_a_class_of_usual_size():
     X, y, Z = rng.normal(size=(60, 3)), np.zeros(60, int), 2 * rng.normal(size=(40, 3))
     model, _ = fitted(X, y, np.array([60.0]), None)
     limits = certified_limits(model.own_sq_distances(X, y), 60.0, 61.0)
-    bound = limit_p_values(np.sort(limits), distances(model, Z)[:, 0])
+    bound = limit_p_values(np.sort(limits), model.sq_distances(Z)[:, 0])
     exact = np.array([full_conformal_p_value(X, y, 0, z, 1.0, SIGMA2) for z in Z])
     assert (bound - exact).mean() < 0.02
 
@@ -138,7 +133,7 @@ def test_the_nearest_class_is_found_without_measuring_all(dtype, n_first):
     assert_allclose(least, every.min(axis=1), rtol=1e-5 if dtype == np.float32 else 1e-12)
     assert (nearest == every.argmin(axis=1)).all()
     # The bounds that it relies on.
-    shared = model.shared.sq_distances(Z.astype(float))[0]
+    shared = model.shared.sq_distances(Z.astype(float))
     assert (every >= shared / model.stretches * (1 - 1e-5)).all()
 
 
@@ -149,7 +144,7 @@ def test_relative_distances_are_differences_of_two_metrics():
     origin = X.mean(axis=0)
     total = (X - origin).T @ (X - origin) / (len(X) + 1) + SIGMA2 * np.eye(X.shape[1])
     background = [(z - origin) @ np.linalg.inv(total) @ (z - origin) for z in Z]
-    naive = shared.sq_distances(Z)[0] - np.array(background)[:, None]
+    naive = shared.sq_distances(Z) - np.array(background)[:, None]
     assert_allclose(relative_metric(means, counts, shared).sq_distances(Z), naive, atol=1e-10)
 
 

@@ -6,9 +6,10 @@ r"""Mahalanobis distances to classes from their scatters, with certified conform
     D_j(x) = (x − μ_j)ᵀA_j⁻¹(x − μ_j),   d²_j(x) = r_jD_j(x).
 
 d² is the squared Mahalanobis distance in the covariance A_j/r_j, r_j the number of rows behind it
-(one more than there are: a query may join). κ = 1 is the shared covariance (K. Lee et al., A simple unified framework for detecting
-out-of-distribution samples, 2018), κ = 0 the class's own, and κ_j = ν/(N − n_j) the class's own
-with ν pseudo-rows of the covariance of the other classes. r and κ depend on counts alone.
+(one more than there are: a query may join). κ = 1 is the shared covariance (K. Lee et al., A simple
+unified framework for detecting out-of-distribution samples, 2018), κ = 0 the class's own, and
+κ_j = ν/(N − n_j) the class's own with ν pseudo-rows of the covariance of the other classes. r and κ
+depend on counts alone.
 
 **A query joins the class.** With δ = x − μ_j and β = n/(n + 1), n = n_j, the metric of class ∪ {x}
 is A_j + βδδᵀ, for every κ. With e_i = x_i − μ_j, g_i = e_iᵀA_j⁻¹e_i, u_i = e_iᵀA_j⁻¹δ, D = D_j(x),
@@ -48,6 +49,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .linalg import row_sq_norms
+from .moments import symmetric
 
 
 def unit_rows(X):
@@ -87,7 +89,22 @@ class SharedMetric(NamedTuple):
         """(x − μ_0)F of rows (m, d), in their own precision."""
         return (X - self.origin.astype(X.dtype)) @ self.whitener.astype(X.dtype)
 
+    def rounded(self, dtype):
+        """The metric in another precision."""
+        return SharedMetric(*(part.astype(dtype) for part in self))
+
     def sq_distances(self, X):
+        """d² (m, c)."""
+        return self.with_rounding(X)[0]
+
+    def nearest(self, X):
+        """The least d² and its class, (m,) each; never too large by rounding."""
+        d2, rounding = self.with_rounding(X)
+        nearest = d2.argmin(axis=1)
+        least = d2[np.arange(len(X)), nearest] - rounding[:, 0]
+        return np.maximum(least, 0), nearest
+
+    def with_rounding(self, X):
         """d² (m, c) by one product, |z|² − 2zᵀm_j + |m_j|², and its rounding (m, 1)."""
         Z, centres = self.whitened(X), self.centres.astype(X.dtype)
         squares = row_sq_norms(Z)[:, None]
@@ -146,7 +163,7 @@ class ClassMetrics(NamedTuple):
         The `n_first` classes nearest by the shared metric come first, then whichever class the
         bound d²_j ≥ d²_shared,j/λ_j does not exclude.
         """
-        shared, rounding = self.shared.sq_distances(X)
+        shared, rounding = self.shared.with_rounding(X)
         bound = np.maximum(shared - rounding, 0) / self.stretches.astype(X.dtype)
         c, m = len(self.means), len(X)
         least, nearest = np.full(m, np.inf, X.dtype), np.zeros(m, np.intp)
@@ -165,15 +182,18 @@ class ClassMetrics(NamedTuple):
         return least, nearest
 
 
-def class_metrics(means, counts, scatters, pseudo_rows, sigma2):
-    """Class-wise metrics: means (c, d), scatters W_j (c, d, d)."""
-    total = scatters.sum(axis=0)
+def class_metrics(means, counts, lower, pseudo_rows, sigma2, dtype=np.float64):
+    """Class-wise metrics: means (c, d), scatters by their lower triangles (c, d, d).
+
+    dtype: of the whiteners, which are computed in float64.
+    """
+    total = symmetric(lower.sum(axis=0))
     kappas = borrowing(counts, pseudo_rows)
     shared = shared_metric(means, counts, total, sigma2)
-    whiteners = np.empty_like(scatters)
+    whiteners = np.empty(lower.shape, dtype)
     stretches = np.empty(len(counts))
     for j, (kappa, rows) in enumerate(zip(kappas, row_numbers(counts, kappas), strict=True)):
-        C = ((1 - kappa) * scatters[j] + kappa * total) / rows
+        C = ((1 - kappa) * symmetric(lower[j]) + kappa * total) / rows
         C.flat[:: len(C) + 1] += sigma2
         stretches[j] = largest_ratio(C, shared.whitener)
         whiteners[j] = whitener(C)
@@ -215,6 +235,12 @@ class RelativeMetric(NamedTuple):
         P = (X - self.origin.astype(X.dtype)) @ self.projection.astype(X.dtype)
         c = len(self.constants)
         return row_sq_norms(P[:, :c])[:, None] - 2 * P[:, c:] + self.constants.astype(X.dtype)
+
+    def nearest(self, X):
+        """The least of them and its class, (m,) each."""
+        d2 = self.sq_distances(X)
+        nearest = d2.argmin(axis=1)
+        return d2[np.arange(len(X)), nearest], nearest
 
 
 def relative_metric(means, counts, shared):

@@ -1,0 +1,641 @@
+"""Novelty and out-of-distribution detection by Mahalanobis distances in the input space."""
+
+import numbers
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from .._typing import ArrayLike, RandomState
+from .._validation import (
+    check_choice,
+    check_memory,
+    check_positive,
+    check_real,
+    is_dask_collection,
+    known_codes,
+)
+from ..classifiers._landmark_statistics import BATCH_ROWS, random_keys
+from ..classifiers._sources import check_batches
+from ..formulas.class_metrics import (
+    borrowing,
+    certified_limits,
+    class_metrics,
+    leave_one_out_sq_distances,
+    limit_p_values,
+    relative_metric,
+    rounded_up,
+    row_numbers,
+    shared_metric,
+    unit_rows,
+)
+from ..formulas.moments import Moments, symmetric
+from ._p_values import PValueMixin, check_level
+from ._stream import Collected, DaskRows, LocalRows, RowStream
+
+COVARIANCES = ("auto", "class", "shared")
+CALIBRATIONS = ("auto", "loo", "reservoir", "split")
+# normalize="auto": rows with at least this many columns are taken for embeddings.
+EMBEDDING_FEATURES = 100
+# σ² of unit rows is this divided by the number of columns, the largest mean variance they can have.
+REG = 1e-3
+# Rows that give column scales and σ² of raw rows; rows that calibrate a split; rows of a reservoir.
+PILOT_ROWS, SPLIT_ROWS, RESERVOIR_ROWS = 1_000, 10_000, 20_000
+SPLIT_SHARE = 0.2
+LEAST_OF_CLASS = 200
+# Rows whose distances are computed at a time.
+QUERY_ROWS = 4_096
+FLOATS = [np.float64, np.float32]
+
+
+class Calibration(NamedTuple):
+    """Ascending limits that distances are ranked among: of all classes, and of each of them."""
+
+    every: np.ndarray
+    by_class: list | None
+
+
+class MahalanobisNovelty(PValueMixin, BaseEstimator):
+    """Detect outliers and unknown classes in tables and embeddings, with certified p-values.
+
+    A row is compared with every known class by its Mahalanobis distance. ``p_none`` says how
+    unusual it would be for a row of the known classes to be as far from all of them; `predict`
+    flags rows with ``p_none`` ≤ `level`. No contamination rate is guessed and no outliers are
+    needed. ``guarantee_`` says what the p-values promise.
+
+    Parameters
+    ----------
+    covariance : {"auto", "class", "shared"}, default="auto"
+        A covariance for each class, or one for all. "auto" is "class" where the classes' matrices
+        fit scikit-learn's ``working_memory``, and "shared" otherwise.
+    level : float, default=0.05
+        `predict` flags rows with ``p_none`` ≤ level: at most about this share of regular rows.
+    normalize : bool or "auto", default="auto"
+        Divide each row by its length, as suits embeddings. "auto": from 100 columns on. Columns of
+        other tables are divided by their standard deviations.
+    pseudo_rows : float or "n_features", default="n_features"
+        Number of rows of the other classes' covariance that is mixed into that of each class.
+    reg : float or "auto", default="auto"
+        Variance σ² added to every covariance, for rows as prepared by `normalize`. "auto": 1e-3
+        divided by the number of columns for rows of unit length; otherwise 1e-3 times the mean
+        variance within the classes, taken from a random tenth of the rows (at most 1,000) that is
+        used for nothing else.
+    relative : bool, default=False
+        Subtract the distance to all rows together, which compares classes with each other. Needs
+        two classes and a shared covariance.
+    calibration : {"auto", "loo", "reservoir", "split"}, default="auto"
+        Rows that distances are ranked among. "loo": all training rows, each bounded as if left out
+        (a second pass); "reservoir": a random part of them, in one pass; "split": a random fifth,
+        at most 10,000, that is not used for the distances. "auto" is "loo", "reservoir" in
+        `partial_fit`, and "split" where the others have no bound (`relative`).
+    trim : float, default=0.0
+        Share of the training rows that may be contaminated: as many of each class, the farthest,
+        are left out, and there is no guarantee.
+    random_state : int, RandomState instance or None, default=0
+        Draws the rows that are set aside.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; ``[1]`` where `fit` got none.
+    covariance_ : {"class", "shared"}
+        The covariances used.
+    normalize_ : bool
+        True if rows are divided by their lengths.
+    sigma2_ : float
+        Variance added to the covariances.
+    method_ : str
+        How the p-values arise: "loo", "reservoir", "split" or "calibrated".
+    guarantee_ : str
+        What the p-values promise.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    decision_scores_ : ndarray of shape (n_samples,)
+        Leave-one-out distances of the training rows to their own classes, after `fit` on an array;
+        large for outliers.
+    labels_ : ndarray of shape (n_samples,)
+        1 for training rows that are outliers at `level` by their leave-one-out ranks, else 0.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    See Also
+    --------
+    KernelMahalanobisNovelty : The same for strings, series, matrices and small tables.
+    drift_test : Compare a batch with the training objects.
+
+    References
+    ----------
+    K. Lee, K. Lee, H. Lee and J. Shin, A simple unified framework for detecting out-of-distribution
+    samples and adversarial attacks, NeurIPS 2018; J. Ren et al., A simple fix to Mahalanobis
+    distance for improving near-OOD detection, 2021; M. Müller and M. Hein, Mahalanobis++, ICML
+    2025.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import MahalanobisNovelty
+    >>> X, y = load_iris(return_X_y=True)
+    >>> detector = MahalanobisNovelty().fit(X[y < 2], y[y < 2])  # two of the three species
+    >>> print(f"{(detector.predict(X[y == 2]) == -1).mean():.2f} of the third are flagged")
+    0.90 of the third are flagged
+    """
+
+    def __init__(
+        self,
+        covariance: str = "auto",
+        level: float = 0.05,
+        *,
+        normalize: bool | str = "auto",
+        pseudo_rows: float | str = "n_features",
+        reg: float | str = "auto",
+        relative: bool = False,
+        calibration: str = "auto",
+        trim: float = 0.0,
+        random_state: RandomState | None = 0,
+    ) -> None:
+        self.covariance = covariance
+        self.level = level
+        self.normalize = normalize
+        self.pseudo_rows = pseudo_rows
+        self.reg = reg
+        self.relative = relative
+        self.calibration = calibration
+        self.trim = trim
+        self.random_state = random_state
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Fit the distances and calibrate them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows; also a memory map, a dask array or dataframe, or an iterable of batches
+            that can be gone through twice, each X or (X, y), such as
+            :class:`mahalearn.datasets.ParquetBatches`.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; without them all rows are of one class.
+
+        Returns
+        -------
+        self : MahalanobisNovelty
+            The fitted detector.
+        """
+        calibration = self._check_options()
+        rows = self._rows(X, y)
+        wanted = self._wanted(rows.n_features, calibration)
+        stream = rows.collect(wanted)
+        self._fit_metric(stream, rows.dtype)
+        if self.trim:
+            stream = rows.collect(wanted, self._untrimmed(*rows.measure(self._own, self.classes_)))
+            self._fit_metric(stream, rows.dtype)
+        self._stream = None  # rows cannot be added to what was calibrated on all of them
+        if calibration == "split":
+            self._rank_split(stream)
+        elif calibration == "reservoir":
+            self._stream = stream
+            self._rank_sample(stream)
+        else:
+            self._rank_all(*rows.measure(self._own, self.classes_), stream)
+        self._describe(calibration)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Add rows; the p-values rank among a random part of all rows so far.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; new ones may come at any time.
+
+        Returns
+        -------
+        self : MahalanobisNovelty
+            The fitted detector.
+        """
+        first = not hasattr(self, "classes_")
+        calibration = self._check_options(streamed=True)
+        if not first and self._stream is None:
+            raise ValueError(
+                "Rows can be added after partial_fit, or after fit with calibration='reservoir'; "
+                "this detector was calibrated on all of its training rows. Fit it again."
+            )
+        rows = self._rows(X, y, reset=first)
+        if first:
+            wanted = self._wanted(rows.n_features, calibration)
+            self._stream = RowStream(wanted, rows.n_features)
+        for part, labels in rows.batches():
+            self._stream.add(part, labels)
+        self._fit_metric(self._stream, rows.dtype)
+        if calibration == "split":
+            self._rank_split(self._stream)
+        else:
+            self._rank_sample(self._stream)
+        self._describe(calibration)
+        return self
+
+    def _check_options(self, streamed=False):
+        """The calibration to use, after a check of all options."""
+        check_level(self.level)
+        check_choice(self.covariance, "covariance", COVARIANCES)
+        calibration = check_choice(self.calibration, "calibration", CALIBRATIONS)
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            check_choice(self.normalize, "normalize", ("auto",))
+        if isinstance(self.pseudo_rows, str):
+            check_choice(self.pseudo_rows, "pseudo_rows", ("n_features",))
+        elif check_real(self.pseudo_rows, "pseudo_rows") < 0:
+            raise ValueError(f"pseudo_rows must not be negative; got {self.pseudo_rows!r}.")
+        if isinstance(self.reg, str):
+            check_choice(self.reg, "reg", ("auto",))
+        else:
+            check_positive(self.reg, "reg")
+        if not 0 <= check_real(self.trim, "trim") < 0.5:
+            raise ValueError(f"trim must be from 0 to less than 0.5; got {self.trim!r}.")
+        if self.relative and self.covariance == "class":
+            raise ValueError("relative=True needs one covariance for all classes: 'shared'.")
+        if streamed and (self.trim or calibration == "loo"):
+            raise ValueError(
+                "trim and calibration='loo' go through all rows twice; use fit, or "
+                "calibration='reservoir' and trim=0 with partial_fit."
+            )
+        if self.relative and calibration in ("loo", "reservoir"):
+            raise ValueError(
+                f"calibration={calibration!r} has no bound for relative distances; use 'split' or "
+                "'auto'."
+            )
+        if calibration != "auto":
+            return calibration
+        return "split" if self.relative else "reservoir" if streamed else "loo"
+
+    def _wanted(self, n_features, calibration):
+        """What a pass over the rows collects."""
+        matrix = 2 * 8 * n_features**2  # a scatter and a whitener
+        most = int(get_config()["working_memory"] * 2**20 // matrix)
+        if self.covariance == "class":
+            most = np.iinfo(np.int64).max
+        elif self.covariance == "shared" or self.relative:
+            most = 0
+        seed = self.random_state
+        if not isinstance(seed, numbers.Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        pilot = 0 if self.normalize_ else PILOT_ROWS
+        split = calibration == "split"
+        return Collected(
+            most,
+            aside=pilot + (SPLIT_ROWS if split else 0),
+            aside_share=0.1 * bool(pilot) + SPLIT_SHARE * split,
+            sample=RESERVOIR_ROWS if calibration == "reservoir" else 0,
+            least_of_class=LEAST_OF_CLASS,
+            seed=int(seed),
+        )
+
+    def _rows(self, X, y, reset=True):
+        """Checked rows as a source; sets n_features_in_ and normalize_."""
+        if is_dask_collection(X):
+            return self._dask_rows(X, y)
+        if y is None and not hasattr(X, "shape") and _is_iterable_of_batches(X):
+            return self._batch_rows(check_batches(X, type(self).__name__))
+        X = self._check_rows(X, reset)
+        if y is not None:
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+
+        def batches():
+            for start in range(0, len(X), BATCH_ROWS):
+                part = slice(start, start + BATCH_ROWS)
+                yield self._prepare(X[part]), None if y is None else y[part]
+
+        return LocalRows(batches, X.shape[1], _precision(X.dtype))
+
+    def _batch_rows(self, pairs):
+        reset = [True]
+
+        def batches():
+            for batch in pairs:
+                X, y = batch if isinstance(batch, (tuple, list)) else (batch, None)
+                if len(X):
+                    X = self._check_rows(X, reset[0])
+                    reset[0] = False
+                    yield self._prepare(X), None if y is None else column_or_1d(y)
+
+        first = next(batches(), None)
+        if first is None:
+            raise ValueError("There are no rows to fit; the batches are empty.")
+        return LocalRows(batches, self.n_features_in_, first[0].dtype)
+
+    def _dask_rows(self, X, y):
+        frame = hasattr(X, "columns")
+        if y is None:  # one class
+            y = (X[X.columns[0]] if frame else X[:, 0]).astype(bool).astype(int) * 0 + 1
+        example = X._meta_nonempty if frame else np.zeros((1, X.shape[1]))
+        self._check_rows(example, True)
+        dtype = np.result_type(*X.dtypes) if frame else X.dtype
+        return DaskRows(X, y, self._prepare, self.n_features_in_, _precision(dtype))
+
+    def _check_rows(self, X, reset=False):
+        """Checked rows in single or double precision; resets n_features_in_ and normalize_."""
+        if isinstance(X, np.ndarray) and X.dtype == np.float16:
+            X = X.astype(np.float32)
+        X = validate_data(self, X, reset=reset, dtype=FLOATS)
+        if reset:
+            large = X.shape[1] >= EMBEDDING_FEATURES
+            self.normalize_ = large if isinstance(self.normalize, str) else bool(self.normalize)
+        return X
+
+    def _prepare(self, X):
+        """Rows as they enter the moments: of unit length, or as they are."""
+        X = np.asarray(X)
+        X = X.astype(_precision(X.dtype), copy=False)
+        return unit_rows(X) if self.normalize_ else X
+
+    # --- distances --------------------------------------------------------------------------------
+
+    def _fit_metric(self, stream, dtype):
+        """Set the classes and distances of what a stream has collected."""
+        self.classes_, moments, aside, _ = stream.ordered()
+        self.covariance_ = "shared" if stream.pooled else "class"
+        counts, d = moments.count, stream.n_features
+        if self.relative and len(counts) < 2:
+            raise ValueError("relative=True compares classes with each other: two are needed.")
+        self._scales, within = None, 1 / d  # the mean variance of unit rows is at most 1/d
+        if not self.normalize_:
+            self._scales, within = _pilot_scales(aside.at(slice(0, self._n_pilot(stream))))
+            moments = _scaled(moments, self._scales)
+        self.sigma2_ = REG * within if isinstance(self.reg, str) else float(self.reg)
+        if stream.pooled:
+            kappas = np.ones(len(counts))
+            total = symmetric(moments.lower[0])
+            metric = shared_metric(moments.mean, counts, total, self.sigma2_)
+            self._metric = metric.rounded(dtype)
+            if self.relative:
+                self._metric = relative_metric(moments.mean, counts, metric)
+        else:
+            check_memory(len(counts) * d**2, f"A covariance for each of {len(counts)} classes")
+            pseudo_rows = d if isinstance(self.pseudo_rows, str) else self.pseudo_rows
+            kappas = borrowing(counts, pseudo_rows)
+            self._metric = class_metrics(
+                moments.mean, counts, moments.lower, pseudo_rows, self.sigma2_, dtype
+            )
+        self._counts, self._row_numbers = counts, row_numbers(counts, kappas)
+        self._total = None
+
+    def _n_pilot(self, stream):
+        """How many of the rows set aside give scales; the others calibrate a split."""
+        if self.normalize_:
+            return 0
+        split = stream.wanted.aside > PILOT_ROWS
+        return min(PILOT_ROWS, stream.aside.n // (3 if split else 1))
+
+    def _own(self, X, codes):
+        """Distances of prepared rows to their own classes, (m,)."""
+        return self._metric.own_sq_distances(self._scaled_rows(X), codes)
+
+    def _scaled_rows(self, X):
+        return X if self._scales is None else X / self._scales.astype(X.dtype)
+
+    def _queries(self, X):
+        """Chunks of checked and prepared queries."""
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        for start in range(0, len(X), QUERY_ROWS):
+            yield self._scaled_rows(self._prepare(X[start : start + QUERY_ROWS]))
+
+    def mahalanobis(self, X: ArrayLike) -> np.ndarray:
+        """Return the squared Mahalanobis distance of each row to each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``classes_``; with ``relative=True`` less
+            that to all rows together, so that they may be negative.
+        """
+        parts = [self._metric.sq_distances(part.astype(float)) for part in self._queries(X)]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
+
+    def _nearest(self, X):
+        """The least distance to any class and p_none, (m,) each."""
+        least = [self._metric.nearest(part)[0] for part in self._queries(X)]
+        least = np.concatenate(least).astype(float)
+        return least, limit_p_values(self._calibration.every, least)
+
+    def p_values(self, X: ArrayLike) -> np.ndarray:
+        """Return how typical each row is of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``: ``guarantee_`` says what they promise. The least
+            possible value is 1/(n_j + 1).
+        """
+        d2 = self.mahalanobis(X)
+        if self._calibration.by_class is None:
+            raise ValueError(
+                "The detector was calibrated on rows without labels, which give p_none only; pass "
+                "y_val to calibrate."
+            )
+        limits = self._calibration.by_class
+        return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
+
+    # --- calibration ------------------------------------------------------------------------------
+
+    def _untrimmed(self, d2, codes):
+        """Mask (n,) of the rows that are not the farthest of their classes."""
+        mask = np.ones(len(d2), bool)
+        for j in range(len(self.classes_)):
+            members = np.flatnonzero(codes == j)
+            n_out = int(self.trim * len(members))
+            mask[members[np.argsort(-d2[members], kind="stable")[:n_out]]] = False
+        return mask
+
+    def _rank_all(self, d2, codes, stream):
+        """Rank among all rows that are in the moments, each bounded as if it were left out."""
+        inside = np.ones(len(d2), bool)
+        if stream.aside.n:
+            keys = random_keys(np.arange(len(d2)), stream.wanted.seed)
+            inside = ~np.isin(keys, stream.aside.keys)
+        if self.trim:
+            inside &= self._untrimmed(d2, codes)
+        self._rank_limits(d2[inside], codes[inside], inside.sum())
+        n, r = self._counts[codes], self._row_numbers[codes]
+        left_out = np.where(inside, leave_one_out_sq_distances(d2, n, r), d2)
+        self.decision_scores_ = left_out
+        ranks = limit_p_values(np.sort(left_out[inside]), left_out)
+        self.labels_ = (ranks <= self.level).astype(int)
+
+    def _rank_sample(self, stream):
+        """Rank among the rows of a random sample that are in the moments."""
+        sample = stream.ordered()[3]
+        if stream.aside.n:
+            sample = sample.at(~np.isin(sample.keys, stream.aside.keys))
+        uniform = int((np.arange(sample.n) < RESERVOIR_ROWS).sum())
+        self._rank_limits(self._own(sample.rows, sample.codes), sample.codes, uniform)
+
+    def _rank_limits(self, d2, codes, n_uniform):
+        """Certified limits; the first n_uniform rows are a uniform sample of all."""
+        limits = certified_limits(d2, self._counts[codes], self._row_numbers[codes])
+        self._set_calibration(limits, codes, limits[:n_uniform])
+
+    def _rank_split(self, stream):
+        """Rank among rows that are not in the moments."""
+        _, _, aside, _ = stream.ordered()
+        rows = aside.at(slice(self._n_pilot(stream), None))
+        if not rows.n:
+            raise ValueError(
+                f"No rows are left to calibrate a split: {stream.n_rows} rows are too few."
+            )
+        self._rank_apart(self._scaled_rows(rows.rows), rows.codes)
+
+    def _rank_apart(self, X, codes):
+        """Rank among the distances of rows that the distances do not depend on."""
+        nearest = self._metric.nearest(X)[0]
+        if codes is None:
+            self._set_calibration(None, None, nearest)
+        else:
+            d2 = self._metric.sq_distances(X.astype(float))[np.arange(len(X)), codes]
+            self._set_calibration(d2, codes, nearest)
+
+    def _set_calibration(self, limits, codes, every):
+        by_class = None
+        if codes is not None:
+            classes = range(len(self.classes_))
+            by_class = [rounded_up(np.sort(limits[codes == j])) for j in classes]
+        every = rounded_up(np.sort(every))
+        self._calibration = Calibration(every, by_class)
+        self._n_ranked = len(every)
+        finite = every[np.isfinite(every)]
+        self._distance_scale = float(np.median(np.abs(finite))) if len(finite) else 1.0
+        self._distance_scale = self._distance_scale or 1.0
+        self._set_offset(self.level)
+
+    def _class_counts(self):
+        return np.array([len(limits) for limits in self._calibration.by_class])
+
+    def _describe(self, calibration):
+        self.method_ = calibration
+        bound = "a new row of class j has p_j <= a with probability at most a"
+        if self.trim:
+            bound = "none: the farthest training rows were left out"
+        self.guarantee_ = (
+            bound
+            if self.trim
+            else f"{bound}, and a new row of any class p_none <= a likewise, if "
+            "it is drawn as the training rows were"
+        )
+
+    def calibrate(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> Self:
+        """Rank distances among rows that were not used for training.
+
+        Use it for rows that the network behind the embeddings has not seen: those it was trained on
+        lie closer to their classes than new ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the known classes.
+        y : array-like of shape (n_samples,), default=None
+            Their labels; without them there is ``p_none`` only.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group are repeated measurements: a random one of each group is used.
+
+        Returns
+        -------
+        self : MahalanobisNovelty
+            The detector, calibrated.
+        """
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        codes = None
+        if y is not None:
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            codes = known_codes(y, self.classes_)
+        if groups is not None:
+            check_consistent_length(X, groups)
+            order = check_random_state(self.random_state).permutation(len(X))
+            rows = order[np.unique(np.asarray(groups)[order], return_index=True)[1]]
+            X, codes = X[rows], None if codes is None else codes[rows]
+        self._rank_apart(self._scaled_rows(self._prepare(X)), codes)
+        self.method_ = "calibrated"
+        self.guarantee_ = (
+            "a new row of class j has p_j <= a with probability at most a, and a new row of any "
+            "class p_none <= a likewise, if it is drawn as the rows of calibrate were"
+        )
+        return self
+
+    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> np.ndarray:
+        """Fit, and judge each training row by its leave-one-out rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,), default=None
+            Class labels.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            −1 for outliers, 1 for the others.
+        """
+        self.fit(X, y)
+        if not hasattr(self, "labels_"):
+            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo'.")
+        return np.where(self.labels_ == 1, -1, 1)
+
+
+def _is_iterable_of_batches(X):
+    """A collection whose items are tables or pairs (X, y), rather than rows of numbers."""
+    if not isinstance(X, (list, tuple)):
+        return True
+    first = X[0] if len(X) else None
+    return (hasattr(first, "shape") and np.ndim(first) == 2) or (
+        isinstance(first, (list, tuple)) and len(first) == 2 and np.ndim(first[0]) == 2
+    )
+
+
+def _precision(dtype):
+    """Single precision for rows in half or single precision, else double precision."""
+    return np.float32 if dtype in (np.float16, np.float32) else np.float64
+
+
+def _pilot_scales(pilot):
+    """Standard deviations of the columns, and the mean variance within the classes in them."""
+    X = pilot.rows.astype(float)
+    scales = X.std(axis=0)
+    scales = np.where(scales > 0, scales, 1.0)
+    X = X / scales
+    means = np.zeros((pilot.codes.max() + 1, X.shape[1]))
+    counts = np.bincount(pilot.codes)
+    np.add.at(means, pilot.codes, X)
+    means /= np.maximum(counts, 1)[:, None]
+    within = np.square(X - means[pilot.codes]).sum() / max(len(X) - (counts > 0).sum(), 1)
+    return scales, within / X.shape[1] or 1.0
+
+
+def _scaled(moments, scales):
+    """Moments of columns that are divided by scales."""
+    lower = moments.lower / scales[:, None] / scales
+    return Moments(moments.count, moments.mean / scales, lower)
