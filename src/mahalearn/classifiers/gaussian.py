@@ -362,7 +362,7 @@ def fitted_gaussians(moments, units, sizes, options, covariances=None):
     shares = class_shares(moments)
     priors = shares if options.priors is None else check_priors(options.priors, len(seen))
     if not seen.all():
-        moments = moments._replace(**{n: part[seen] for n, part in moments._asdict().items()})
+        moments = moments.groups(seen)
     means, amount = moments.mean.copy(), 0.0
     if covariances is None:
         covariances = class_covariances(moments)
@@ -802,27 +802,16 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     def _moments_to_add_to(self, kind):
         """The moments so far, as matrices where the options need them."""
         moments = self._moments
-        if isinstance(moments.scatter, RowCovariances):
+        if isinstance(moments.lower, RowCovariances):
             check_room(*moments.mean.shape)
             return dense_moments(moments)
-        if kind == "full" and moments.scatter.ndim == 2:
+        if kind == "full" and moments.lower.ndim == 2:
             raise ValueError(
                 "covariance='full' needs the scatter matrices of all rows, but the rows so far "
                 "were added with a diagonal or spherical covariance, which keeps the variances "
                 "only. Call fit on all rows, or start with partial_fit on an unfitted classifier."
             )
         return moments
-
-    def __setstate__(self, state):
-        """Models saved by 0.1 have neither units nor a record of their options."""
-        super().__setstate__(state)
-        if state.get("_moments") is not None and "_units" not in state:
-            means, scatter = state["_moments"].mean, state["_moments"].scatter
-            deviations = np.sqrt(variances_of(scatter))
-            self._sizes = (np.abs(means) + deviations).max(axis=0)
-            self._units = None
-        if "_fitted" in state and "_options" not in state:
-            self._options = self._check_options(self.n_features_in_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

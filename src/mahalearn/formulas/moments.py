@@ -1,25 +1,30 @@
-"""Counts, means and scatters of classes that merge; the only place that chooses a divisor.
+"""Counts, means and scatters of groups of rows that merge; the only place that chooses a divisor.
 
 The moments of a set of rows are its total weight n, its mean m and its scatter
 S = Σ w (x − m)(x − m)ᵀ. Those of two sets give those of their union (Chan, Golub and LeVeque),
 
     m = m_a + (n_b/n) δ,   S = S_a + S_b + (n_a n_b/n) δδᵀ,   δ = m_b − m_a,
 
-which is stable, because only differences of means are squared. All else here follows from them.
+which is stable, because only differences of means are squared; with −n_b and −S_b rows are removed.
+Groups are classes, or folds × classes; their rows are features, or kernel rows at landmarks.
 
 :func:`part_moments` and :func:`merge` are all that a stream or a cluster needs: moments of parts,
 merged in any order, are those of all rows up to rounding, and a fixed order gives the same bits.
+Every block of rows is multiplied about an origin of its own. So rows in float32 lose no digits by a
+large mean, batches may come sorted, and a constant column has a scatter of exactly 0.
 
 The divisor of a covariance is n_j, the class's own total weight (the maximum likelihood estimate),
 and n for the pooled one: the pooled covariance is then the mean of the class covariances by the
 share of each class, with sample weights as without.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import blas
 
-from .linalg import Workspace, row_sq_norms
+from .linalg import row_sq_norms
 
 # --- units of the columns -------------------------------------------------------------------------
 #
@@ -90,129 +95,308 @@ def scaled_covariances(covariances, factors):
 
 # --- moments --------------------------------------------------------------------------------------
 
-# Doubles of the rows whose scatter is accumulated at a time: a block stays in the cache.
-_BLOCK_DOUBLES = 2**16
-# How much the rows so far must weigh, beside those to add, for their mean to be the origin.
-_FAIR_SHARE = 0.25
+# Bytes of the rows that are read, centred and multiplied at a time: they stay in the cache.
+_BLOCK_BYTES = 2**20
+# Rows whose products are summed in float32 before they go to the sums in float64.
+_FLOAT32_ROWS = 8192
+# Rows of a block whose mean is its origin.
+_CENTRE_ROWS = 16
+# A group from which all but this fraction of its weight is removed is empty: weights are rounded.
+_NOTHING = 1e-12
 
 
 class Moments(NamedTuple):
-    """Total weights (...), means (..., d) and scatters (..., d, d), or their diagonals (..., d)."""
+    """Moments of g groups of rows with d columns; all sums are in float64.
+
+    count (g,): total weights; mean (g, d); lower: the lower triangles of the scatters (g, d, d),
+    whose upper triangles mean nothing, or the scatters' diagonals (g, d), or either of these summed
+    over the groups, each about its own mean: (1, d, d) or (1, d). sq_norms (g,): sums of a further
+    number of each row, its squared norm k(x, x) where the rows are kernel rows; NaN where it is not
+    known, None where nobody asks.
+    """
 
     count: np.ndarray  # type: ignore[assignment]  # tuples have a method of this name
     mean: np.ndarray
-    scatter: np.ndarray
+    lower: np.ndarray
+    sq_norms: np.ndarray | None = None
+
+    @property
+    def scatter(self):
+        """Scatters: symmetric matrices (g or 1, d, d), a new array, or diagonals (g or 1, d)."""
+        full = isinstance(self.lower, np.ndarray) and self.lower.ndim == 3
+        return symmetric(self.lower) if full else self.lower
+
+    @property
+    def pooled(self):
+        """Whether only the sum of the groups' scatters is there."""
+        return len(self.lower) < len(self.count)
+
+    def groups(self, index):
+        """Moments of some of the groups."""
+        if self.pooled:
+            raise ValueError("Of a pooled scatter no group's share is known.")
+        sq_norms = None if self.sq_norms is None else self.sq_norms[index]
+        return Moments(self.count[index], self.mean[index], self.lower[index], sq_norms)
+
+    def leading(self, d):
+        """Moments of the first d columns."""
+        columns = (slice(None), *[slice(d)] * (self.lower.ndim - 1))
+        sq_norms = None if self.sq_norms is None else self.sq_norms.copy()
+        mean, lower = self.mean[:, :d].copy(), self.lower[columns].copy()
+        return Moments(self.count.copy(), mean, lower, sq_norms)
 
 
-def no_moments(n_classes, n_features, *, diagonal=False):
+def symmetric(lower):
+    """Symmetric matrices (..., d, d) with these lower triangles, a new array."""
+    out = np.tril(lower, -1)
+    out += np.swapaxes(out, -1, -2).copy()
+    np.einsum("...ii->...i", out)[...] = np.diagonal(lower, axis1=-2, axis2=-1)
+    return out
+
+
+def no_moments(n_groups, n_columns, *, diagonal=False, pooled=False, sq_norms=False):
     """Moments of nothing: what any moments can be merged into."""
-    shape = (n_classes, n_features)
+    shape = (1 if pooled else n_groups, *[n_columns] * (1 if diagonal else 2))
     return Moments(
-        np.zeros(n_classes),
+        np.zeros(n_groups),
+        np.zeros((n_groups, n_columns)),
         np.zeros(shape),
-        np.zeros(shape if diagonal else (*shape, n_features)),
+        np.zeros(n_groups) if sq_norms else None,
     )
 
 
-def moments(X, weights=None, *, diagonal=False):
-    """Moments of the rows of X, which is overwritten; weights (n,) are positive.
+def part_moments(X, codes, n_groups, weights=None, *, diagonal=False, pooled=False):
+    """Moments of each group in a part of the rows.
 
-    The rows are first taken relative to one of them: a column that is constant then has a scatter
-    of exactly 0, and its value for a mean, whatever the number of rows.
-    """
-    origin = X[0].copy()
-    X -= origin
-    count = float(len(X)) if weights is None else weights.sum()
-    mean = _weighted_sum(X, weights) / count
-    X -= mean
-    return Moments(np.asarray(count), origin + mean, _sum_of_squares(X, weights, diagonal))
-
-
-def _weighted_sum(X, weights):
-    return (np.ones(len(X)) if weights is None else weights) @ X
-
-
-def _sum_of_squares(X, weights, diagonal):
-    """Σ w xxᵀ, or its diagonal; X may be overwritten."""
-    if weights is not None:
-        X *= np.sqrt(weights)[:, None]
-    return np.einsum("ij,ij->j", X, X) if diagonal else X.T @ X
-
-
-def merge(a, b):
-    """Moments of the union of two parts, class by class, by Chan's update."""
-    count = a.count + b.count
-    share = b.count / np.where(count > 0, count, 1.0)
-    delta = b.mean - a.mean
-    mean = a.mean + share[..., None] * delta
-    if a.scatter.ndim == a.mean.ndim:
-        between = (a.count * share)[..., None] * delta**2
-    else:
-        between = (a.count * share)[..., None, None] * delta[..., :, None] * delta[..., None, :]
-    return Moments(count, mean, a.scatter + b.scatter + between)
-
-
-def part_moments(X, y, n_classes, weights=None, *, diagonal=False):
-    """Moments of each class in a part of the rows.
-
-    X (n, d); y (n,) class indices from 0 to n_classes − 1, all of which need not be there; weights
-    (n,) positive. Rows of weight 0 must be left out.
+    X (n, d); codes (n,) group indices from 0 to n_groups − 1, all of which need not be there;
+    weights (n,) positive. Rows of weight 0 must be left out.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mahalearn.formulas.moments import merge, part_moments
     >>> X, y = np.array([[0.0], [2.0], [4.0], [7.0]]), np.array([0, 0, 0, 1])
-    >>> whole = merge(part_moments(X[:2], y[:2], 2), part_moments(X[2:], y[2:], 2))
-    >>> whole.count, whole.mean.ravel(), whole.scatter.ravel()
+    >>> both = merge(part_moments(X[:2], y[:2], 2), part_moments(X[2:], y[2:], 2))
+    >>> both.count, both.mean.ravel(), both.scatter.ravel()
     (array([3., 1.]), array([2., 7.]), array([8., 0.]))
     """
-    if len(y) and not 0 <= y.min() <= y.max() < n_classes:
-        found = np.unique(y).tolist()
-        raise ValueError(f"y must hold class indices from 0 to {n_classes - 1}; got {found}.")
-    out = no_moments(n_classes, X.shape[1], diagonal=diagonal)
-    add_rows(out, X, y, weights)
+    out = no_moments(n_groups, X.shape[1], diagonal=diagonal, pooled=pooled)
+    add_rows(out, X, codes, weights)
     return out
 
 
 def add_rows(to, X, codes, weights=None):
-    """Merge rows, with positive weights (n,), into the moments `to` of their classes, in place."""
-    n_features = X.shape[1]
-    block = max(64, _BLOCK_DOUBLES // n_features)
-    workspace = Workspace()
-    for j in range(len(to.count)):
-        of_class = Moments(*(part[j, ...] for part in to))
-        members = np.flatnonzero(codes == j)
-        for start in range(0, len(members), block):
-            rows = members[start : start + block]
-            part = workspace.array("rows", len(rows), n_features)
-            # With mode="raise" numpy would copy once more.
-            X.take(rows, axis=0, mode="clip", out=part)
-            _add_block(of_class, part, None if weights is None else weights[rows])
+    """Merge the rows of X (n, d) into the moments of their groups, in place.
 
-
-def _add_block(to, X, weights):
-    """Merge the rows of X, which is overwritten, into the moments of one class, in place.
-
-    About any origin o, with s = Σw(x − o): m = o + s/n and S = Σw(x − o)(x − o)ᵀ − ssᵀ/n. The mean
-    of what is there already is a good origin while it stands for a fair share of the union;
-    otherwise the new rows get a mean of their own. Either way a constant column keeps a scatter of
-    exactly 0.
+    Rows in float16 and float32 are multiplied in float32 for full scatters, about an origin of
+    their own; sums of blocks are in float64. codes (n,) group indices; weights (n,) positive.
     """
-    diagonal = to.scatter.ndim == 1
-    added = len(X) if weights is None else weights.sum()
-    if to.count < _FAIR_SHARE * added:
-        merged = merge(to, moments(X, weights, diagonal=diagonal))
-        to.count[...], to.mean[...], to.scatter[...] = merged
+    add_blocks(to, *_row_reader(X), codes, weights)
+
+
+def remove_rows(to, X, codes, weights=None):
+    """Take rows that had been added out of the moments of their groups, in place.
+
+    A group without rows is empty again, to the last bit. What is left of others has the rounding of
+    all that was there: a scatter that should be 0 may be as small a negative number.
+    """
+    removed = np.bincount(codes, weights, minlength=len(to.count))
+    if (removed > to.count * (1 + _NOTHING)).any():
+        raise ValueError(
+            f"Rows of total weights {removed.tolist()} cannot be removed from groups that have "
+            f"{to.count.tolist()}."
+        )
+    add_blocks(to, *_row_reader(X), codes, weights, sign=-1)
+    if not to.pooled:
+        to.lower[to.count == 0] = 0.0
+    elif not to.count.any():
+        to.lower[:] = 0.0
+
+
+def _row_reader(X):
+    """How `add_blocks` reads the rows of X, and in which precision."""
+
+    def read(index, out):
+        if X.dtype == out.dtype:
+            X.take(index, axis=0, mode="clip", out=out)  # mode="raise" would copy once more
+        else:
+            out[:] = X[index]
+
+    return read, np.float32 if X.dtype in (np.float16, np.float32) else np.float64
+
+
+def add_blocks(to, read, dtype, codes, weights=None, *, origin=None, sign=1):
+    """Merge rows that are read block by block into the moments of their groups, in place.
+
+    ``read(index, out)`` writes the rows index (b,) into out (b, d) of this dtype, and returns their
+    squared norms (b,), or None where they are not known. With an origin (d,) the rows that it
+    writes are relative to that; otherwise every block gets an origin of its own. sign −1 removes
+    rows.
+    """
+    n_groups, n_columns = to.mean.shape
+    if len(codes) and not 0 <= codes.min() <= codes.max() < n_groups:
+        raise ValueError(
+            f"Class indices must be from 0 to {n_groups - 1}; got {np.unique(codes).tolist()}."
+        )
+    dtype = np.dtype(np.float64 if to.lower.ndim == 2 else dtype)
+    block = int(np.clip(_BLOCK_BYTES // (max(n_columns, 1) * dtype.itemsize), 512, 8192))
+    order = np.argsort(codes, kind="stable")
+    stops = np.searchsorted(codes[order], np.arange(n_groups), side="right")
+    buffer = np.empty((min(block, len(order)), n_columns), dtype)
+    squares, start = _Squares(to.lower.shape[1:], dtype, sign), 0
+    for target, stop in enumerate(stops[-1:] if to.pooled else stops):
+        squares.lower = to.lower[target, ...]
+        for first in range(start, stop, block):
+            index = order[first : min(first + block, stop)]
+            rows = buffer[: len(index)]
+            sq_norms = read(index, rows)
+            members = codes[index]
+            cuts = [0, *np.flatnonzero(np.diff(members)) + 1, len(index)]
+            for a, b in pairwise(cuts):
+                w = None if weights is None else weights[index[a:b]]
+                squares.terms += _merge_mean(to, members[a], rows[a:b], w, origin, sign)
+                if to.sq_norms is not None:
+                    added = np.nan if sq_norms is None else sq_norms[a:b].sum()
+                    to.sq_norms[members[a]] += sign * added
+            squares.add(rows)
+        squares.finish()
+        start = stop
+
+
+def _merge_mean(to, group, rows, weights, origin, sign):
+    """Merge the weight and mean of rows, which are centred and weighted, into those of a group.
+
+    With s = Σw(x − o) the union's scatter is that before plus Σw(x − o)(x − o)ᵀ − ssᵀ/n_b + Chan's
+    term. The last two are returned: (factor, vector) each.
+    """
+    if origin is None:
+        origin = _origin(rows)
+        rows -= origin
+    if weights is None:
+        added = sign * float(len(rows))
+        s = sign * (np.ones(len(rows), rows.dtype) @ rows).astype(np.float64)
+    else:
+        added = sign * weights.sum()
+        s = sign * (weights.astype(rows.dtype) @ rows).astype(np.float64)
+        rows *= np.sqrt(weights)[:, None]
+    before = to.count[group]
+    count = before + added
+    if count <= _NOTHING * before:  # all rows are removed
+        to.count[group], to.mean[group] = 0.0, 0.0
+        return [(-1 / added, s)]
+    delta = origin + s / added - to.mean[group]
+    to.count[group] = count
+    to.mean[group] += added / count * delta
+    return [(-1 / added, s), (before * added / count, delta)]
+
+
+def _origin(rows):
+    """A point near the middle of the rows, in their precision: the mean of a few.
+
+    In a constant column it is that constant, so that no scatter is left there.
+    """
+    few = rows[:: -(-len(rows) // _CENTRE_ROWS)]
+    return rows[0] + (few - rows[0]).mean(axis=0)
+
+
+class _Squares:
+    """Σ xxᵀ of blocks of rows, and further terms f·vvᵀ, added to a scatter in place.
+
+    lower: that scatter, a lower triangle (d, d) or a diagonal (d,), in float64. Products of rows in
+    float32 are summed in float32 for a while.
+    """
+
+    def __init__(self, shape, dtype, sign):
+        self.lower = None
+        self.sign = sign
+        self.terms = []
+        self.n_rows = 0
+        self.sums = np.zeros(shape, dtype) if dtype == np.float32 else None
+
+    def add(self, rows):
+        """Add the squares of rows."""
+        if self.sums is None:
+            add_squares(self.lower, rows, self.sign)
+        else:
+            add_squares(self.sums, rows, fresh=self.n_rows == 0)
+        self.n_rows += len(rows)
+        if self.n_rows >= _FLOAT32_ROWS:
+            self.finish()
+
+    def finish(self):
+        """Add what is still apart."""
+        if self.sums is not None and self.n_rows:
+            (np.add if self.sign > 0 else np.subtract)(self.lower, self.sums, out=self.lower)
+        add_terms(self.lower, self.terms)
+        self.terms, self.n_rows = [], 0
+
+
+def add_squares(lower, rows, factor=1.0, *, fresh=False):
+    """Add factor·Σxxᵀ to a lower triangle (d, d) or a diagonal (d,), in place; fresh: set it."""
+    if lower.ndim == 1:
+        lower += factor * np.einsum("ij,ij->j", rows, rows)
         return
-    X -= to.mean
-    s = _weighted_sum(X, weights)
-    step = s / (to.count + added)
-    squares = _sum_of_squares(X, weights, diagonal)
-    squares -= s * step if diagonal else s[:, None] * step
-    np.add(to.scatter, squares, out=to.scatter)
-    np.add(to.mean, step, out=to.mean)
-    np.add(to.count, added, out=to.count)
+    syrk = blas.dsyrk if lower.dtype == np.float64 else blas.ssyrk
+    # In Fortran's order the lower triangle is the upper one.
+    out = syrk(factor, rows.T, beta=0.0 if fresh else 1.0, c=lower.T, overwrite_c=1)
+    assert np.shares_memory(out, lower)
+
+
+def add_terms(lower, terms):
+    """Add Σf·vvᵀ of (factor, vector) pairs to a lower triangle or a diagonal, in place."""
+    for sign in (1, -1):
+        vectors = [np.sqrt(sign * f) * v for f, v in terms if sign * f > 0]
+        if vectors:
+            add_squares(lower, np.array(vectors), sign)
+
+
+def merge(a, b):
+    """Moments of the union of two parts, group by group, by Chan's update."""
+    if a.mean.shape != b.mean.shape or a.lower.shape != b.lower.shape:
+        raise ValueError(
+            f"Moments of {a.mean.shape[0]} groups and {a.mean.shape[1]} columns do not merge with "
+            f"those of {b.mean.shape[0]} and {b.mean.shape[1]}. Make all parts alike."
+        )
+    count = a.count + b.count
+    share = b.count / np.where(count > 0, count, 1.0)
+    delta = b.mean - a.mean
+    lower = a.lower + b.lower
+    terms = list(zip(a.count * share, delta))
+    for target in range(len(lower)):
+        add_terms(lower[target, ...], terms if a.pooled else terms[target : target + 1])
+    sq_norms = None if a.sq_norms is None else a.sq_norms + b.sq_norms
+    return Moments(count, a.mean + share[:, None] * delta, lower, sq_norms)
+
+
+def merged(moments, unions):
+    """Moments of unions of groups: one for each list of group indices.
+
+    They are added up, rather than taken from a total: nothing of a group that is left out, not even
+    its rounding, gets into the result. Where only a pooled scatter is there, the unions must
+    together be all groups.
+    """
+    n_columns, diagonal = moments.mean.shape[1], moments.lower.ndim == 2
+    out = no_moments(len(unions), n_columns, diagonal=diagonal, pooled=moments.pooled)
+    if moments.pooled:
+        if sorted(g for union in unions for g in union) != list(range(len(moments.count))):
+            raise ValueError("Unions of groups with a pooled scatter must be all groups, once.")
+        out.lower[:] = moments.lower
+    for j, union in enumerate(unions):
+        union = [g for g in union if moments.count[g] > 0]
+        if not union:
+            continue
+        n, means = moments.count[union], moments.mean[union]
+        out.count[j] = n.sum()
+        out.mean[j] = means[0] + n @ (means - means[0]) / out.count[j]
+        lower = out.lower[0 if moments.pooled else j, ...]
+        if not moments.pooled:
+            for g in union:
+                lower += moments.lower[g]
+        add_terms(lower, list(zip(n, means - out.mean[j])))
+    if moments.sq_norms is not None:
+        sums = np.array([moments.sq_norms[list(union)].sum() for union in unions])
+        out = out._replace(sq_norms=sums)
+    return out
 
 
 def class_shares(moments):
@@ -225,10 +409,10 @@ def class_covariances(moments):
 
     RowCovariances where the scatters are such.
     """
-    if hasattr(moments.scatter, "weighted"):
-        return moments.scatter.weighted(1 / moments.count)
-    divisor = moments.count[(..., *[None] * (moments.scatter.ndim - 1))]
-    return moments.scatter / divisor
+    scatter = moments.scatter
+    if hasattr(scatter, "weighted"):
+        return scatter.weighted(1 / moments.count)
+    return scatter / moments.count[(..., *[None] * (scatter.ndim - 1))]
 
 
 def covariance_diagonal(covariances):
@@ -255,8 +439,8 @@ def total_covariance(pooled, means, shares):
 
 def rescaled(moments, factors):
     """Moments of the columns multiplied by factors (d,)."""
-    scatter = scaled_covariances(moments.scatter, factors)
-    return Moments(moments.count, scaled(moments.mean, factors), scatter)
+    lower = scaled_covariances(moments.lower, factors)
+    return moments._replace(mean=scaled(moments.mean, factors), lower=lower)
 
 
 # --- shrinkage: towards σ²I by a given amount, or by Ledoit and Wolf ------------------------------

@@ -91,4 +91,4 @@ def row_moments(X, codes, n_classes, weights=None):
 
 def dense_moments(moments):
     """The same moments with scatter matrices (c, d, d)."""
-    return moments._replace(scatter=moments.scatter.dense())
+    return moments._replace(lower=moments.lower.dense())
