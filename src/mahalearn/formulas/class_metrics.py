@@ -120,6 +120,16 @@ class SharedMetric(NamedTuple):
         """d² of each row to its own class, (m,)."""
         return row_sq_norms(self.whitened(X) - self.centres.astype(X.dtype)[codes])
 
+    def background(self, X):
+        """d² of rows to the mean of all rows, in the covariance within the classes, (m,)."""
+        return row_sq_norms(self.whitened(X))
+
+    def contributions(self, x, j):
+        """Shares of the columns in d²_j of a row (d,), which sum to it: e ∘ S⁻¹e."""
+        z = (x - self.origin) @ self.whitener - self.centres[j]
+        e = linalg.solve_triangular(self.whitener, z, trans="T")
+        return e * (self.whitener @ z)
+
 
 def shared_metric(means, counts, scatter, sigma2):
     """The metric of S: means (c, d), counts (c,), W (d, d)."""
@@ -156,6 +166,15 @@ class ClassMetrics(NamedTuple):
             members = np.flatnonzero(codes == j)
             out[members] = self.to_class(X[members], j)
         return out
+
+    def background(self, X):
+        """d² of rows to the mean of all rows, in the covariance within the classes, (m,)."""
+        return self.shared.background(X)
+
+    def contributions(self, x, j):
+        """Shares of the columns in d²_j of a row (d,), which sum to it: e ∘ C⁻¹e."""
+        e, F = x - self.means[j], self.whiteners[j].astype(float)
+        return e * (F @ (e @ F))
 
     def nearest(self, X, n_first=3):
         """The least d² and its class, (m,) each, measured for few classes.

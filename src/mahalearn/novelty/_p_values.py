@@ -146,15 +146,24 @@ class PValueMixin(OutlierMixin):
             )
         return selected
 
-    def _set_offset(self, level):
-        """Set offset_, which tells the p-values up to `level` from those above."""
-        n = self._n_ranked
-        n_rejected = int(np.floor(level * (n + 1) + 1e-9))
-        self.offset_ = n_rejected / (n + 1)
-        if not n_rejected:
+    @property
+    def _n_rejected(self):
+        """Number of calibration ranks that count as novel at `level`."""
+        return int(np.floor(self.level * (self._n_ranked + 1) + 1e-9))
+
+    @property
+    def offset_(self) -> float:
+        """``decision_function`` is ``score_samples`` minus this."""
+        return self._n_rejected / (self._n_ranked + 1)
+
+    def _warn_of_level(self):
+        """Warn where no p-value can be as small as `level`; returns the detector."""
+        if not self._n_rejected:
+            n = self._n_ranked
             warnings.warn(
-                f"With {n} calibration objects no p-value is at most level={level:g}: predict "
+                f"With {n} calibration objects no p-value is at most level={self.level:g}: predict "
                 f"will reject nothing. The least level is 1/{n + 1}.",
                 UserWarning,
                 stacklevel=3,
             )
+        return self

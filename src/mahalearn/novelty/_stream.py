@@ -83,6 +83,7 @@ class RowStream:
         self.moments = no_moments(0, n_features, pooled=self.pooled)
         self.aside = self.sample = NOTHING
         self.n_rows = 0
+        self.dtype = np.float32
 
     def add(self, X, y=None, start=None):
         """Add checked rows; y None: one class; start: position of the first row."""
@@ -97,6 +98,7 @@ class RowStream:
             codes = self._places(labels.tolist())[codes]
         keys = random_keys(np.arange(start, start + len(X)), self.wanted.seed)
         self.n_rows += len(X)
+        self.dtype = np.result_type(self.dtype, X.dtype)
         wanted = self.wanted
         if wanted.sample:
             self.sample = self._sampled(self.sample, KeptRows(keys, codes, X))
@@ -122,6 +124,7 @@ class RowStream:
             out._with_classes(other.moments, places),
         )
         out.n_rows = self.n_rows + other.n_rows
+        out.dtype = np.result_type(self.dtype, other.dtype)
         out.aside = self.aside
         out._set_aside(other.aside._replace(codes=places[other.aside.codes]), self.wanted.aside)
         theirs = other.sample._replace(codes=places[other.sample.codes])
@@ -206,10 +209,9 @@ class LocalRows:
     batches(): a fresh iterator of (X, y or None), checked and prepared.
     """
 
-    def __init__(self, batches, n_features, dtype):
+    def __init__(self, batches, n_features):
         self.batches = batches
         self.n_features = n_features
-        self.dtype = dtype
 
     def collect(self, wanted, mask=None):
         """A RowStream of all rows, or of those that a mask (n,) has."""
@@ -247,12 +249,11 @@ class DaskRows:
     whatever the number of workers. prepare(X) is done to the rows of a part.
     """
 
-    def __init__(self, X, y, prepare, n_features, dtype):
+    def __init__(self, X, y, prepare, n_features):
         self.parts, lengths = dask_parts(X, y)
         self.lengths = part_lengths(X, self.parts) if lengths is None else lengths
         self.prepare = prepare
         self.n_features = n_features
-        self.dtype = dtype
 
     def collect(self, wanted, mask=None):
         """A RowStream of all rows, or of those that a mask (n,) has."""

@@ -54,13 +54,84 @@ LEAST_OF_CLASS = 200
 # Rows whose distances are computed at a time.
 QUERY_ROWS = 4_096
 FLOATS = [np.float64, np.float32]
+PROMISE = (
+    "a new row of class j has p_j <= a with probability at most a, and a new row of any class "
+    "p_none <= a likewise, if it is drawn as the calibration rows were"
+)
+NO_PROMISE = "none: the farthest training rows were left out"
 
 
 class Calibration(NamedTuple):
-    """Ascending limits that distances are ranked among: of all classes, and of each of them."""
+    """Ascending limits that distances are ranked among.
+
+    every (n,): of all classes together; by_class: of each class, None where labels are not known.
+    """
 
     every: np.ndarray
     by_class: list | None
+
+    @property
+    def scale(self):
+        """A distance of usual size."""
+        finite = np.abs(self.every[np.isfinite(self.every)])
+        return float(np.median(finite)) or 1.0 if len(finite) else 1.0
+
+
+def calibration_of(limits, codes, every, n_classes):
+    """Limits of rows with class codes (None: not known), and limits of all classes together."""
+    by_class = None
+    if codes is not None:
+        by_class = [rounded_up(np.sort(limits[codes == j])) for j in range(n_classes)]
+    return Calibration(rounded_up(np.sort(every)), by_class)
+
+
+class FittedClasses(NamedTuple):
+    """Distances to the classes of a stream of rows.
+
+    classes (c,), counts (c,), row_numbers (c,): labels, n_j and r_j; scales (d,): of the columns,
+    None for unit rows; sigma2; metric: shared, class-wise or relative.
+    """
+
+    classes: np.ndarray
+    counts: np.ndarray
+    row_numbers: np.ndarray
+    scales: np.ndarray | None
+    sigma2: float
+    metric: Any
+
+    def scaled(self, X):
+        """Rows in the units of the metric."""
+        return X if self.scales is None else X / self.scales.astype(X.dtype)
+
+    def own_sq_distances(self, X, codes):
+        """d² of rows to their own classes, (m,)."""
+        return self.metric.own_sq_distances(self.scaled(X), codes)
+
+    def limits(self, d2, codes):
+        """Certified limits of training rows from their distances to their own classes."""
+        return certified_limits(d2, self.counts[codes], self.row_numbers[codes])
+
+    def left_out(self, d2, codes):
+        """Leave-one-out distances of training rows from those to their own classes."""
+        return leave_one_out_sq_distances(d2, self.counts[codes], self.row_numbers[codes])
+
+    def calibrated_apart(self, X, codes):
+        """The calibration by rows that the distances do not depend on."""
+        X = self.scaled(X)
+        nearest = self.metric.nearest(X)[0]
+        own = None
+        if codes is not None:
+            own = self.metric.sq_distances(X.astype(float))[np.arange(len(X)), codes]
+        return calibration_of(own, codes, nearest, len(self.classes))
+
+
+class Fitted(NamedTuple):
+    """What a detector predicts with; offset: the least level above those rejected."""
+
+    model: FittedClasses
+    calibration: Calibration
+    method: str
+    guarantee: str
 
 
 class MahalanobisNovelty(PValueMixin, BaseEstimator):
@@ -191,23 +262,35 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             The fitted detector.
         """
         calibration = self._check_options()
+        for name in ("decision_scores_", "labels_"):
+            vars(self).pop(name, None)
         rows = self._rows(X, y)
         wanted = self._wanted(rows.n_features, calibration)
-        stream = rows.collect(wanted)
-        self._fit_metric(stream, rows.dtype)
+        self._stream = stream = rows.collect(wanted)
+        if calibration != "loo":
+            self._fitted = self._finish(stream)
+            if calibration == "split":
+                self._stream = None
+            return self._warn_of_level()
+        model = self._fit_classes(stream)
+        d2, codes = rows.measure(model.own_sq_distances, model.classes)
+        inside = np.ones(len(d2), bool)
         if self.trim:
-            stream = rows.collect(wanted, self._untrimmed(*rows.measure(self._own, self.classes_)))
-            self._fit_metric(stream, rows.dtype)
-        self._stream = None  # rows cannot be added to what was calibrated on all of them
-        if calibration == "split":
-            self._rank_split(stream)
-        elif calibration == "reservoir":
-            self._stream = stream
-            self._rank_sample(stream)
-        else:
-            self._rank_all(*rows.measure(self._own, self.classes_), stream)
-        self._describe(calibration)
-        return self
+            inside = _untrimmed(d2, codes, self.trim)
+            stream = rows.collect(wanted, inside)
+            model = self._fit_classes(stream)
+            d2, codes = rows.measure(model.own_sq_distances, model.classes)
+        self._stream = None  # of rows that come later the limits of these are not known
+        if stream.aside.n:
+            keys = random_keys(np.arange(len(d2)), wanted.seed)
+            inside &= ~np.isin(keys, stream.aside.keys)
+        limits = model.limits(d2[inside], codes[inside])
+        calibration = calibration_of(limits, codes[inside], limits, len(model.classes))
+        self._fitted = Fitted(model, calibration, "loo", NO_PROMISE if self.trim else PROMISE)
+        self.decision_scores_ = np.where(inside, model.left_out(d2, codes), d2)
+        ranks = limit_p_values(np.sort(self.decision_scores_[inside]), self.decision_scores_)
+        self.labels_ = (ranks <= self.level).astype(int)
+        return self._warn_of_level()
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Add rows; the p-values rank among a random part of all rows so far.
@@ -222,9 +305,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         Returns
         -------
         self : MahalanobisNovelty
-            The fitted detector.
+            The fitted detector. Distances are made when they are first needed.
         """
-        first = not hasattr(self, "classes_")
+        first = "_stream" not in vars(self)
         calibration = self._check_options(streamed=True)
         if not first and self._stream is None:
             raise ValueError(
@@ -233,17 +316,21 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             )
         rows = self._rows(X, y, reset=first)
         if first:
-            wanted = self._wanted(rows.n_features, calibration)
-            self._stream = RowStream(wanted, rows.n_features)
+            self._stream = RowStream(self._wanted(rows.n_features, calibration), rows.n_features)
         for part, labels in rows.batches():
             self._stream.add(part, labels)
-        self._fit_metric(self._stream, rows.dtype)
-        if calibration == "split":
-            self._rank_split(self._stream)
-        else:
-            self._rank_sample(self._stream)
-        self._describe(calibration)
+        self._fitted = None
         return self
+
+    def __sklearn_is_fitted__(self):
+        return "_fitted" in vars(self)
+
+    def _state(self):
+        """What the detector predicts with; made of the stream where rows were added."""
+        check_is_fitted(self)
+        if self._fitted is None:
+            self._fitted = self._finish(self._stream)
+        return self._fitted
 
     def _check_options(self, streamed=False):
         """The calibration to use, after a check of all options."""
@@ -264,15 +351,17 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             raise ValueError(f"trim must be from 0 to less than 0.5; got {self.trim!r}.")
         if self.relative and self.covariance == "class":
             raise ValueError("relative=True needs one covariance for all classes: 'shared'.")
-        if streamed and (self.trim or calibration == "loo"):
+        if self.trim and (streamed or calibration not in ("auto", "loo")):
+            raise ValueError("trim goes through all rows twice: use fit with calibration='loo'.")
+        if streamed and calibration == "loo":
             raise ValueError(
-                "trim and calibration='loo' go through all rows twice; use fit, or "
-                "calibration='reservoir' and trim=0 with partial_fit."
+                "calibration='loo' goes through all rows twice; use fit, or 'reservoir' with "
+                "partial_fit."
             )
-        if self.relative and calibration in ("loo", "reservoir"):
+        if self.relative and (self.trim or calibration in ("loo", "reservoir")):
             raise ValueError(
-                f"calibration={calibration!r} has no bound for relative distances; use 'split' or "
-                "'auto'."
+                "Relative distances have no bound for training rows; use calibration='split' or "
+                "'auto', and trim=0."
             )
         if calibration != "auto":
             return calibration
@@ -300,6 +389,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             seed=int(seed),
         )
 
+    # --- rows -------------------------------------------------------------------------------------
+
     def _rows(self, X, y, reset=True):
         """Checked rows as a source; sets n_features_in_ and normalize_."""
         if is_dask_collection(X):
@@ -316,7 +407,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                 part = slice(start, start + BATCH_ROWS)
                 yield self._prepare(X[part]), None if y is None else y[part]
 
-        return LocalRows(batches, X.shape[1], _precision(X.dtype))
+        return LocalRows(batches, X.shape[1])
 
     def _batch_rows(self, pairs):
         reset = [True]
@@ -329,10 +420,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                     reset[0] = False
                     yield self._prepare(X), None if y is None else column_or_1d(y)
 
-        first = next(batches(), None)
-        if first is None:
+        if next(batches(), None) is None:
             raise ValueError("There are no rows to fit; the batches are empty.")
-        return LocalRows(batches, self.n_features_in_, first[0].dtype)
+        return LocalRows(batches, self.n_features_in_)
 
     def _dask_rows(self, X, y):
         frame = hasattr(X, "columns")
@@ -340,8 +430,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             y = (X[X.columns[0]] if frame else X[:, 0]).astype(bool).astype(int) * 0 + 1
         example = X._meta_nonempty if frame else np.zeros((1, X.shape[1]))
         self._check_rows(example, True)
-        dtype = np.result_type(*X.dtypes) if frame else X.dtype
-        return DaskRows(X, y, self._prepare, self.n_features_in_, _precision(dtype))
+        return DaskRows(X, y, self._prepare, self.n_features_in_)
 
     def _check_rows(self, X, reset=False):
         """Checked rows in single or double precision; resets n_features_in_ and normalize_."""
@@ -359,36 +448,31 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         X = X.astype(_precision(X.dtype), copy=False)
         return unit_rows(X) if self.normalize_ else X
 
-    # --- distances --------------------------------------------------------------------------------
+    # --- distances and their calibration ----------------------------------------------------------
 
-    def _fit_metric(self, stream, dtype):
-        """Set the classes and distances of what a stream has collected."""
-        self.classes_, moments, aside, _ = stream.ordered()
-        self.covariance_ = "shared" if stream.pooled else "class"
-        counts, d = moments.count, stream.n_features
+    def _fit_classes(self, stream):
+        """Distances to the classes of a stream."""
+        classes, moments, aside, _ = stream.ordered()
+        counts, d, dtype = moments.count, stream.n_features, stream.dtype
         if self.relative and len(counts) < 2:
             raise ValueError("relative=True compares classes with each other: two are needed.")
-        self._scales, within = None, 1 / d  # the mean variance of unit rows is at most 1/d
+        scales, within = None, 1 / d  # the mean variance of unit rows is at most 1/d
         if not self.normalize_:
-            self._scales, within = _pilot_scales(aside.at(slice(0, self._n_pilot(stream))))
-            moments = _scaled(moments, self._scales)
-        self.sigma2_ = REG * within if isinstance(self.reg, str) else float(self.reg)
+            scales, within = _pilot_scales(aside.at(slice(0, self._n_pilot(stream))))
+            moments = _scaled(moments, scales)
+        sigma2 = REG * within if isinstance(self.reg, str) else float(self.reg)
+        kappas = np.ones(len(counts))
         if stream.pooled:
-            kappas = np.ones(len(counts))
-            total = symmetric(moments.lower[0])
-            metric = shared_metric(moments.mean, counts, total, self.sigma2_)
-            self._metric = metric.rounded(dtype)
+            metric = shared_metric(moments.mean, counts, symmetric(moments.lower[0]), sigma2)
             if self.relative:
-                self._metric = relative_metric(moments.mean, counts, metric)
+                metric = relative_metric(moments.mean, counts, metric)
         else:
             check_memory(len(counts) * d**2, f"A covariance for each of {len(counts)} classes")
             pseudo_rows = d if isinstance(self.pseudo_rows, str) else self.pseudo_rows
             kappas = borrowing(counts, pseudo_rows)
-            self._metric = class_metrics(
-                moments.mean, counts, moments.lower, pseudo_rows, self.sigma2_, dtype
-            )
-        self._counts, self._row_numbers = counts, row_numbers(counts, kappas)
-        self._total = None
+            metric = class_metrics(moments.mean, counts, moments.lower, pseudo_rows, sigma2, dtype)
+        numbers = row_numbers(counts, kappas)
+        return FittedClasses(classes, counts, numbers, scales, sigma2, metric)
 
     def _n_pilot(self, stream):
         """How many of the rows set aside give scales; the others calibrate a split."""
@@ -397,151 +481,24 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         split = stream.wanted.aside > PILOT_ROWS
         return min(PILOT_ROWS, stream.aside.n // (3 if split else 1))
 
-    def _own(self, X, codes):
-        """Distances of prepared rows to their own classes, (m,)."""
-        return self._metric.own_sq_distances(self._scaled_rows(X), codes)
-
-    def _scaled_rows(self, X):
-        return X if self._scales is None else X / self._scales.astype(X.dtype)
-
-    def _queries(self, X):
-        """Chunks of checked and prepared queries."""
-        check_is_fitted(self)
-        X = self._check_rows(X)
-        for start in range(0, len(X), QUERY_ROWS):
-            yield self._scaled_rows(self._prepare(X[start : start + QUERY_ROWS]))
-
-    def mahalanobis(self, X: ArrayLike) -> np.ndarray:
-        """Return the squared Mahalanobis distance of each row to each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        d2 : ndarray of shape (n_samples, n_classes)
-            Squared distances, columns in the order of ``classes_``; with ``relative=True`` less
-            that to all rows together, so that they may be negative.
-        """
-        parts = [self._metric.sq_distances(part.astype(float)) for part in self._queries(X)]
-        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
-
-    def _nearest(self, X):
-        """The least distance to any class and p_none, (m,) each."""
-        least = [self._metric.nearest(part)[0] for part in self._queries(X)]
-        least = np.concatenate(least).astype(float)
-        return least, limit_p_values(self._calibration.every, least)
-
-    def p_values(self, X: ArrayLike) -> np.ndarray:
-        """Return how typical each row is of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``: ``guarantee_`` says what they promise. The least
-            possible value is 1/(n_j + 1).
-        """
-        d2 = self.mahalanobis(X)
-        if self._calibration.by_class is None:
-            raise ValueError(
-                "The detector was calibrated on rows without labels, which give p_none only; pass "
-                "y_val to calibrate."
-            )
-        limits = self._calibration.by_class
-        return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
-
-    # --- calibration ------------------------------------------------------------------------------
-
-    def _untrimmed(self, d2, codes):
-        """Mask (n,) of the rows that are not the farthest of their classes."""
-        mask = np.ones(len(d2), bool)
-        for j in range(len(self.classes_)):
-            members = np.flatnonzero(codes == j)
-            n_out = int(self.trim * len(members))
-            mask[members[np.argsort(-d2[members], kind="stable")[:n_out]]] = False
-        return mask
-
-    def _rank_all(self, d2, codes, stream):
-        """Rank among all rows that are in the moments, each bounded as if it were left out."""
-        inside = np.ones(len(d2), bool)
-        if stream.aside.n:
-            keys = random_keys(np.arange(len(d2)), stream.wanted.seed)
-            inside = ~np.isin(keys, stream.aside.keys)
-        if self.trim:
-            inside &= self._untrimmed(d2, codes)
-        self._rank_limits(d2[inside], codes[inside], inside.sum())
-        n, r = self._counts[codes], self._row_numbers[codes]
-        left_out = np.where(inside, leave_one_out_sq_distances(d2, n, r), d2)
-        self.decision_scores_ = left_out
-        ranks = limit_p_values(np.sort(left_out[inside]), left_out)
-        self.labels_ = (ranks <= self.level).astype(int)
-
-    def _rank_sample(self, stream):
-        """Rank among the rows of a random sample that are in the moments."""
-        sample = stream.ordered()[3]
-        if stream.aside.n:
-            sample = sample.at(~np.isin(sample.keys, stream.aside.keys))
-        uniform = int((np.arange(sample.n) < RESERVOIR_ROWS).sum())
-        self._rank_limits(self._own(sample.rows, sample.codes), sample.codes, uniform)
-
-    def _rank_limits(self, d2, codes, n_uniform):
-        """Certified limits; the first n_uniform rows are a uniform sample of all."""
-        limits = certified_limits(d2, self._counts[codes], self._row_numbers[codes])
-        self._set_calibration(limits, codes, limits[:n_uniform])
-
-    def _rank_split(self, stream):
-        """Rank among rows that are not in the moments."""
-        _, _, aside, _ = stream.ordered()
-        rows = aside.at(slice(self._n_pilot(stream), None))
-        if not rows.n:
-            raise ValueError(
-                f"No rows are left to calibrate a split: {stream.n_rows} rows are too few."
-            )
-        self._rank_apart(self._scaled_rows(rows.rows), rows.codes)
-
-    def _rank_apart(self, X, codes):
-        """Rank among the distances of rows that the distances do not depend on."""
-        nearest = self._metric.nearest(X)[0]
-        if codes is None:
-            self._set_calibration(None, None, nearest)
-        else:
-            d2 = self._metric.sq_distances(X.astype(float))[np.arange(len(X)), codes]
-            self._set_calibration(d2, codes, nearest)
-
-    def _set_calibration(self, limits, codes, every):
-        by_class = None
-        if codes is not None:
-            classes = range(len(self.classes_))
-            by_class = [rounded_up(np.sort(limits[codes == j])) for j in classes]
-        every = rounded_up(np.sort(every))
-        self._calibration = Calibration(every, by_class)
-        self._n_ranked = len(every)
-        finite = every[np.isfinite(every)]
-        self._distance_scale = float(np.median(np.abs(finite))) if len(finite) else 1.0
-        self._distance_scale = self._distance_scale or 1.0
-        self._set_offset(self.level)
-
-    def _class_counts(self):
-        return np.array([len(limits) for limits in self._calibration.by_class])
-
-    def _describe(self, calibration):
-        self.method_ = calibration
-        bound = "a new row of class j has p_j <= a with probability at most a"
-        if self.trim:
-            bound = "none: the farthest training rows were left out"
-        self.guarantee_ = (
-            bound
-            if self.trim
-            else f"{bound}, and a new row of any class p_none <= a likewise, if "
-            "it is drawn as the training rows were"
-        )
+    def _finish(self, stream):
+        """What a detector predicts with, from one pass."""
+        model = self._fit_classes(stream)
+        _, _, aside, sample = stream.ordered()
+        if not stream.wanted.sample:
+            rows = aside.at(slice(self._n_pilot(stream), None))
+            if not rows.n:
+                raise ValueError(
+                    f"No rows are left to calibrate a split: {stream.n_rows} rows are too few."
+                )
+            return Fitted(model, model.calibrated_apart(rows.rows, rows.codes), "split", PROMISE)
+        if aside.n:
+            sample = sample.at(~np.isin(sample.keys, aside.keys))
+        limits = model.limits(model.own_sq_distances(sample.rows, sample.codes), sample.codes)
+        # The smallest numbers are a uniform sample of all rows, the others of small classes.
+        every = limits[: stream.wanted.sample - aside.n]
+        calibration = calibration_of(limits, sample.codes, every, len(model.classes))
+        return Fitted(model, calibration, "reservoir", PROMISE)
 
     def calibrate(
         self, X: ArrayLike, y: ArrayLike | None = None, *, groups: ArrayLike | None = None
@@ -565,25 +522,152 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         self : MahalanobisNovelty
             The detector, calibrated.
         """
-        check_is_fitted(self)
+        model = self._state().model
         X = self._check_rows(X)
         codes = None
         if y is not None:
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
-            codes = known_codes(y, self.classes_)
+            codes = known_codes(y, model.classes)
         if groups is not None:
             check_consistent_length(X, groups)
             order = check_random_state(self.random_state).permutation(len(X))
             rows = order[np.unique(np.asarray(groups)[order], return_index=True)[1]]
             X, codes = X[rows], None if codes is None else codes[rows]
-        self._rank_apart(self._scaled_rows(self._prepare(X)), codes)
-        self.method_ = "calibrated"
-        self.guarantee_ = (
-            "a new row of class j has p_j <= a with probability at most a, and a new row of any "
-            "class p_none <= a likewise, if it is drawn as the rows of calibrate were"
+        calibration = model.calibrated_apart(self._prepare(X), codes)
+        self._fitted = Fitted(model, calibration, "calibrated", PROMISE)
+        return self._warn_of_level()
+
+    def _queries(self, X):
+        """Chunks of checked and prepared queries, in the units of the metric."""
+        model = self._state().model
+        X = self._check_rows(X)
+        for start in range(0, len(X), QUERY_ROWS):
+            yield model.scaled(self._prepare(X[start : start + QUERY_ROWS]))
+
+    def mahalanobis(self, X: ArrayLike) -> np.ndarray:
+        """Return the squared Mahalanobis distance of each row to each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``classes_``; with ``relative=True`` less
+            that to all rows together, so that they may be negative.
+        """
+        metric = self._state().model.metric
+        return np.concatenate(
+            [metric.sq_distances(part.astype(float)) for part in self._queries(X)]
         )
-        return self
+
+    def _nearest(self, X):
+        """The least distance to any class and p_none, (m,) each."""
+        fitted = self._state()
+        least = [fitted.model.metric.nearest(part)[0] for part in self._queries(X)]
+        least = np.concatenate(least).astype(float)
+        return least, limit_p_values(fitted.calibration.every, least)
+
+    def p_values(self, X: ArrayLike) -> np.ndarray:
+        """Return how typical each row is of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``: ``guarantee_`` says what they promise. The least
+            possible value is 1/(n_j + 1).
+        """
+        d2, limits = self.mahalanobis(X), self._class_limits()
+        return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
+
+    def _class_limits(self):
+        limits = self._state().calibration.by_class
+        if limits is None:
+            raise ValueError(
+                "The detector was calibrated on rows without labels, which give p_none only; pass "
+                "their labels to calibrate."
+            )
+        return limits
+
+    def _class_counts(self):
+        return np.array([len(limits) for limits in self._class_limits()])
+
+    @property
+    def _n_ranked(self):
+        return len(self._state().calibration.every)
+
+    @property
+    def _distance_scale(self):
+        return self._state().calibration.scale
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Class labels (n_classes,)."""
+        return self._state().model.classes
+
+    @property
+    def covariance_(self) -> str:
+        """The covariances used, "class" or "shared"."""
+        return "class" if hasattr(self._state().model.metric, "stretches") else "shared"
+
+    @property
+    def sigma2_(self) -> float:
+        """Variance added to the covariances."""
+        return self._state().model.sigma2
+
+    @property
+    def method_(self) -> str:
+        """How the p-values arise: "loo", "reservoir", "split" or "calibrated"."""
+        return self._state().method
+
+    @property
+    def guarantee_(self) -> str:
+        """What the p-values promise."""
+        return self._state().guarantee
+
+    def explain(self, X: ArrayLike, n_classes: int = 3) -> list[dict[str, Any]]:
+        """Explain where each row lies: the nearest classes, and the columns that are unusual.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        n_classes : int, default=3
+            Number of nearest classes to report.
+
+        Returns
+        -------
+        explanations : list of dict
+            For each row: "p_none"; "nearest", {class: squared distance} of the nearest classes;
+            "background", the squared distance to all training rows together (large: unlike
+            everything seen; small with a small p_none: between the classes); "contributions",
+            {column: share of the squared distance to the nearest class}, which sum to it.
+        """
+        model, X = self._state().model, self._check_rows(X)
+        d2, p = self.mahalanobis(X), self.p_none(X)
+        Z = model.scaled(self._prepare(X)).astype(float)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        background = model.metric.background(Z)
+        out = []
+        for i, order in enumerate(np.argsort(d2, axis=1)[:, :n_classes]):
+            parts = model.metric.contributions(Z[i], order[0])
+            out.append(
+                {
+                    "p_none": float(p[i]),
+                    "nearest": {model.classes[j].item(): float(d2[i, j]) for j in order},
+                    "background": float(background[i]),
+                    "contributions": dict(zip(names, parts.tolist(), strict=True)),
+                }
+            )
+        return out
 
     def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and judge each training row by its leave-one-out rank.
@@ -600,10 +684,19 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             −1 for outliers, 1 for the others.
         """
-        self.fit(X, y)
-        if not hasattr(self, "labels_"):
-            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo'.")
-        return np.where(self.labels_ == 1, -1, 1)
+        if self._check_options() != "loo":
+            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo' or 'auto'.")
+        return np.where(self.fit(X, y).labels_ == 1, -1, 1)
+
+
+def _untrimmed(d2, codes, share):
+    """Mask (n,) of the rows that are not the farthest of their classes."""
+    mask = np.ones(len(d2), bool)
+    for j in range(codes.max() + 1):
+        members = np.flatnonzero(codes == j)
+        farthest = np.argsort(-d2[members], kind="stable")[: int(share * len(members))]
+        mask[members[farthest]] = False
+    return mask
 
 
 def _is_iterable_of_batches(X):
