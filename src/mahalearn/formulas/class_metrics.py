@@ -27,9 +27,16 @@ some u_i allows h_i ≥ h_x is
         = q/(β² − βq),  q = g_i + 1/(n(n + 1))    otherwise (∞ where q ≥ β, or n = 1).
 
 So p_j⁺ = (1 + #{i ∈ j: t_i ≥ D_j(x)})/(n + 1) ≥ p_j, and P(p_j⁺ ≤ a) ≤ a for a new object of the
-class, whatever the distribution. Over all rows, p⁺ = (1 + #{i: r_it_i ≥ min_j d²_j(x)})/(N + 1),
-r_i that of the row's class, is valid for the mixture of the classes: min_j d²_j ≤ d²_y, and the
-rows of another class come nearer to it when x joins class y.
+class, whatever the distribution. Rows that are in the moments but not counted do not matter: the
+others and x are exchangeable given them.
+
+**Over all rows**, p⁺ = (1 + #{i: ρ_jr_jt_i ≥ min_j d²_j(x)})/(N + 1), j the class of row i, is
+valid for the mixture of the classes. Score each of the N + 1 rows by its distance to its own class
+without it. That of x is d²_y ≥ min_j d²_j, that of a row of class y at most r_yt_i. For a row of
+another class j, x is one of the others: κ_j(W − W_j) grows by x, which brings the row nearer, but
+with N + 1 − n_j others κ_j and r_j become κ′_j and r′_j = n_j + κ′_j(N + 1 − n_j). Its score is at
+most ρ_jr_jt_i with ρ_j = max(1, κ_jr′_j/(κ′_jr_j)), which is 1 for the shared covariance and below
+1 + 1/(N − n_j) otherwise.
 
 **The nearest class.** S = (W + (N + 1)σ²I)/(N + 1) is the shared covariance. With λ_j the largest
 eigenvalue of S⁻¹A_j/r_j, d²_j ≥ d²_shared,j/λ_j: classes that are far by the shared metric need not
@@ -46,21 +53,39 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from .linalg import row_sq_norms
 from .moments import symmetric
 
+# Squared distances in float32 have about this relative error; limits are rounded up by as much.
+ROUNDING = 3e-5
+# Centres whose squared length is more than this many times d are too far apart for float32.
+FARTHEST = 1e3
+# Pairs of a row and a class whose difference is formed at a time, in numbers.
+PAIRED = 2**22
+
 
 def unit_rows(X):
     """Rows divided by their lengths; a row of zeros stays as it is."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-    return X / np.where(lengths > 0, lengths, 1.0)[:, None].astype(X.dtype)
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(row_sq_norms(X))
+    usual = (lengths > 1e-15) & (lengths < 1e15)  # no square overflows or vanishes
+    if not usual.all():
+        largest = np.abs(X).max(axis=1)
+        largest[largest == 0] = 1
+        X = X / largest[:, None]
+        lengths = np.sqrt(row_sq_norms(X))
+        lengths[lengths == 0] = 1
+    return X / lengths[:, None]
 
 
-def borrowing(counts, pseudo_rows):
-    """κ_j (c,): the share of the other classes' scatter that `pseudo_rows` of them amount to."""
-    others = counts.sum() - counts
+def borrowing(counts, pseudo_rows, joining=0):
+    """κ_j (c,): the share of the other classes' scatter that `pseudo_rows` of them amount to.
+
+    joining: number of rows by which the other classes grow.
+    """
+    others = counts.sum() - counts + joining
     return np.minimum(1.0, pseudo_rows / np.maximum(others, 1.0))
 
 
@@ -69,10 +94,25 @@ def row_numbers(counts, kappas):
     return counts + 1 + kappas * (counts.sum() - counts)
 
 
+def mixture_factors(counts, pseudo_rows):
+    """ρ_j (c,) of class-wise metrics."""
+    kappas, joined = borrowing(counts, pseudo_rows), borrowing(counts, pseudo_rows, 1)
+    rows = row_numbers(counts, kappas)
+    rows_joined = counts + joined * (counts.sum() - counts + 1)
+    with np.errstate(invalid="ignore"):
+        ratio = kappas * rows_joined / (joined * rows)  # 0/0 where nothing is borrowed
+    return np.fmax(1.0, ratio)
+
+
 def whitener(C):
     """F with C⁻¹ = FFᵀ, upper triangular, for a positive definite C (d, d): d² = |(x − μ)F|²."""
-    L = linalg.cholesky(C, lower=True, check_finite=False)
-    return linalg.solve_triangular(L, np.eye(len(C)), lower=True, check_finite=False).T
+    L, failed = linalg.lapack.dpotrf(C, lower=1)
+    if failed:
+        raise ValueError(
+            "A covariance is not positive definite in floating point: the columns differ too much "
+            "in size, or reg is too small."
+        )
+    return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0].T
 
 
 class SharedMetric(NamedTuple):
@@ -85,44 +125,67 @@ class SharedMetric(NamedTuple):
     whitener: np.ndarray
     centres: np.ndarray
 
-    def whitened(self, X):
-        """(x − μ_0)F of rows (m, d), in their own precision."""
-        return (X - self.origin.astype(X.dtype)) @ self.whitener.astype(X.dtype)
+    def centred(self, X):
+        """x − μ_0 of rows (m, d), in single precision if that suffices for rows that have it."""
+        if X.dtype == np.float32 and row_sq_norms(self.centres).max() > FARTHEST * X.shape[1]:
+            X = X.astype(np.float64)
+        return X - self.origin.astype(X.dtype)
 
-    def rounded(self, dtype):
-        """The metric in another precision."""
-        return SharedMetric(*(part.astype(dtype) for part in self))
+    def whitened(self, X):
+        """(x − μ_0)F of rows (m, d)."""
+        centred = self.centred(X)
+        return centred @ self.whitener.astype(centred.dtype, copy=False)
 
     def sq_distances(self, X):
         """d² (m, c)."""
-        return self.with_rounding(X)[0]
+        return self._products(self.whitened(X))[0]
 
     def nearest(self, X):
-        """The least d² and its class, (m,) each; never too large by rounding."""
-        d2, rounding = self.with_rounding(X)
-        nearest = d2.argmin(axis=1)
-        least = d2[np.arange(len(X)), nearest] - rounding[:, 0]
-        return np.maximum(least, 0), nearest
+        """The least d² and its class, (m,) each."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = self.whitened(X)
+            D, rounding = self._products(Z)
+            nearest = D.argmin(axis=1)
+            least = D[np.arange(len(Z)), nearest]
+            # Differences are more precise than products, which leave few classes.
+            limits = least + 2 * rounding
+            rows, classes = np.nonzero(np.where(np.isfinite(limits), limits, -1)[:, None] >= D)
+            centres, step = self.centres.astype(Z.dtype), max(1, PAIRED // Z.shape[1])
+            d2 = np.empty(len(rows), Z.dtype)
+            for start in range(0, len(rows), step):
+                part = slice(start, start + step)
+                d2[part] = row_sq_norms(Z[rows[part]] - centres[classes[part]])
+        if len(rows):
+            first = np.r_[0, np.flatnonzero(np.diff(rows)) + 1]
+            least[rows[first]] = np.minimum.reduceat(d2, first)
+            closest = np.flatnonzero(d2 == least[rows])
+            nearest[rows[closest]] = classes[closest]
+        return least, nearest
 
-    def with_rounding(self, X):
-        """d² (m, c) by one product, |z|² − 2zᵀm_j + |m_j|², and its rounding (m, 1)."""
-        Z, centres = self.whitened(X), self.centres.astype(X.dtype)
-        squares = row_sq_norms(Z)[:, None]
-        norms = row_sq_norms(centres)
-        D = Z @ centres.T
-        D *= -2
-        D += squares
-        D += norms
-        rounding = 16 * np.finfo(X.dtype).eps * (squares + norms.max())
-        return np.maximum(D, 0, out=D), rounding
+    def lower_bounds(self, X):
+        """Numbers (m, c) that no d² is below, and that are equal to it but for rounding."""
+        D, rounding = self._products(self.whitened(X))
+        with np.errstate(invalid="ignore"):
+            return np.fmax(D - rounding[:, None], 0)
+
+    def _products(self, Z):
+        """d² (m, c) of whitened rows by one product, |z|² − 2zᵀm_j + |m_j|², and its rounding."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            centres = self.centres.astype(Z.dtype, copy=False)
+            squares, norms = row_sq_norms(Z), row_sq_norms(centres)
+            D = Z @ centres.T
+            D *= -2
+            D += squares[:, None]
+            D += norms
+            np.maximum(D, 0, out=D)
+            D[np.isnan(D)] = np.inf
+            return D, 16 * np.finfo(Z.dtype).eps * (squares + norms.max())
 
     def own_sq_distances(self, X, codes):
         """d² of each row to its own class, (m,)."""
-        return row_sq_norms(self.whitened(X) - self.centres.astype(X.dtype)[codes])
-
-    def background(self, X):
-        """d² of rows to the mean of all rows, in the covariance within the classes, (m,)."""
-        return row_sq_norms(self.whitened(X))
+        Z = self.whitened(X)
+        Z -= self.centres.astype(Z.dtype, copy=False)[codes]
+        return row_sq_norms(Z)
 
     def contributions(self, x, j):
         """Shares of the columns in d²_j of a row (d,), which sum to it: e ∘ S⁻¹e."""
@@ -131,49 +194,57 @@ class SharedMetric(NamedTuple):
         return e * (self.whitener @ z)
 
 
-def shared_metric(means, counts, scatter, sigma2):
-    """The metric of S: means (c, d), counts (c,), W (d, d)."""
+def shared_metric(means, counts, lower, sigma2, scales=None, dtype=np.float64):
+    """The metric of S: means (c, d), counts (c,), W (d, d) by its lower triangle.
+
+    scales (d,): σ² is added to the columns divided by them. dtype: precision of the queries, in
+    which the origin must be exact.
+    """
+    scales = np.ones(len(lower)) if scales is None else scales
     N = counts.sum()
-    origin = counts @ means / N
-    F = whitener(scatter / (N + 1) + sigma2 * np.eye(len(scatter)))
+    origin = (counts @ means / N).astype(dtype).astype(np.float64)
+    C = symmetric(lower)
+    C /= scales[:, None] * scales * (N + 1)
+    C.flat[:: len(C) + 1] += sigma2
+    F = whitener(C) / scales[:, None]
     return SharedMetric(origin, F, (means - origin) @ F)
 
 
 class ClassMetrics(NamedTuple):
     """Distances to each class in a metric of its own.
 
-    means (c, d), whiteners (c, d, d), stretches λ (c,): d²_j ≥ d²_shared,j/λ_j.
+    offsets μ_j − μ_0 (c, d), whiteners (c, d, d), stretches λ (c,): d²_j ≥ d²_shared,j/λ_j.
     """
 
-    means: np.ndarray
+    offsets: np.ndarray
     whiteners: np.ndarray
     stretches: np.ndarray
     shared: SharedMetric
 
-    def to_class(self, X, j):
-        """d²_j of rows (m, d), (m,)."""
-        centred = X - self.means[j].astype(X.dtype)
-        return row_sq_norms(centred @ self.whiteners[j].astype(X.dtype))
+    def _to_class(self, centred, j):
+        """d²_j of rows less the origin (m, d), (m,)."""
+        F = self.whiteners[j].astype(centred.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            d2 = row_sq_norms((centred - self.offsets[j].astype(centred.dtype)) @ F)
+        return np.where(np.isnan(d2), np.inf, d2)
 
     def sq_distances(self, X):
         """d² (m, c)."""
-        return np.column_stack([self.to_class(X, j) for j in range(len(self.means))])
+        X = self.shared.centred(X)
+        return np.column_stack([self._to_class(X, j) for j in range(len(self.offsets))])
 
     def own_sq_distances(self, X, codes):
         """d² of each row to its own class, (m,)."""
-        out = np.full(len(X), np.nan, X.dtype)
+        X = self.shared.centred(X)
+        out = np.empty(len(X), X.dtype)
         for j in np.unique(codes):
             members = np.flatnonzero(codes == j)
-            out[members] = self.to_class(X[members], j)
+            out[members] = self._to_class(X[members], j)
         return out
-
-    def background(self, X):
-        """d² of rows to the mean of all rows, in the covariance within the classes, (m,)."""
-        return self.shared.background(X)
 
     def contributions(self, x, j):
         """Shares of the columns in d²_j of a row (d,), which sum to it: e ∘ C⁻¹e."""
-        e, F = x - self.means[j], self.whiteners[j].astype(float)
+        e, F = x - self.shared.origin - self.offsets[j], self.whiteners[j].astype(float)
         return e * (F @ (e @ F))
 
     def nearest(self, X, n_first=3):
@@ -182,18 +253,19 @@ class ClassMetrics(NamedTuple):
         The `n_first` classes nearest by the shared metric come first, then whichever class the
         bound d²_j ≥ d²_shared,j/λ_j does not exclude.
         """
-        shared, rounding = self.shared.with_rounding(X)
-        bound = np.maximum(shared - rounding, 0) / self.stretches.astype(X.dtype)
-        c, m = len(self.means), len(X)
-        least, nearest = np.full(m, np.inf, X.dtype), np.zeros(m, np.intp)
+        shared = self.shared.lower_bounds(X)
+        bound = shared / self.stretches.astype(shared.dtype)
+        c, m = len(self.offsets), len(X)
+        least, nearest = np.full(m, np.inf, shared.dtype), np.zeros(m, np.intp)
         todo = np.zeros((m, c), bool)
         first = np.argpartition(shared, min(n_first, c) - 1, axis=1)[:, :n_first]
         np.put_along_axis(todo, first, True, axis=1)
         measured = np.zeros_like(todo)
+        centred = self.shared.centred(X)
         while todo.any():
             for j in np.flatnonzero(todo.any(axis=0)):
                 rows = np.flatnonzero(todo[:, j])
-                d2 = self.to_class(X[rows], j)
+                d2 = self._to_class(centred[rows], j)
                 closer = d2 < least[rows]
                 least[rows[closer]], nearest[rows[closer]] = d2[closer], j
             measured |= todo
@@ -201,22 +273,29 @@ class ClassMetrics(NamedTuple):
         return least, nearest
 
 
-def class_metrics(means, counts, lower, pseudo_rows, sigma2, dtype=np.float64):
-    """Class-wise metrics: means (c, d), scatters by their lower triangles (c, d, d).
+def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype=np.float64):
+    """Class-wise metrics: means (c, d), scatters by their lower triangles, (d, d) each.
 
     dtype: of the whiteners, which are computed in float64.
     """
-    total = symmetric(lower.sum(axis=0))
+    total = np.zeros_like(lowers[0])
+    for lower in lowers:
+        total += lower
+    scales = np.ones(len(total)) if scales is None else scales
     kappas = borrowing(counts, pseudo_rows)
-    shared = shared_metric(means, counts, total, sigma2)
-    whiteners = np.empty(lower.shape, dtype)
+    shared = shared_metric(means, counts, total, sigma2, scales, dtype)
+    total, squares = symmetric(total), scales[:, None] * scales
+    whiteners = np.empty((len(counts), *total.shape), dtype)
     stretches = np.empty(len(counts))
+    standard = shared.whitener * scales[:, None]
     for j, (kappa, rows) in enumerate(zip(kappas, row_numbers(counts, kappas), strict=True)):
-        C = ((1 - kappa) * symmetric(lower[j]) + kappa * total) / rows
+        C = (1 - kappa) * symmetric(lowers[j])
+        C += kappa * total
+        C /= rows * squares
         C.flat[:: len(C) + 1] += sigma2
-        stretches[j] = largest_ratio(C, shared.whitener)
-        whiteners[j] = whitener(C)
-    return ClassMetrics(means, whiteners, stretches, shared)
+        stretches[j] = largest_ratio(C, standard)
+        whiteners[j] = whitener(C) / scales[:, None]
+    return ClassMetrics(means - shared.origin, whiteners, stretches, shared)
 
 
 def largest_ratio(C, F):
@@ -230,7 +309,10 @@ def largest_ratio(C, F):
         return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
     operator = LinearOperator((d, d), matvec=B.__matmul__, dtype=B.dtype)
     start = np.random.default_rng(0).standard_normal(d)
-    estimate = float(eigsh(operator, 1, which="LA", tol=1e-3, v0=start)[0][0])
+    try:
+        estimate = float(eigsh(operator, 1, which="LA", tol=1e-3, v0=start)[0][0])
+    except ArpackError:
+        return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
     while True:
         estimate *= 1.01
         difference = -B
@@ -242,18 +324,21 @@ def largest_ratio(C, F):
 class RelativeMetric(NamedTuple):
     """d²_j − d²_0 in the space that the class means span.
 
-    origin μ_0 (d,); projection [GR⁻ᵀ, v_1 … v_c] (d, 2c); constants (c,).
+    shared: the metric of S; projection [GR⁻ᵀ, v_1 … v_c] (d, 2c); constants |m_j|² (c,).
     """
 
-    origin: np.ndarray
+    shared: SharedMetric
     projection: np.ndarray
     constants: np.ndarray
 
     def sq_distances(self, X):
         """d²_j − d²_0 (m, c)."""
-        P = (X - self.origin.astype(X.dtype)) @ self.projection.astype(X.dtype)
-        c = len(self.constants)
-        return row_sq_norms(P[:, :c])[:, None] - 2 * P[:, c:] + self.constants.astype(X.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            P = (X - self.shared.origin.astype(X.dtype)) @ self.projection.astype(X.dtype)
+            c = len(self.constants)
+            squares = row_sq_norms(P[:, :c])[:, None]
+            D = squares - 2 * P[:, c:] + self.constants.astype(X.dtype)
+        return np.where(np.isnan(D), np.inf, D)
 
     def nearest(self, X):
         """The least of them and its class, (m,) each."""
@@ -261,18 +346,26 @@ class RelativeMetric(NamedTuple):
         nearest = d2.argmin(axis=1)
         return d2[np.arange(len(X)), nearest], nearest
 
+    def background(self, X):
+        """d²_0 (m,)."""
+        return self.shared.sq_distances(X)[:, 0] - self.sq_distances(X)[:, 0]
 
-def relative_metric(means, counts, shared):
+    def contributions(self, x, j):
+        """Shares of the columns in d²_j − d²_0 of a row (d,), which sum to it."""
+        z, F = x - self.shared.origin, self.shared.whitener
+        P = self.projection[:, : len(self.constants)]
+        return self.shared.contributions(x, j) - z * (F @ (z @ F) - P @ (z @ P))
+
+
+def relative_metric(counts, shared):
     """The relative distance in a shared metric."""
-    offsets = means - shared.origin
-    whitened = shared.centres  # (μ_j − μ_0)F
-    V = whitened @ shared.whitener.T  # v_j = S⁻¹(μ_j − μ_0), a row each
+    V = shared.centres @ shared.whitener.T  # v_j = S⁻¹(μ_j − μ_0), a row each
     shares = np.sqrt(counts / (counts.sum() + 1))[:, None]
-    H = shares * whitened
+    H = shares * shared.centres
     R = linalg.cholesky(np.eye(len(counts)) + H @ H.T, lower=True)
     G = shares * V  # S⁻¹H, a row each
     projection = np.hstack([linalg.solve_triangular(R, G, lower=True).T, V.T])
-    return RelativeMetric(shared.origin, projection, np.einsum("ij,ij->i", offsets, V))
+    return RelativeMetric(shared, projection, row_sq_norms(shared.centres))
 
 
 # --- p-values -------------------------------------------------------------------------------------
@@ -306,10 +399,10 @@ def leave_one_out_sq_distances(d2, counts, rows):
 
 
 def rounded_up(t):
-    """The limits in single precision, none smaller than it was."""
+    """The limits in single precision, none smaller than it was, with room for `ROUNDING`."""
     t = np.asarray(t, float)
-    with np.errstate(over="ignore"):
-        single = t.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = np.where(np.isfinite(t), t + ROUNDING * np.abs(t), t).astype(np.float32)
     return np.where(single < t, np.nextafter(single, np.float32(np.inf)), single)
 
 

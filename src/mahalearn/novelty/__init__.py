@@ -5,7 +5,7 @@ from .._lazy import lazy
 _HOME = {
     "ConformalClassifier": "novelty.classifier",
     "DriftTest": "novelty.drift",
-    "MahalanobisNovelty": "novelty.detector",
+    "MahalanobisNovelty": "novelty.mahalanobis",
     "drift_test": "novelty.drift",
 }
 

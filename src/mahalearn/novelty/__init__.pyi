@@ -1,8 +1,8 @@
 # For type checkers: the names of the table in __init__.py (tests/test_types.py compares them).
 
 from .classifier import ConformalClassifier
-from .detector import MahalanobisNovelty
 from .drift import DriftTest, drift_test
+from .mahalanobis import MahalanobisNovelty
 
 __all__ = [
     "ConformalClassifier",

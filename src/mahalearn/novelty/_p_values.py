@@ -157,7 +157,7 @@ class PValueMixin(OutlierMixin):
         return self._n_rejected / (self._n_ranked + 1)
 
     def _warn_of_level(self):
-        """Warn where no p-value can be as small as `level`; returns the detector."""
+        """Warn where p_none cannot be as small as `level`; returns the detector."""
         if not self._n_rejected:
             n = self._n_ranked
             warnings.warn(
@@ -166,4 +166,18 @@ class PValueMixin(OutlierMixin):
                 UserWarning,
                 stacklevel=3,
             )
+        elif self._n_unbounded >= self._n_rejected:
+            warnings.warn(
+                f"{self._n_unbounded} of the {self._n_ranked} calibration objects are alone in "
+                "their classes, or nearly so, and may be arbitrarily far from them: p_none is "
+                f"never at most level={self.level:g}, and predict will reject nothing. Leave out "
+                "classes of one or two objects, or calibrate on further ones.",
+                UserWarning,
+                stacklevel=3,
+            )
         return self
+
+    @property
+    def _n_unbounded(self):
+        """Number of calibration objects that rank above every distance."""
+        return 0

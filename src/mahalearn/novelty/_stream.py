@@ -5,11 +5,21 @@ pseudo-random number of each row, a function of its position: it does not depend
 were divided into parts.
 """
 
+import copy
+import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import refuse_missing_labels, refuse_mixed_labels
+from .._validation import (
+    check_memory,
+    distinct_labels,
+    known_codes,
+    refuse_missing_labels,
+    refuse_mixed_labels,
+)
 from ..classifiers._landmark_statistics import random_keys
 from ..classifiers._sources import (
     compute,
@@ -20,7 +30,28 @@ from ..classifiers._sources import (
     part_arrays,
     part_lengths,
 )
+from ..formulas.class_metrics import unit_rows
 from ..formulas.moments import add_rows, merge, no_moments
+
+# Numbers in a block of rows that is added to the moments or measured at a time.
+BLOCK = 2**24
+
+
+def single_or_double(dtype):
+    """Single precision for rows in half or single precision, else double precision."""
+    return np.float32 if dtype in (np.float16, np.float32) else np.float64
+
+
+def prepared(X, normalize):
+    """Checked rows as they enter the moments: of unit length, or as they are."""
+    X = np.asarray(X)
+    X = check_array(X, dtype=single_or_double(X.dtype), input_name="X")
+    return unit_rows(X) if normalize else X
+
+
+def block_rows(n_features):
+    """Number of rows of a block."""
+    return max(1_024, BLOCK // n_features)
 
 
 class KeptRows(NamedTuple):
@@ -28,7 +59,7 @@ class KeptRows(NamedTuple):
 
     keys: np.ndarray
     codes: np.ndarray
-    rows: np.ndarray | None = None
+    rows: np.ndarray
 
     @property
     def n(self):
@@ -37,19 +68,14 @@ class KeptRows(NamedTuple):
 
     def at(self, index):
         """Some of the rows."""
-        rows = None if self.rows is None else self.rows[index]
-        return KeptRows(self.keys[index], self.codes[index], rows)
+        return KeptRows(self.keys[index], self.codes[index], self.rows[index])
 
     def joined(self, other):
         """Both, in the order of their numbers."""
-        parts = [part for part in (self, other) if part.rows is not None]
-        if not parts:
+        if not other.n:
             return self
-        both = KeptRows(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+        both = KeptRows(*(np.concatenate([a, b]) for a, b in zip(self, other, strict=True)))
         return both.at(np.argsort(both.keys, kind="stable"))
-
-
-NOTHING = KeptRows(np.empty(0, np.uint64), np.empty(0, np.intp))
 
 
 class Collected(NamedTuple):
@@ -63,14 +89,52 @@ class Collected(NamedTuple):
 
     most_classes: int
     aside: int = 0
-    aside_share: float = 0.1
+    aside_share: float = 0.2
     sample: int = 0
     least_of_class: int = 0
     seed: int = 0
 
 
+class RowBuffer:
+    """Rows and their codes that come in parts of any length and leave in blocks of fixed length."""
+
+    def __init__(self, size):
+        self.size = size
+        self.rows = self.codes = None
+        self.n = 0
+
+    def push(self, X, codes):
+        """Take rows; the blocks that are full."""
+        while len(X):
+            if self.n and self.rows.dtype != X.dtype:
+                yield self.rest()
+            if not self.n and len(X) >= self.size:
+                yield X[: self.size], codes[: self.size]
+                X, codes = X[self.size :], codes[self.size :]
+                continue
+            if self.rows is None:
+                self.rows = np.empty((self.size, X.shape[1]), X.dtype)
+                self.codes = np.empty(self.size, np.intp)
+            taken = min(len(X), self.size - self.n)
+            self.rows[self.n : self.n + taken] = X[:taken]
+            self.codes[self.n : self.n + taken] = codes[:taken]
+            self.n += taken
+            X, codes = X[taken:], codes[taken:]
+            if self.n == self.size:
+                self.n = 0
+                yield self.rows, self.codes
+
+    def rest(self):
+        """The rows that are left, which may be none."""
+        if self.rows is None:
+            return np.empty((0, 1)), np.empty(0, np.intp)
+        left = self.rows[: self.n], self.codes[: self.n]
+        self.rows, self.codes, self.n = None, None, 0
+        return left
+
+
 class RowStream:
-    """Moments of the classes seen so far, rows set aside and rows kept.
+    """Moments of the classes seen so far, rows set aside and a sample of rows.
 
     Classes are added as their labels come. Labels are sorted at the end (`ordered`).
     """
@@ -79,74 +143,106 @@ class RowStream:
         self.wanted = wanted
         self.n_features = n_features
         self.labels: list[Any] = []
+        self.labelled = None
         self.pooled = wanted.most_classes < 1
         self.moments = no_moments(0, n_features, pooled=self.pooled)
-        self.aside = self.sample = NOTHING
+        nothing = np.empty((0, n_features), np.float32)
+        self.aside = self.sample = KeptRows(np.empty(0, "u8"), np.empty(0, np.intp), nothing)
         self.n_rows = 0
-        self.dtype = np.float32
+        self.single = True
+        self.buffer = RowBuffer(block_rows(n_features))
 
-    def add(self, X, y=None, start=None):
-        """Add checked rows; y None: one class; start: position of the first row."""
-        start = self.n_rows if start is None else start
-        codes = np.zeros(len(X), np.intp)
-        if y is None:
-            self._announce([1])
-        else:
-            refuse_missing_labels(y)
-            labels, codes = np.unique(np.asarray(y), return_inverse=True)
-            self._announce(labels.tolist())
-            codes = self._places(labels.tolist())[codes]
-        keys = random_keys(np.arange(start, start + len(X)), self.wanted.seed)
+    def add(self, X, y=None, positions=None):
+        """Add checked rows; y None: one class; positions (m,) of the rows, those that follow."""
+        if positions is None:
+            positions = np.arange(self.n_rows, self.n_rows + len(X))
+        codes = self._codes(y, len(X))
+        keys = random_keys(positions, self.wanted.seed)
         self.n_rows += len(X)
-        self.dtype = np.result_type(self.dtype, X.dtype)
-        wanted = self.wanted
-        if wanted.sample:
-            self.sample = self._sampled(self.sample, KeptRows(keys, codes, X))
-        if not wanted.aside:
-            add_rows(self.moments, X, codes)
-            return self
-        limit = self.aside.keys[-1] if self.aside.n >= wanted.aside else None
-        candidate = np.ones(len(X), bool) if limit is None else keys < limit
-        add_rows(self.moments, X[~candidate], codes[~candidate])
-        self._set_aside(KeptRows(keys, codes, X).at(np.flatnonzero(candidate)), wanted.aside)
+        self.single &= X.dtype == np.float32
+        self._keep(KeptRows(keys, codes, X))
+        if self.wanted.aside:
+            rows = KeptRows(~keys, codes, X)
+            candidate = np.ones(len(X), bool)
+            if self.aside.n >= self.wanted.aside:
+                candidate = rows.keys < self.aside.keys[-1]
+            X, codes = X[~candidate], codes[~candidate]
+            self._set_aside(rows.at(np.flatnonzero(candidate)), self.wanted.aside)
+        for block in self.buffer.push(X, codes):
+            add_rows(self.moments, *block)
         return self
+
+    def flush(self):
+        """Bring all rows so far into the moments."""
+        X, codes = self.buffer.rest()
+        if len(X):
+            add_rows(self.moments, X, codes)
+        return self
+
+    def __getstate__(self):
+        return dict(vars(self.flush()))
 
     def merge(self, other):
         """The stream of both parts."""
+        self.flush(), other.flush()
         out = RowStream(self.wanted, self.n_features)
-        out._announce(self.labels + other.labels)
         for part in (self, other):
-            if out.pooled and not part.pooled:
-                part._pool()
-        places = out._places(other.labels)
-        out.moments = merge(
-            out._with_classes(self.moments, np.arange(len(self.labels))),
-            out._with_classes(other.moments, places),
-        )
+            if part.labelled is not None:
+                out._check_labelled(part.labelled)
+        out._announce(self.labels + other.labels)
+        places = [out._places(part.labels) for part in (self, other)]
+        c, parts = len(out.labels), list(zip((self, other), places, strict=True))
+        out.moments = merge(*(out._spread(part.moments, place, c) for part, place in parts))
         out.n_rows = self.n_rows + other.n_rows
-        out.dtype = np.result_type(self.dtype, other.dtype)
-        out.aside = self.aside
-        out._set_aside(other.aside._replace(codes=places[other.aside.codes]), self.wanted.aside)
-        theirs = other.sample._replace(codes=places[other.sample.codes])
-        out.sample = out._sampled(self.sample, theirs)
+        out.single = self.single and other.single
+        for part, place in parts:
+            aside, sample = (
+                rows._replace(codes=place[rows.codes]) for rows in (part.aside, part.sample)
+            )
+            out._set_aside(aside, self.wanted.aside)
+            out._keep(sample)
         return out
 
     def ordered(self):
-        """(classes, moments, rows set aside, sample) with the labels sorted.
+        """(classes, counts, means, lower triangles, rows set aside, sample), the labels sorted.
 
-        Of the rows set aside the share of all that is wanted; the others go to the moments.
+        Of the rows set aside the share of all that is wanted: the others go to the moments, those
+        of a copy where rows may follow.
         """
         refuse_mixed_labels(self.labels)
-        if self.wanted.aside:
-            share = max(int(self.n_rows * self.wanted.aside_share), min(5, self.n_rows // 2))
-            self._set_aside(NOTHING, min(self.wanted.aside, share))
+        self.flush()
+        stream, wanted = self, self.wanted
+        most = min(wanted.aside, share_of_rows(self.n_rows, wanted.aside_share))
+        if most < self.aside.n:
+            stream = copy.deepcopy(self)
+            stream._set_aside(self.aside.at(slice(0, 0)), most)
+            stream.flush()
         classes, order = np.unique(np.array(self.labels), return_index=True)
         rank = np.argsort(order)
-        moments = self._with_classes(self.moments, rank)
         aside, sample = (
-            kept._replace(codes=rank[kept.codes]) for kept in (self.aside, self.sample)
+            rows._replace(codes=rank[rows.codes]) for rows in (stream.aside, stream.sample)
         )
-        return classes, moments, aside, sample
+        count, mean, lower, _ = stream.moments
+        lowers = lower if self.pooled else [lower[j] for j in order]
+        return classes, count[order], mean[order], lowers, aside, sample
+
+    def _codes(self, y, n):
+        self._check_labelled(y is not None)
+        if y is None:
+            self._announce([1])
+            return np.zeros(n, np.intp)
+        y = np.asarray(y)
+        refuse_missing_labels(y)
+        if y.dtype.kind == "f":
+            check_classification_targets(y)
+        labels = distinct_labels(y)[0]
+        self._announce(labels.tolist())
+        return self._places(labels.tolist())[np.searchsorted(labels, y)]
+
+    def _check_labelled(self, labelled):
+        if self.labelled not in (None, labelled):
+            raise ValueError("Some rows came with labels and others without; give all of them y.")
+        self.labelled = labelled
 
     def _places(self, labels):
         """Positions of labels among those seen."""
@@ -156,48 +252,64 @@ class RowStream:
     def _announce(self, labels):
         seen = set(self.labels)
         new = [label for label in dict.fromkeys(labels) if label not in seen]
-        if new:
-            places = np.arange(len(self.labels))
-            self.labels += new
-            if not self.pooled and len(self.labels) > self.wanted.most_classes:
-                self._pool()
-            self.moments = self._with_classes(self.moments, places)
+        if not new:
+            return
+        places, d = np.arange(len(self.labels)), self.n_features
+        self.labels += new
+        c = len(self.labels)
+        pooled = c > self.wanted.most_classes
+        if pooled == self.pooled and c <= len(self.moments.count):
+            return
+        self.pooled = pooled
+        if not pooled:
+            check_memory(
+                2 * c * d**2,
+                f"A covariance for each of {c} classes of {d} columns",
+                "Use covariance='shared'.",
+            )
+        # Room for classes that follow: batches may come sorted.
+        self.moments = self._spread(self.moments, places, max(c, 2 * len(places)))
 
-    def _pool(self):
-        """From now on keep the sum of the classes' scatters only."""
-        self.pooled = True
-        self.moments = self.moments._replace(lower=self.moments.lower.sum(axis=0, keepdims=True))
-
-    def _with_classes(self, moments, places):
-        """Moments of the classes so far, from those of some of them."""
-        return _spread(moments, places, len(self.labels), self.pooled)
+    def _spread(self, moments, places, n_groups):
+        """Moments of n_groups, those of some classes at `places`."""
+        out, c = no_moments(n_groups, self.n_features, pooled=self.pooled), len(places)
+        out.count[places], out.mean[places] = moments.count[:c], moments.mean[:c]
+        if self.pooled:
+            return out._replace(lower=moments.lower.sum(axis=0, keepdims=True))
+        out.lower[places] = moments.lower[:c]
+        return out
 
     def _set_aside(self, rows, most):
         """Keep the `most` smallest numbers aside; the other rows go to the moments."""
         rows = self.aside.joined(rows)
         self.aside, back = rows.at(slice(0, most)), rows.at(slice(most, None))
-        if back.n:
-            add_rows(self.moments, back.rows, back.codes)
+        for block in self.buffer.push(back.rows, back.codes):
+            add_rows(self.moments, *block)
 
-    def _sampled(self, a, b):
-        """The smallest numbers of all, and of each class."""
-        rows, wanted = a.joined(b), self.wanted
-        keep = np.arange(rows.n) < wanted.sample
-        for j in np.unique(rows.codes):
-            keep[np.flatnonzero(rows.codes == j)[: wanted.least_of_class]] = True
-        return rows.at(np.flatnonzero(keep))
+    def _keep(self, rows):
+        """The smallest numbers of all, and of each class, stay in the sample."""
+        n, least = self.wanted.sample, self.wanted.least_of_class
+        if not n:
+            return
+        if self.sample.n >= n:  # most rows have no chance: do not copy them
+            chance = rows.keys < self.sample.keys[n - 1]
+            limits = np.full(len(self.labels), np.iinfo(np.uint64).max, np.uint64)
+            if least:
+                for j in np.flatnonzero(np.bincount(self.sample.codes) >= least):
+                    limits[j] = self.sample.keys[self.sample.codes == j][least - 1]
+                chance |= rows.keys < limits[rows.codes]
+            rows = rows.at(np.flatnonzero(chance))
+        rows = self.sample.joined(rows)
+        keep = np.arange(rows.n) < n
+        if least:
+            for j in np.unique(rows.codes):
+                keep[np.flatnonzero(rows.codes == j)[:least]] = True
+        self.sample = rows.at(np.flatnonzero(keep))
 
 
-def _spread(moments, places, n_groups, pooled):
-    """Moments with their groups at `places` among n_groups."""
-    if len(places) == n_groups and (places == np.arange(n_groups)).all():
-        return moments
-    out = no_moments(n_groups, moments.mean.shape[1], pooled=pooled)
-    out.count[places], out.mean[places] = moments.count, moments.mean
-    if pooled:
-        return out._replace(lower=moments.lower)
-    out.lower[places] = moments.lower
-    return out
+def share_of_rows(n, share):
+    """A share of n rows: at least five, and at most half of them."""
+    return max(int(share * n), min(5, n // 2))
 
 
 # --- where rows come from -------------------------------------------------------------------------
@@ -206,53 +318,72 @@ def _spread(moments, places, n_groups, pooled):
 class LocalRows:
     """Rows that this process goes through, in batches.
 
-    batches(): a fresh iterator of (X, y or None), checked and prepared.
+    batches(): a fresh iterator of (X, y or None), checked and prepared. Later passes must bring the
+    same rows: the first row of each batch tells.
     """
 
     def __init__(self, batches, n_features):
         self.batches = batches
         self.n_features = n_features
+        self.firsts = None
 
     def collect(self, wanted, mask=None):
         """A RowStream of all rows, or of those that a mask (n,) has."""
         stream = RowStream(wanted, self.n_features)
         for X, y, start in self._with_positions():
+            positions = np.arange(start, start + len(X))
             if mask is not None:
-                chosen = np.flatnonzero(mask[start : start + len(X)])
-                X, y = X[chosen], None if y is None else y[chosen]
-            stream.add(X, y, start if mask is None else None)
-        if not stream.n_rows:
-            raise ValueError("There are no rows to fit; the batches are empty.")
-        return stream
+                chosen = np.flatnonzero(mask[positions])
+                X, positions, y = X[chosen], positions[chosen], None if y is None else y[chosen]
+            stream.add(X, y, positions)
+        return stream.flush()
 
-    def measure(self, own, classes):
-        """Distances own(X, codes) of all rows to their own classes, and their codes, (n,) each."""
-        parts = [_measured(own, classes, X, y) for X, y, _ in self._with_positions()]
-        return tuple(np.concatenate(values) for values in zip(*parts, strict=True))
+    def measure(self, measured, classes):
+        """Distances measured(X, codes) of all rows to their own classes, and codes, (n,) each."""
+        d2, codes, buffer = [], [], RowBuffer(block_rows(self.n_features))
+        for X, y, _ in self._with_positions():
+            codes.append(_codes_of(y, classes, len(X)))
+            d2 += [measured(*block) for block in buffer.push(X, codes[-1])]
+        rest = buffer.rest()
+        if len(rest[0]):
+            d2.append(measured(*rest))
+        return np.concatenate(d2), np.concatenate(codes)
 
     def _with_positions(self):
-        start = 0
+        start, firsts = 0, []
         for X, y in self.batches():
+            firsts.append((len(X), zlib.crc32(X[:1].tobytes())))
+            if self.firsts is not None and firsts[-1:] != self.firsts[len(firsts) - 1 :][:1]:
+                break
             yield X, y, start
             start += len(X)
+        if self.firsts not in (None, firsts):
+            raise ValueError(
+                "The batches of a later pass are not those of the first: every pass must give the "
+                "same rows in the same order (shuffle=False, no random augmentation). For a stream "
+                "that comes once use partial_fit."
+            )
+        self.firsts = firsts
 
 
-def _measured(own, classes, X, y):
-    codes = np.zeros(len(X), np.intp) if y is None else np.searchsorted(classes, np.asarray(y))
-    return own(X, codes), codes
+def _codes_of(y, classes, n):
+    return np.zeros(n, np.intp) if y is None else known_codes(np.asarray(y), classes)
 
 
 class DaskRows:
     """Rows of a dask collection: every part is reduced where it is, and the results are merged.
 
     The merge tree depends on the number of parts alone, so that the result has the same bits
-    whatever the number of workers. prepare(X) is done to the rows of a part.
+    whatever the number of workers. y None: one class.
     """
 
-    def __init__(self, X, y, prepare, n_features):
+    def __init__(self, X, y, normalize, n_features):
+        self.labelled = y is not None
+        if not self.labelled:
+            y = X[X.columns[0]] if hasattr(X, "columns") else X[:, 0]  # not looked at
         self.parts, lengths = dask_parts(X, y)
         self.lengths = part_lengths(X, self.parts) if lengths is None else lengths
-        self.prepare = prepare
+        self.options = normalize, self.labelled
         self.n_features = n_features
 
     def collect(self, wanted, mask=None):
@@ -260,28 +391,43 @@ class DaskRows:
         starts = np.cumsum([0, *self.lengths]).tolist()
         parts = [
             delayed(_stream_of_part)(
-                self.prepare, wanted, start, None if mask is None else mask[start:stop], *part
+                self.options, wanted, start, None if mask is None else mask[start:stop], *part
             )
             for part, start, stop in zip(self.parts, starts[:-1], starts[1:], strict=True)
+            if stop > start
         ]
+        if not parts:
+            raise ValueError("The collection has no rows.")
         return merged_tree(parts, RowStream.merge)
 
-    def measure(self, own, classes):
-        """Distances own(X, codes) of all rows to their own classes, and their codes, (n,) each."""
-        shared = delayed(own, traverse=False)
-        parts = [delayed(_measured_part)(self.prepare, shared, classes, *p) for p in self.parts]
+    def measure(self, measured, classes):
+        """Distances measured(X, codes) of all rows to their own classes, and codes, (n,) each."""
+        shared = delayed(measured, traverse=False)
+        parts = [
+            delayed(_measured_part)(self.options, shared, classes, *part)
+            for part, length in zip(self.parts, self.lengths, strict=True)
+            if length
+        ]
         return tuple(np.concatenate(values) for values in zip(*compute(parts), strict=True))
 
 
-def _stream_of_part(prepare, wanted, start, mask, *part):
+def _part(options, part):
+    normalize, labelled = options
     X, y = part_arrays(*part)
-    if mask is not None:
-        X, y = X[mask], y[mask]
-    with one_thread():
-        return RowStream(wanted, X.shape[1]).add(prepare(X), y, start)
+    return prepared(X, normalize), y if labelled else None
 
 
-def _measured_part(prepare, own, classes, *part):
-    X, y = part_arrays(*part)
+def _stream_of_part(options, wanted, start, mask, *part):
     with one_thread():
-        return _measured(own, classes, prepare(X), y)
+        X, y = _part(options, part)
+        positions = np.arange(start, start + len(X))
+        if mask is not None:
+            X, positions, y = X[mask], positions[mask], None if y is None else y[mask]
+        return RowStream(wanted, X.shape[1]).add(X, y, positions).flush()
+
+
+def _measured_part(options, measured, classes, *part):
+    with one_thread():
+        X, y = _part(options, part)
+        codes = _codes_of(y, classes, len(X))
+        return measured(X, codes), codes

@@ -1,6 +1,7 @@
 """Novelty and out-of-distribution detection by Mahalanobis distances in the input space."""
 
 import numbers
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,32 +15,41 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._typing import ArrayLike, RandomState
+from .._typing import ArrayLike, Objects, RandomState
 from .._validation import (
     check_choice,
-    check_memory,
     check_positive,
     check_real,
     is_dask_collection,
     known_codes,
+    refuse_mixed_labels,
 )
-from ..classifiers._landmark_statistics import BATCH_ROWS, random_keys
+from ..classifiers._landmark_statistics import random_keys
 from ..classifiers._sources import check_batches
 from ..formulas.class_metrics import (
+    ClassMetrics,
+    RelativeMetric,
     borrowing,
     certified_limits,
     class_metrics,
     leave_one_out_sq_distances,
     limit_p_values,
+    mixture_factors,
     relative_metric,
     rounded_up,
     row_numbers,
     shared_metric,
-    unit_rows,
 )
-from ..formulas.moments import Moments, symmetric
 from ._p_values import PValueMixin, check_level
-from ._stream import Collected, DaskRows, LocalRows, RowStream
+from ._stream import (
+    Collected,
+    DaskRows,
+    LocalRows,
+    RowStream,
+    block_rows,
+    prepared,
+    share_of_rows,
+)
 
 COVARIANCES = ("auto", "class", "shared")
 CALIBRATIONS = ("auto", "loo", "reservoir", "split")
@@ -49,19 +59,23 @@ EMBEDDING_FEATURES = 100
 REG = 1e-3
 # Rows that give column scales and σ² of raw rows; rows that calibrate a split; rows of a reservoir.
 PILOT_ROWS, SPLIT_ROWS, RESERVOIR_ROWS = 1_000, 10_000, 20_000
-SPLIT_SHARE = 0.2
-LEAST_OF_CLASS = 200
-# Rows whose distances are computed at a time.
-QUERY_ROWS = 4_096
+PILOT_SHARE, SPLIT_SHARE = 0.1, 0.2
+LEAST_OF_CLASS = 100
+# Numbers in the queries whose distances are computed at a time.
+QUERY_NUMBERS = 2**23
 FLOATS = [np.float64, np.float32]
 PROMISE = (
     "a new row of class j has p_j <= a with probability at most a, and a new row of any class "
     "p_none <= a likewise, if it is drawn as the calibration rows were"
 )
+PROMISE_WITHOUT_LABELS = (
+    "a new row of any class has p_none <= a with probability at most a, if it is drawn as the "
+    "calibration rows were"
+)
 NO_PROMISE = "none: the farthest training rows were left out"
 
 
-class Calibration(NamedTuple):
+class Limits(NamedTuple):
     """Ascending limits that distances are ranked among.
 
     every (n,): of all classes together; by_class: of each class, None where labels are not known.
@@ -77,61 +91,76 @@ class Calibration(NamedTuple):
         return float(np.median(finite)) or 1.0 if len(finite) else 1.0
 
 
-def calibration_of(limits, codes, every, n_classes):
+def sorted_limits(limits, codes, every, n_classes):
     """Limits of rows with class codes (None: not known), and limits of all classes together."""
     by_class = None
     if codes is not None:
-        by_class = [rounded_up(np.sort(limits[codes == j])) for j in range(n_classes)]
-    return Calibration(rounded_up(np.sort(every)), by_class)
+        order = np.argsort(codes, kind="stable")
+        stops = np.searchsorted(codes[order], np.arange(n_classes + 1))
+        parts = (limits[order[a:b]] for a, b in pairwise(stops))
+        by_class = [rounded_up(np.sort(part)) for part in parts]
+    return Limits(rounded_up(np.sort(every)), by_class)
 
 
 class FittedClasses(NamedTuple):
     """Distances to the classes of a stream of rows.
 
-    classes (c,), counts (c,), row_numbers (c,): labels, n_j and r_j; scales (d,): of the columns,
-    None for unit rows; sigma2; metric: shared, class-wise or relative.
+    classes (c,), counts (c,), row_numbers (c,), factors (c,): labels, n_j, r_j and ρ_j; sigma2;
+    metric: shared, class-wise or relative.
     """
 
     classes: np.ndarray
     counts: np.ndarray
     row_numbers: np.ndarray
-    scales: np.ndarray | None
+    factors: np.ndarray
     sigma2: float
     metric: Any
 
-    def scaled(self, X):
-        """Rows in the units of the metric."""
-        return X if self.scales is None else X / self.scales.astype(X.dtype)
+    def training_limits(self, d2, codes, n_every=None):
+        """Certified limits of training rows from their distances to their own classes.
 
-    def own_sq_distances(self, X, codes):
-        """d² of rows to their own classes, (m,)."""
-        return self.metric.own_sq_distances(self.scaled(X), codes)
-
-    def limits(self, d2, codes):
-        """Certified limits of training rows from their distances to their own classes."""
-        return certified_limits(d2, self.counts[codes], self.row_numbers[codes])
+        n_every: so many of them, the first, rank all classes together.
+        """
+        limits = certified_limits(d2, self.counts[codes], self.row_numbers[codes])
+        every = (limits * self.factors[codes])[:n_every]
+        return sorted_limits(limits, codes, every, len(self.classes))
 
     def left_out(self, d2, codes):
         """Leave-one-out distances of training rows from those to their own classes."""
         return leave_one_out_sq_distances(d2, self.counts[codes], self.row_numbers[codes])
 
-    def calibrated_apart(self, X, codes):
-        """The calibration by rows that the distances do not depend on."""
-        X = self.scaled(X)
-        nearest = self.metric.nearest(X)[0]
-        own = None
-        if codes is not None:
-            own = self.metric.sq_distances(X.astype(float))[np.arange(len(X)), codes]
-        return calibration_of(own, codes, nearest, len(self.classes))
+    def limits_apart(self, X, codes):
+        """Limits from rows that the distances do not depend on."""
+        nearest, members = [], []
+        for start in range(0, len(X), step := query_rows(X.shape[1])):
+            part = X[start : start + step]
+            nearest.append(self.metric.nearest(part)[0])
+            if codes is not None:
+                d2 = self.metric.sq_distances(part.astype(float))
+                members.append(d2[np.arange(len(part)), codes[start : start + step]])
+        members = None if codes is None else np.concatenate(members)
+        return sorted_limits(members, codes, np.concatenate(nearest), len(self.classes))
+
+    def background(self, X):
+        """d² of rows to the mean of all rows in the covariance of all rows, (m,)."""
+        metric = self.metric
+        if not isinstance(metric, RelativeMetric):
+            metric = relative_metric(self.counts, getattr(metric, "shared", metric))
+        return metric.background(X)
 
 
 class Fitted(NamedTuple):
-    """What a detector predicts with; offset: the least level above those rejected."""
+    """Distances, the limits that they are ranked among, and what that promises."""
 
     model: FittedClasses
-    calibration: Calibration
+    limits: Limits
     method: str
     guarantee: str
+
+
+def query_rows(n_features):
+    """Number of queries whose distances are computed at a time."""
+    return max(256, QUERY_NUMBERS // n_features)
 
 
 class MahalanobisNovelty(PValueMixin, BaseEstimator):
@@ -157,8 +186,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     reg : float or "auto", default="auto"
         Variance σ² added to every covariance, for rows as prepared by `normalize`. "auto": 1e-3
         divided by the number of columns for rows of unit length; otherwise 1e-3 times the mean
-        variance within the classes, taken from a random tenth of the rows (at most 1,000) that is
-        used for nothing else.
+        variance within the classes, taken from a random tenth of the rows (at most 1,000) that
+        does not calibrate.
     relative : bool, default=False
         Subtract the distance to all rows together, which compares classes with each other. Needs
         two classes and a shared covariance.
@@ -216,7 +245,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     >>> X, y = load_iris(return_X_y=True)
     >>> detector = MahalanobisNovelty().fit(X[y < 2], y[y < 2])  # two of the three species
     >>> print(f"{(detector.predict(X[y == 2]) == -1).mean():.2f} of the third are flagged")
-    0.90 of the third are flagged
+    0.86 of the third are flagged
     """
 
     def __init__(
@@ -263,36 +292,33 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """
         calibration = self._check_options()
         for name in ("decision_scores_", "labels_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         rows = self._rows(X, y)
         wanted = self._wanted(rows.n_features, calibration)
-        self._stream = stream = rows.collect(wanted)
+        stream = rows.collect(wanted)
         if calibration != "loo":
+            self._stream = stream if calibration == "reservoir" else None
             self._fitted = self._finish(stream)
-            if calibration == "split":
-                self._stream = None
             return self._warn_of_level()
-        model = self._fit_classes(stream)
-        d2, codes = rows.measure(model.own_sq_distances, model.classes)
-        inside = np.ones(len(d2), bool)
+        model, pilot = self._fit_classes(stream)
+        d2, codes = rows.measure(model.metric.own_sq_distances, model.classes)
+        ranked = np.ones(len(d2), bool)
         if self.trim:
-            inside = _untrimmed(d2, codes, self.trim)
-            stream = rows.collect(wanted, inside)
-            model = self._fit_classes(stream)
-            d2, codes = rows.measure(model.own_sq_distances, model.classes)
+            ranked = _untrimmed(d2, codes, self.trim)
+            model, pilot = self._fit_classes(rows.collect(wanted, ranked))
+            d2, codes = rows.measure(model.metric.own_sq_distances, model.classes)
         self._stream = None  # of rows that come later the limits of these are not known
-        if stream.aside.n:
-            keys = random_keys(np.arange(len(d2)), wanted.seed)
-            inside &= ~np.isin(keys, stream.aside.keys)
-        limits = model.limits(d2[inside], codes[inside])
-        calibration = calibration_of(limits, codes[inside], limits, len(model.classes))
-        self._fitted = Fitted(model, calibration, "loo", NO_PROMISE if self.trim else PROMISE)
-        self.decision_scores_ = np.where(inside, model.left_out(d2, codes), d2)
-        ranks = limit_p_values(np.sort(self.decision_scores_[inside]), self.decision_scores_)
-        self.labels_ = (ranks <= self.level).astype(int)
+        self.decision_scores_ = np.where(ranked, model.left_out(d2, codes), d2)
+        reference = np.sort(self.decision_scores_[ranked])
+        farther = len(reference) - np.searchsorted(reference, self.decision_scores_) + ~ranked
+        self.labels_ = (farther <= self.level * (len(reference) + ~ranked)).astype(int)
+        if pilot.n:
+            ranked &= ~np.isin(random_keys(np.arange(len(d2)), wanted.seed), pilot.keys)
+        limits = model.training_limits(d2[ranked], codes[ranked])
+        self._fitted = Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
         return self._warn_of_level()
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: Objects, y: ArrayLike | None = None) -> Self:
         """Add rows; the p-values rank among a random part of all rows so far.
 
         Parameters
@@ -314,7 +340,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                 "Rows can be added after partial_fit, or after fit with calibration='reservoir'; "
                 "this detector was calibrated on all of its training rows. Fit it again."
             )
-        rows = self._rows(X, y, reset=first)
+        X = self._check_rows(X, reset=first)  # as a whole: a bad row must not leave half of them
+        rows = self._rows(X, y, reset=False)
         if first:
             self._stream = RowStream(self._wanted(rows.n_features, calibration), rows.n_features)
         for part, labels in rows.batches():
@@ -330,6 +357,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         check_is_fitted(self)
         if self._fitted is None:
             self._fitted = self._finish(self._stream)
+            self._warn_of_level()
         return self._fitted
 
     def _check_options(self, streamed=False):
@@ -378,64 +406,69 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, numbers.Integral):
             seed = check_random_state(seed).randint(2**31 - 1)
-        pilot = 0 if self.normalize_ else PILOT_ROWS
-        split = calibration == "split"
+        reservoir = calibration == "reservoir"
         return Collected(
             most,
-            aside=pilot + (SPLIT_ROWS if split else 0),
-            aside_share=0.1 * bool(pilot) + SPLIT_SHARE * split,
-            sample=RESERVOIR_ROWS if calibration == "reservoir" else 0,
-            least_of_class=LEAST_OF_CLASS,
+            aside=SPLIT_ROWS if calibration == "split" else 0,
+            aside_share=SPLIT_SHARE,
+            sample=(0 if self.normalize_ else PILOT_ROWS) + RESERVOIR_ROWS * reservoir,
+            least_of_class=LEAST_OF_CLASS * reservoir,
             seed=int(seed),
         )
 
     # --- rows -------------------------------------------------------------------------------------
 
     def _rows(self, X, y, reset=True):
-        """Checked rows as a source; sets n_features_in_ and normalize_."""
+        """Rows as a source; sets n_features_in_ and normalize_."""
         if is_dask_collection(X):
-            return self._dask_rows(X, y)
+            example = X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]))
+            self._check_rows(example, True)
+            return DaskRows(X, y, self.normalize_, self.n_features_in_)
+        if X is None or isinstance(X, (str, bytes, dict)):
+            raise ValueError(
+                f"X must be a table of numbers or an iterable of batches; got {type(X).__name__}."
+            )
         if y is None and not hasattr(X, "shape") and _is_iterable_of_batches(X):
             return self._batch_rows(check_batches(X, type(self).__name__))
-        X = self._check_rows(X, reset)
+        X = self._table(X, reset)
         if y is not None:
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
+            y = _labels(y, X)
+        size = block_rows(X.shape[1])
 
         def batches():
-            for start in range(0, len(X), BATCH_ROWS):
-                part = slice(start, start + BATCH_ROWS)
+            for start in range(0, len(X), size):
+                part = slice(start, start + size)
                 yield self._prepare(X[part]), None if y is None else y[part]
 
         return LocalRows(batches, X.shape[1])
 
     def _batch_rows(self, pairs):
-        reset = [True]
-
-        def batches():
+        def batches(reset=False):
             for batch in pairs:
-                X, y = batch if isinstance(batch, (tuple, list)) else (batch, None)
-                if len(X):
-                    X = self._check_rows(X, reset[0])
-                    reset[0] = False
-                    yield self._prepare(X), None if y is None else column_or_1d(y)
+                X, y = _pair(batch)
+                if not len(X):
+                    continue
+                X, reset = self._check_rows(X, reset), False
+                yield self._prepare(X), None if y is None else _labels(y, X)
 
-        if next(batches(), None) is None:
+        if next(batches(reset=True), None) is None:
             raise ValueError("There are no rows to fit; the batches are empty.")
         return LocalRows(batches, self.n_features_in_)
 
-    def _dask_rows(self, X, y):
-        frame = hasattr(X, "columns")
-        if y is None:  # one class
-            y = (X[X.columns[0]] if frame else X[:, 0]).astype(bool).astype(int) * 0 + 1
-        example = X._meta_nonempty if frame else np.zeros((1, X.shape[1]))
-        self._check_rows(example, True)
-        return DaskRows(X, y, self._prepare, self.n_features_in_)
+    def _table(self, X, reset=False):
+        """A table of which the shape was checked; `_prepare` checks the values, part by part.
+
+        An array may be a file in virtual memory, which is not read as a whole.
+        """
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu" and len(X):
+            self._check_rows(np.zeros((1, X.shape[1])), reset)
+            return X
+        return self._check_rows(X, reset)
 
     def _check_rows(self, X, reset=False):
         """Checked rows in single or double precision; resets n_features_in_ and normalize_."""
-        if isinstance(X, np.ndarray) and X.dtype == np.float16:
-            X = X.astype(np.float32)
+        if getattr(X, "dtype", None) == np.float16:
+            X = np.asarray(X).astype(np.float32)
         X = validate_data(self, X, reset=reset, dtype=FLOATS)
         if reset:
             large = X.shape[1] >= EMBEDDING_FEATURES
@@ -443,70 +476,60 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return X
 
     def _prepare(self, X):
-        """Rows as they enter the moments: of unit length, or as they are."""
-        X = np.asarray(X)
-        X = X.astype(_precision(X.dtype), copy=False)
-        return unit_rows(X) if self.normalize_ else X
+        """Rows as they enter the moments, checked: of unit length, or as they are."""
+        return prepared(X, self.normalize_)
 
     # --- distances and their calibration ----------------------------------------------------------
 
     def _fit_classes(self, stream):
-        """Distances to the classes of a stream."""
-        classes, moments, aside, _ = stream.ordered()
-        counts, d, dtype = moments.count, stream.n_features, stream.dtype
+        """Distances to the classes of a stream, and the rows that chose their units."""
+        classes, counts, means, lowers, _, sample = stream.ordered()
+        if stream.n_rows < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two rows; got n_samples={stream.n_rows}."
+            )
         if self.relative and len(counts) < 2:
             raise ValueError("relative=True compares classes with each other: two are needed.")
-        scales, within = None, 1 / d  # the mean variance of unit rows is at most 1/d
-        if not self.normalize_:
-            scales, within = _pilot_scales(aside.at(slice(0, self._n_pilot(stream))))
-            moments = _scaled(moments, scales)
+        if not all(np.isfinite(lower.diagonal()).all() for lower in lowers):
+            raise ValueError("Squares of the values overflow; change the columns' units.")
+        d, scales, within, n_pilot = stream.n_features, None, 1 / stream.n_features, 0
+        if not self.normalize_:  # (the mean variance of unit rows is at most 1/d)
+            n_pilot = min(PILOT_ROWS, share_of_rows(stream.n_rows, PILOT_SHARE))
+            scales, within = _pilot_scales(sample.at(slice(0, n_pilot)))
         sigma2 = REG * within if isinstance(self.reg, str) else float(self.reg)
-        kappas = np.ones(len(counts))
+        options = sigma2, scales, np.float32 if stream.single else np.float64
         if stream.pooled:
-            metric = shared_metric(moments.mean, counts, symmetric(moments.lower[0]), sigma2)
+            kappas = factors = np.ones(len(counts))
+            metric = shared_metric(means, counts, lowers[0], *options)
             if self.relative:
-                metric = relative_metric(moments.mean, counts, metric)
+                metric = relative_metric(counts, metric)
         else:
-            check_memory(len(counts) * d**2, f"A covariance for each of {len(counts)} classes")
             pseudo_rows = d if isinstance(self.pseudo_rows, str) else self.pseudo_rows
-            kappas = borrowing(counts, pseudo_rows)
-            metric = class_metrics(moments.mean, counts, moments.lower, pseudo_rows, sigma2, dtype)
-        numbers = row_numbers(counts, kappas)
-        return FittedClasses(classes, counts, numbers, scales, sigma2, metric)
-
-    def _n_pilot(self, stream):
-        """How many of the rows set aside give scales; the others calibrate a split."""
-        if self.normalize_:
-            return 0
-        split = stream.wanted.aside > PILOT_ROWS
-        return min(PILOT_ROWS, stream.aside.n // (3 if split else 1))
+            kappas, factors = borrowing(counts, pseudo_rows), mixture_factors(counts, pseudo_rows)
+            metric = class_metrics(means, counts, lowers, pseudo_rows, *options)
+        rows = row_numbers(counts, kappas)
+        model = FittedClasses(classes, counts, rows, factors, sigma2, metric)
+        return model, sample.at(slice(0, n_pilot))
 
     def _finish(self, stream):
-        """What a detector predicts with, from one pass."""
-        model = self._fit_classes(stream)
-        _, _, aside, sample = stream.ordered()
-        if not stream.wanted.sample:
-            rows = aside.at(slice(self._n_pilot(stream), None))
-            if not rows.n:
-                raise ValueError(
-                    f"No rows are left to calibrate a split: {stream.n_rows} rows are too few."
-                )
-            return Fitted(model, model.calibrated_apart(rows.rows, rows.codes), "split", PROMISE)
-        if aside.n:
-            sample = sample.at(~np.isin(sample.keys, aside.keys))
-        limits = model.limits(model.own_sq_distances(sample.rows, sample.codes), sample.codes)
+        """A detector from one pass: calibrated on rows set aside, or on a sample."""
+        model, pilot = self._fit_classes(stream)
+        *_, aside, sample = stream.ordered()
+        if stream.wanted.aside:
+            return Fitted(model, model.limits_apart(aside.rows, aside.codes), "split", PROMISE)
         # The smallest numbers are a uniform sample of all rows, the others of small classes.
-        every = limits[: stream.wanted.sample - aside.n]
-        calibration = calibration_of(limits, sample.codes, every, len(model.classes))
-        return Fitted(model, calibration, "reservoir", PROMISE)
+        sample = sample.at(slice(pilot.n, None))
+        d2 = model.metric.own_sq_distances(sample.rows, sample.codes)
+        limits = model.training_limits(d2, sample.codes, stream.wanted.sample - pilot.n)
+        return Fitted(model, limits, "reservoir", PROMISE)
 
     def calibrate(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, groups: ArrayLike | None = None
+        self, X: Objects, y: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> Self:
         """Rank distances among rows that were not used for training.
 
         Use it for rows that the network behind the embeddings has not seen: those it was trained on
-        lie closer to their classes than new ones.
+        lie closer to their classes than new ones. A later `partial_fit` discards it.
 
         Parameters
         ----------
@@ -526,26 +549,25 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         X = self._check_rows(X)
         codes = None
         if y is not None:
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-            codes = known_codes(y, model.classes)
+            codes = known_codes(_labels(y, X), model.classes)
         if groups is not None:
             check_consistent_length(X, groups)
             order = check_random_state(self.random_state).permutation(len(X))
             rows = order[np.unique(np.asarray(groups)[order], return_index=True)[1]]
             X, codes = X[rows], None if codes is None else codes[rows]
-        calibration = model.calibrated_apart(self._prepare(X), codes)
-        self._fitted = Fitted(model, calibration, "calibrated", PROMISE)
+        limits = model.limits_apart(self._prepare(X), codes)
+        promise = PROMISE if codes is not None else PROMISE_WITHOUT_LABELS
+        self._fitted = Fitted(model, limits, "calibrated", promise)
         return self._warn_of_level()
 
     def _queries(self, X):
-        """Chunks of checked and prepared queries, in the units of the metric."""
-        model = self._state().model
-        X = self._check_rows(X)
-        for start in range(0, len(X), QUERY_ROWS):
-            yield model.scaled(self._prepare(X[start : start + QUERY_ROWS]))
+        """Chunks of checked and prepared queries."""
+        self._state()
+        X = self._table(X)
+        for start in range(0, len(X), step := query_rows(X.shape[1])):
+            yield self._prepare(X[start : start + step])
 
-    def mahalanobis(self, X: ArrayLike) -> np.ndarray:
+    def mahalanobis(self, X: Objects) -> np.ndarray:
         """Return the squared Mahalanobis distance of each row to each class.
 
         Parameters
@@ -569,9 +591,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         fitted = self._state()
         least = [fitted.model.metric.nearest(part)[0] for part in self._queries(X)]
         least = np.concatenate(least).astype(float)
-        return least, limit_p_values(fitted.calibration.every, least)
+        return least, limit_p_values(fitted.limits.every, least)
 
-    def p_values(self, X: ArrayLike) -> np.ndarray:
+    def p_values(self, X: Objects) -> np.ndarray:
         """Return how typical each row is of each class.
 
         Parameters
@@ -589,7 +611,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
 
     def _class_limits(self):
-        limits = self._state().calibration.by_class
+        limits = self._state().limits.by_class
         if limits is None:
             raise ValueError(
                 "The detector was calibrated on rows without labels, which give p_none only; pass "
@@ -602,11 +624,15 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     @property
     def _n_ranked(self):
-        return len(self._state().calibration.every)
+        return len(self._state().limits.every)
+
+    @property
+    def _n_unbounded(self):
+        return int(np.isinf(self._state().limits.every).sum())
 
     @property
     def _distance_scale(self):
-        return self._state().calibration.scale
+        return self._state().limits.scale
 
     @property
     def classes_(self) -> np.ndarray:
@@ -616,7 +642,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     @property
     def covariance_(self) -> str:
         """The covariances used, "class" or "shared"."""
-        return "class" if hasattr(self._state().model.metric, "stretches") else "shared"
+        return "class" if isinstance(self._state().model.metric, ClassMetrics) else "shared"
 
     @property
     def sigma2_(self) -> float:
@@ -633,7 +659,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """What the p-values promise."""
         return self._state().guarantee
 
-    def explain(self, X: ArrayLike, n_classes: int = 3) -> list[dict[str, Any]]:
+    def explain(self, X: Objects, n_classes: int = 3) -> list[dict[str, Any]]:
         """Explain where each row lies: the nearest classes, and the columns that are unusual.
 
         Parameters
@@ -653,9 +679,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """
         model, X = self._state().model, self._check_rows(X)
         d2, p = self.mahalanobis(X), self.p_none(X)
-        Z = model.scaled(self._prepare(X)).astype(float)
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
-        background = model.metric.background(Z)
+        Z = self._prepare(X).astype(float)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        background = model.background(Z)
         out = []
         for i, order in enumerate(np.argsort(d2, axis=1)[:, :n_classes]):
             parts = model.metric.contributions(Z[i], order[0])
@@ -669,7 +695,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             )
         return out
 
-    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> np.ndarray:
+    def fit_predict(self, X: Objects, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and judge each training row by its leave-one-out rank.
 
         Parameters
@@ -705,20 +731,35 @@ def _is_iterable_of_batches(X):
         return True
     first = X[0] if len(X) else None
     return (hasattr(first, "shape") and np.ndim(first) == 2) or (
-        isinstance(first, (list, tuple)) and len(first) == 2 and np.ndim(first[0]) == 2
+        isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) == 2
     )
 
 
-def _precision(dtype):
-    """Single precision for rows in half or single precision, else double precision."""
-    return np.float32 if dtype in (np.float16, np.float32) else np.float64
+def _labels(y, X):
+    """Checked labels of the rows of X."""
+    if isinstance(y, (list, tuple)):
+        refuse_mixed_labels(y)  # numpy would make all of them text
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    return y
+
+
+def _pair(batch):
+    """A batch (X, y), or X alone, as a pair."""
+    if hasattr(batch, "shape"):
+        return batch, None
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise ValueError(f"A batch must be X or a pair (X, y); got {type(batch).__name__}.")
+    return batch
 
 
 def _pilot_scales(pilot):
     """Standard deviations of the columns, and the mean variance within the classes in them."""
     X = pilot.rows.astype(float)
-    scales = X.std(axis=0)
-    scales = np.where(scales > 0, scales, 1.0)
+    spread = np.ptp(X, axis=0)
+    if ((spread > 0) & (spread < 1e-150)).any() or (spread > 1e150).any():
+        raise ValueError("Squares of the values overflow or vanish; change the columns' units.")
+    scales = np.where(spread > 0, X.std(axis=0), 1.0)
     X = X / scales
     means = np.zeros((pilot.codes.max() + 1, X.shape[1]))
     counts = np.bincount(pilot.codes)
@@ -726,9 +767,3 @@ def _pilot_scales(pilot):
     means /= np.maximum(counts, 1)[:, None]
     within = np.square(X - means[pilot.codes]).sum() / max(len(X) - (counts > 0).sum(), 1)
     return scales, within / X.shape[1] or 1.0
-
-
-def _scaled(moments, scales):
-    """Moments of columns that are divided by scales."""
-    lower = moments.lower / scales[:, None] / scales
-    return Moments(moments.count, moments.mean / scales, lower)
