@@ -978,3 +978,21 @@ def full_conformal_p_value(X, y, j, x, kappa, sigma2):
         )
     last = distances[-1]
     return sum(d >= last * (1 - 1e-9) for d in distances) / (n + 1)
+
+
+def mixture_p_value(X, y, x, label, pseudo_rows, sigma2):
+    """p of x, of class `label`, by N + 1 refits: each row's distance to its class without it."""
+    everyone, labels, distances = np.vstack([X, x]), np.append(y, label), []
+    for i, j in enumerate(labels):
+        rest = np.arange(len(labels)) != i
+        n = int((labels[rest] == j).sum())
+        others = len(y) - n
+        if n == 0:
+            distances.append(np.inf)
+            continue
+        kappa = min(1.0, pseudo_rows / max(others, 1))
+        rows = n + 1 + kappa * others
+        distances.append(
+            class_metric_distance(everyone[rest], labels[rest], j, everyone[i], kappa, sigma2, rows)
+        )
+    return sum(d >= distances[-1] * (1 - 1e-9) for d in distances) / len(labels)

@@ -10,13 +10,14 @@ from mahalearn.formulas.class_metrics import (
     class_metrics,
     leave_one_out_sq_distances,
     limit_p_values,
+    mixture_factors,
     relative_metric,
     rounded_up,
     row_numbers,
     shared_metric,
     unit_rows,
 )
-from naive import class_metric_distance, full_conformal_p_value
+from naive import class_metric_distance, full_conformal_p_value, mixture_p_value
 
 SIGMA2 = 0.05
 # Class sizes and number of columns: usual, n_j < d, N < d, a class of one row, of two rows.
@@ -90,6 +91,22 @@ def test_certified_p_values_are_never_below_those_of_refits(design, pseudo_rows,
         assert (bound >= np.array(exact) - 1e-12).all()
     left_out = leave_one_out_sq_distances(model.own_sq_distances(X, y), counts[y], rows)
     assert (limits >= left_out).all()
+
+
+@pytest.mark.parametrize("pseudo_rows", [0, 2.5, 5, 11.5, 40])
+@pytest.mark.parametrize("design", [d for d in DESIGNS if d != "usual"])
+def test_p_none_is_never_below_that_of_refits(design, pseudo_rows):
+    X, y, counts, Z = problem(design, seed=2, heavy=True)
+    model, kappas = fitted(X, y, counts, pseudo_rows)
+    rows = row_numbers(counts, kappas)
+    limits = certified_limits(model.own_sq_distances(X, y), counts[y], rows[y])
+    factors = mixture_factors(counts, pseudo_rows)
+    others = counts.sum() - counts
+    assert (factors >= 1).all() and (factors <= 1 + 1 / np.maximum(others, 1)).all()
+    bound = limit_p_values(np.sort(limits * factors[y]), model.nearest(Z)[0] * (1 - 1e-12))
+    for label in range(len(counts)):
+        exact = [mixture_p_value(X, y, z, label, pseudo_rows, SIGMA2) for z in Z]
+        assert (bound >= np.array(exact) - 1e-12).all()
 
 
 def test_the_bound_costs_little_in_a_class_of_usual_size():

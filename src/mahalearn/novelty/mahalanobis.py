@@ -40,6 +40,7 @@ from ..formulas.class_metrics import (
     row_numbers,
     shared_metric,
 )
+from ..formulas.linalg import row_sq_norms
 from ._p_values import PValueMixin, check_level
 from ._stream import (
     Collected,
@@ -61,6 +62,8 @@ REG = 1e-3
 PILOT_ROWS, SPLIT_ROWS, RESERVOIR_ROWS = 1_000, 10_000, 20_000
 PILOT_SHARE, SPLIT_SHARE = 0.1, 0.2
 LEAST_OF_CLASS = 100
+# Concentration steps of `trim`, at most.
+TRIM_STEPS = 5
 # Numbers in the queries whose distances are computed at a time.
 QUERY_NUMBERS = 2**23
 FLOATS = [np.float64, np.float32]
@@ -198,7 +201,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         `partial_fit`, and "split" where the others have no bound (`relative`).
     trim : float, default=0.0
         Share of the training rows that may be contaminated: as many of each class, the farthest,
-        are left out, and there is no guarantee.
+        are left out, and there is no guarantee. It goes through the rows several times.
     random_state : int, RandomState instance or None, default=0
         Draws the rows that are set aside.
 
@@ -300,13 +303,12 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             self._stream = stream if calibration == "reservoir" else None
             self._fitted = self._finish(stream)
             return self._warn_of_level()
+        trimmed = self._trimmed(rows, stream) if self.trim else None
+        if self.trim:
+            stream = rows.collect(wanted, ~trimmed)
         model, pilot = self._fit_classes(stream)
         d2, codes = rows.measure(model.metric.own_sq_distances, model.classes)
-        ranked = np.ones(len(d2), bool)
-        if self.trim:
-            ranked = _untrimmed(d2, codes, self.trim)
-            model, pilot = self._fit_classes(rows.collect(wanted, ranked))
-            d2, codes = rows.measure(model.metric.own_sq_distances, model.classes)
+        ranked = ~trimmed if self.trim else np.ones(len(d2), bool)
         self._stream = None  # of rows that come later the limits of these are not known
         self.decision_scores_ = np.where(ranked, model.left_out(d2, codes), d2)
         reference = np.sort(self.decision_scores_[ranked])
@@ -317,6 +319,24 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         limits = model.training_limits(d2[ranked], codes[ranked])
         self._fitted = Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
         return self._warn_of_level()
+
+    def _trimmed(self, rows, stream):
+        """Mask (n,) of the farthest rows of each class, by concentration steps.
+
+        They begin with the half of each class that is nearest to its medians, so that outliers do
+        not hide behind the covariance that they stretch (P. Rousseeuw and K. Van Driessen, A fast
+        algorithm for the minimum covariance determinant estimator, 1999).
+        """
+        classes, *_, sample = stream.ordered()
+        start = _median_distances(sample, len(classes))
+        trimmed = _farthest(*rows.measure(start.own_sq_distances, classes), 0.5)
+        for _ in range(TRIM_STEPS):
+            model, _ = self._fit_classes(rows.collect(stream.wanted, ~trimmed))
+            before = trimmed
+            trimmed = _farthest(*rows.measure(model.metric.own_sq_distances, classes), self.trim)
+            if (trimmed == before).all():
+                break
+        return trimmed
 
     def partial_fit(self, X: Objects, y: ArrayLike | None = None) -> Self:
         """Add rows; the p-values rank among a random part of all rows so far.
@@ -340,8 +360,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                 "Rows can be added after partial_fit, or after fit with calibration='reservoir'; "
                 "this detector was calibrated on all of its training rows. Fit it again."
             )
-        X = self._check_rows(X, reset=first)  # as a whole: a bad row must not leave half of them
-        rows = self._rows(X, y, reset=False)
+        # Checked as a whole: a bad row must not leave a half of them in the moments.
+        rows = self._table_rows(self._check_rows(X, reset=first), y)
         if first:
             self._stream = RowStream(self._wanted(rows.n_features, calibration), rows.n_features)
         for part, labels in rows.batches():
@@ -406,7 +426,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, numbers.Integral):
             seed = check_random_state(seed).randint(2**31 - 1)
-        reservoir = calibration == "reservoir"
+        reservoir = calibration == "reservoir" or self.trim > 0
         return Collected(
             most,
             aside=SPLIT_ROWS if calibration == "split" else 0,
@@ -418,7 +438,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def _rows(self, X, y, reset=True):
+    def _rows(self, X, y):
         """Rows as a source; sets n_features_in_ and normalize_."""
         if is_dask_collection(X):
             example = X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]))
@@ -430,7 +450,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             )
         if y is None and not hasattr(X, "shape") and _is_iterable_of_batches(X):
             return self._batch_rows(check_batches(X, type(self).__name__))
-        X = self._table(X, reset)
+        return self._table_rows(self._table(X, reset=True), y)
+
+    def _table_rows(self, X, y):
         if y is not None:
             y = _labels(y, X)
         size = block_rows(X.shape[1])
@@ -677,9 +699,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             everything seen; small with a small p_none: between the classes); "contributions",
             {column: share of the squared distance to the nearest class}, which sum to it.
         """
-        model, X = self._state().model, self._check_rows(X)
+        model = self._state().model
         d2, p = self.mahalanobis(X), self.p_none(X)
-        Z = self._prepare(X).astype(float)
+        Z = np.concatenate(list(self._queries(X))).astype(float)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         background = model.background(Z)
         out = []
@@ -715,14 +737,32 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return np.where(self.fit(X, y).labels_ == 1, -1, 1)
 
 
-def _untrimmed(d2, codes, share):
-    """Mask (n,) of the rows that are not the farthest of their classes."""
-    mask = np.ones(len(d2), bool)
+def _farthest(d2, codes, share):
+    """Mask (n,) of a share of each class, its farthest rows."""
+    mask = np.zeros(len(d2), bool)
     for j in range(codes.max() + 1):
         members = np.flatnonzero(codes == j)
         farthest = np.argsort(-d2[members], kind="stable")[: int(share * len(members))]
-        mask[members[farthest]] = False
+        mask[members[farthest]] = True
     return mask
+
+
+class MedianDistances(NamedTuple):
+    """Distances to the medians (c, d) of the columns in each class, in units (d,)."""
+
+    medians: np.ndarray
+    units: np.ndarray
+
+    def own_sq_distances(self, X, codes):
+        """d² of each row to its own class, (m,)."""
+        return row_sq_norms((X - self.medians[codes]) / self.units)
+
+
+def _median_distances(sample, n_classes):
+    X = sample.rows.astype(float)
+    medians = np.array([np.median(X[sample.codes == j], axis=0) for j in range(n_classes)])
+    units = np.median(np.abs(X - medians[sample.codes]), axis=0)
+    return MedianDistances(medians, np.where(units > 0, units, np.where(X.std(0) > 0, X.std(0), 1)))
 
 
 def _is_iterable_of_batches(X):
