@@ -946,7 +946,7 @@ def gradient_outer_product(rows, M, scale, coefficients, intercept, step=1e-6):
     return total / len(rows)
 
 
-# --- Mahalanobis distances in the input space, with conformal p-values -----------------------------
+# --- Mahalanobis distances in the input space, with conformal p-values ----------------------------
 
 
 def class_metric_distance(X, y, j, x, kappa, sigma2, rows):

@@ -29,6 +29,7 @@ from mahalearn import (
     PseudoEuclideanEmbedding,
     RecursiveFeatureMachine,
 )
+from mahalearn.novelty.detector import MahalanobisNovelty as KernelMahalanobisNovelty
 
 # Expected failures: estimator -> {check: reason}.
 _NO_ERRORS_TO_WEIGH = {
@@ -157,11 +158,11 @@ ESTIMATORS = [
         MahalanobisClassifierCV(("kqd",), kernel="precomputed", cv=StratifiedKFold(2)),
         _PAIRWISE_CHOOSER,
     ),
-    (MahalanobisNovelty(), {}),
-    (MahalanobisNovelty("IC+", cv=3), {}),
-    (MahalanobisNovelty("gaussian", cv=3), {}),
-    (MahalanobisNovelty("RC+", search="permuted", gammas=[0.1, 1], regs=[0.01, 0.1]), {}),
-    (MahalanobisNovelty(kernel="precomputed"), _CHECKS_FORGET_PAIRWISE),
+    (KernelMahalanobisNovelty(), {}),
+    (KernelMahalanobisNovelty("IC+", cv=3), {}),
+    (KernelMahalanobisNovelty("gaussian", cv=3), {}),
+    (KernelMahalanobisNovelty("RC+", search="permuted", gammas=[0.1, 1], regs=[0.01, 0.1]), {}),
+    (KernelMahalanobisNovelty(kernel="precomputed"), _CHECKS_FORGET_PAIRWISE),
     (MahalanobisNovelty(normalize=False), _CALIBRATED_ON_ALL_ROWS),
     (MahalanobisNovelty("shared", normalize=True), _CALIBRATED_ON_ALL_ROWS),
     (MahalanobisNovelty(calibration="reservoir"), _NO_LEAVE_ONE_OUT),

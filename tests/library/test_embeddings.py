@@ -69,9 +69,9 @@ def calibrated(X, y, n):
 
 
 def calibrated_by_group(X, y, n, groups=True):
-    """Ten objects, each measured five times."""
+    """Five objects, each measured twenty times."""
     detector = MahalanobisNovelty("shared", normalize=False).fit(X[:n], y[:n])
-    rows = n + np.repeat(np.flatnonzero(np.isin(y[n : 2 * n], detector.classes_))[:10], 5)
+    rows = n + np.repeat(np.flatnonzero(np.isin(y[n : 2 * n], detector.classes_))[:5], 20)
     return detector.calibrate(X[rows], y[rows], groups=rows if groups else None)
 
 

@@ -444,7 +444,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             example = X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]))
             self._check_rows(example, True)
             return DaskRows(X, y, self.normalize_, self.n_features_in_)
-        if X is None or isinstance(X, (str, bytes, dict)):
+        if X is None or type(X) in (str, bytes, dict):
             raise ValueError(
                 f"X must be a table of numbers or an iterable of batches; got {type(X).__name__}."
             )
