@@ -299,8 +299,9 @@ class Batches:
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(_stream, "BLOCK", 1)  # 1,024 rows
-    monkeypatch.setattr(mahalanobis, "QUERY_NUMBERS", 1)  # 256 rows
+    monkeypatch.setattr(_stream, "POOLED_BLOCK", 1)  # 1,024 rows
+    monkeypatch.setattr(_stream, "CLASS_BLOCK", 1)
+    monkeypatch.setattr(mahalanobis, "QUERIES", 1)  # 256 rows
 
 
 def assert_same(a, b, X):
@@ -326,11 +327,11 @@ def test_arrays_batches_and_memory_maps_give_the_same_bits(options, dtype, small
     assert_array_equal(detector.p_none(mapped), detector.p_none(X))
 
 
-def test_memory_maps_are_not_read_as_a_whole(tmp_path, monkeypatch):
+def test_memory_maps_are_not_read_as_a_whole(tmp_path, monkeypatch, small_blocks):
     X, y = table(n=20_000)
     np.save(tmp_path / "X.npy", X.astype(np.float16))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    monkeypatch.setattr(_stream, "BLOCK", 1)
+    monkeypatch.setattr(mahalanobis, "PIECE", 1)
     lengths = []
     checked = _stream.check_array
 
@@ -339,7 +340,6 @@ def test_memory_maps_are_not_read_as_a_whole(tmp_path, monkeypatch):
         return checked(X, **options)
 
     monkeypatch.setattr(_stream, "check_array", recorded)
-    monkeypatch.setattr(mahalanobis, "QUERY_NUMBERS", 1)
     MahalanobisNovelty().fit(mapped, y).predict(mapped)
     assert max(lengths) <= 1024
 

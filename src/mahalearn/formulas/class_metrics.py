@@ -40,7 +40,8 @@ most ρ_jr_jt_i with ρ_j = max(1, κ_jr′_j/(κ′_jr_j)), which is 1 for the 
 
 **The nearest class.** S = (W + (N + 1)σ²I)/(N + 1) is the shared covariance. With λ_j the largest
 eigenvalue of S⁻¹A_j/r_j, d²_j ≥ d²_shared,j/λ_j: classes that are far by the shared metric need not
-be measured.
+be measured. Neither need those that are far in the few directions in which the means differ: for
+any matrix P, d²_j is at least the distance of Pᵀ(x − μ_j) in the covariance PᵀA_jP/r_j.
 
 **Relative distance** (J. Ren et al., A simple fix to Mahalanobis distance, 2021): min_j d²_j − d²_0
 with the distance d_0 to the mean μ_0 of all rows in the total covariance. With the same σ² in both
@@ -53,6 +54,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import blas
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from .linalg import row_sq_norms
@@ -64,6 +66,8 @@ ROUNDING = 3e-5
 FARTHEST = 1e3
 # Pairs of a row and a class whose difference is formed at a time, in numbers.
 PAIRED = 2**22
+# Directions in which classes are told apart before they are measured.
+DIRECTIONS = 128
 
 
 def unit_rows(X):
@@ -115,6 +119,15 @@ def whitener(C):
     return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0].T
 
 
+def whitened_rows(E, F):
+    """EF of rows E (m, d), which are overwritten, for an upper triangular F."""
+    if not len(E):
+        return E
+    trmm = blas.strmm if E.dtype == np.float32 else blas.dtrmm
+    F = np.ascontiguousarray(F, E.dtype)
+    return trmm(1.0, F.T, E.T, lower=1, overwrite_b=1).T  # in Fortran's order Eᵀ and Fᵀ
+
+
 class SharedMetric(NamedTuple):
     """Distances to all classes after one whitening: d²_j = |(x − μ_0)F − m_j|².
 
@@ -133,8 +146,7 @@ class SharedMetric(NamedTuple):
 
     def whitened(self, X):
         """(x − μ_0)F of rows (m, d)."""
-        centred = self.centred(X)
-        return centred @ self.whitener.astype(centred.dtype, copy=False)
+        return whitened_rows(self.centred(X), self.whitener)
 
     def sq_distances(self, X):
         """d² (m, c)."""
@@ -147,9 +159,12 @@ class SharedMetric(NamedTuple):
             D, rounding = self._products(Z)
             nearest = D.argmin(axis=1)
             least = D[np.arange(len(Z)), nearest]
-            # Differences are more precise than products, which leave few classes.
+            # Differences are more precise than products; few classes are left where it matters.
             limits = least + 2 * rounding
-            rows, classes = np.nonzero(np.where(np.isfinite(limits), limits, -1)[:, None] >= D)
+            precise = ~np.isfinite(limits) | (rounding <= ROUNDING / 2 * least)
+            rows = np.flatnonzero(~precise)
+            pairs, classes = np.nonzero(limits[rows, None] >= D[rows])
+            rows = rows[pairs]
             centres, step = self.centres.astype(Z.dtype), max(1, PAIRED // Z.shape[1])
             d2 = np.empty(len(rows), Z.dtype)
             for start in range(0, len(rows), step):
@@ -161,12 +176,6 @@ class SharedMetric(NamedTuple):
             closest = np.flatnonzero(d2 == least[rows])
             nearest[rows[closest]] = classes[closest]
         return least, nearest
-
-    def lower_bounds(self, X):
-        """Numbers (m, c) that no d² is below, and that are equal to it but for rounding."""
-        D, rounding = self._products(self.whitened(X))
-        with np.errstate(invalid="ignore"):
-            return np.fmax(D - rounding[:, None], 0)
 
     def _products(self, Z):
         """d² (m, c) of whitened rows by one product, |z|² − 2zᵀm_j + |m_j|², and its rounding."""
@@ -214,18 +223,21 @@ class ClassMetrics(NamedTuple):
     """Distances to each class in a metric of its own.
 
     offsets μ_j − μ_0 (c, d), whiteners (c, d, d), stretches λ (c,): d²_j ≥ d²_shared,j/λ_j.
+    directions P (d, k) for whitened rows, in which marginals (c, k, k) whiten the classes.
     """
 
     offsets: np.ndarray
     whiteners: np.ndarray
     stretches: np.ndarray
     shared: SharedMetric
+    directions: np.ndarray
+    marginals: np.ndarray
 
     def _to_class(self, centred, j):
         """d²_j of rows less the origin (m, d), (m,)."""
-        F = self.whiteners[j].astype(centred.dtype, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            d2 = row_sq_norms((centred - self.offsets[j].astype(centred.dtype)) @ F)
+            E = centred - self.offsets[j].astype(centred.dtype)
+            d2 = row_sq_norms(whitened_rows(E, self.whiteners[j]))
         return np.where(np.isnan(d2), np.inf, d2)
 
     def sq_distances(self, X):
@@ -235,11 +247,10 @@ class ClassMetrics(NamedTuple):
 
     def own_sq_distances(self, X, codes):
         """d² of each row to its own class, (m,)."""
-        X = self.shared.centred(X)
         out = np.empty(len(X), X.dtype)
         for j in np.unique(codes):
             members = np.flatnonzero(codes == j)
-            out[members] = self._to_class(X[members], j)
+            out[members] = self._to_class(self.shared.centred(X[members]), j)
         return out
 
     def contributions(self, x, j):
@@ -247,29 +258,35 @@ class ClassMetrics(NamedTuple):
         e, F = x - self.shared.origin - self.offsets[j], self.whiteners[j].astype(float)
         return e * (F @ (e @ F))
 
-    def nearest(self, X, n_first=3):
+    def nearest(self, X):
         """The least d² and its class, (m,) each, measured for few classes.
 
-        The `n_first` classes nearest by the shared metric come first, then whichever class the
-        bound d²_j ≥ d²_shared,j/λ_j does not exclude.
+        The class that is nearest by the shared metric comes first, then those that neither bound
+        excludes.
         """
-        shared = self.shared.lower_bounds(X)
-        bound = shared / self.stretches.astype(shared.dtype)
-        c, m = len(self.offsets), len(X)
-        least, nearest = np.full(m, np.inf, shared.dtype), np.zeros(m, np.intp)
-        todo = np.zeros((m, c), bool)
-        first = np.argpartition(shared, min(n_first, c) - 1, axis=1)[:, :n_first]
-        np.put_along_axis(todo, first, True, axis=1)
-        measured = np.zeros_like(todo)
+        Z = self.shared.whitened(X)
+        D, rounding = self.shared._products(Z)
+        first = D.argmin(axis=1)
+        with np.errstate(invalid="ignore"):
+            bounds = np.fmax(D - rounding[:, None], 0) / self.stretches.astype(D.dtype)
+        bounds = bounds.T.copy()
+        bounds[first, np.arange(len(X))] = np.inf
         centred = self.shared.centred(X)
-        while todo.any():
-            for j in np.flatnonzero(todo.any(axis=0)):
-                rows = np.flatnonzero(todo[:, j])
-                d2 = self._to_class(centred[rows], j)
-                closer = d2 < least[rows]
-                least[rows[closer]], nearest[rows[closer]] = d2[closer], j
-            measured |= todo
-            todo = ~measured & (bound < least[:, None])
+        least = np.empty(len(X), D.dtype)
+        for j in np.unique(first):
+            rows = np.flatnonzero(first == j)
+            least[rows] = self._to_class(centred[rows], j)
+        A, centres = (
+            (B @ self.directions).astype(Z.dtype, copy=False) for B in (Z, self.shared.centres)
+        )
+        nearest = first
+        for j, F in enumerate(self.marginals):
+            rows = np.flatnonzero(bounds[j] < least)
+            d2 = row_sq_norms(whitened_rows(A[rows] - centres[j], F))
+            rows = rows[d2 * (1 - ROUNDING) < least[rows]]
+            d2 = self._to_class(centred[rows], j)
+            closer = d2 < least[rows]
+            least[rows[closer]], nearest[rows[closer]] = d2[closer], j
         return least, nearest
 
 
@@ -285,7 +302,10 @@ def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype
     kappas = borrowing(counts, pseudo_rows)
     shared = shared_metric(means, counts, total, sigma2, scales, dtype)
     total, squares = symmetric(total), scales[:, None] * scales
+    V = np.linalg.svd(shared.centres, full_matrices=False)[2][:DIRECTIONS].T
+    P = shared.whitener @ V * scales[:, None]
     whiteners = np.empty((len(counts), *total.shape), dtype)
+    marginals = np.empty((len(counts), P.shape[1], P.shape[1]), dtype)
     stretches = np.empty(len(counts))
     standard = shared.whitener * scales[:, None]
     for j, (kappa, rows) in enumerate(zip(kappas, row_numbers(counts, kappas), strict=True)):
@@ -295,7 +315,9 @@ def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype
         C.flat[:: len(C) + 1] += sigma2
         stretches[j] = largest_ratio(C, standard)
         whiteners[j] = whitener(C) / scales[:, None]
-    return ClassMetrics(means - shared.origin, whiteners, stretches, shared)
+        marginals[j] = whitener(P.T @ C @ P)
+    V = V.astype(dtype)
+    return ClassMetrics(means - shared.origin, whiteners, stretches, shared, V, marginals)
 
 
 def largest_ratio(C, F):

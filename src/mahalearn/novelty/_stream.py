@@ -33,8 +33,10 @@ from ..classifiers._sources import (
 from ..formulas.class_metrics import unit_rows
 from ..formulas.moments import add_rows, merge, no_moments
 
-# Numbers in a block of rows that is added to the moments or measured at a time.
-BLOCK = 2**24
+# Bytes of the rows that are added to the moments or measured at a time: for a shared covariance,
+# and for one of each class, which is read and written once a block.
+POOLED_BLOCK, CLASS_BLOCK = 2**24, 2**28
+LEAST_BLOCK = 1_024
 
 
 def single_or_double(dtype):
@@ -47,11 +49,6 @@ def prepared(X, normalize):
     X = np.asarray(X)
     X = check_array(X, dtype=single_or_double(X.dtype), input_name="X")
     return unit_rows(X) if normalize else X
-
-
-def block_rows(n_features):
-    """Number of rows of a block."""
-    return max(1_024, BLOCK // n_features)
 
 
 class KeptRows(NamedTuple):
@@ -98,8 +95,9 @@ class Collected(NamedTuple):
 class RowBuffer:
     """Rows and their codes that come in parts of any length and leave in blocks of fixed length."""
 
-    def __init__(self, size):
-        self.size = size
+    def __init__(self, pooled):
+        self.pooled = pooled
+        self.size = LEAST_BLOCK
         self.rows = self.codes = None
         self.n = 0
 
@@ -108,11 +106,14 @@ class RowBuffer:
         while len(X):
             if self.n and self.rows.dtype != X.dtype:
                 yield self.rest()
+            if not self.n:
+                row = max(1, X.shape[1] * X.itemsize)
+                self.size = max(LEAST_BLOCK, (POOLED_BLOCK if self.pooled else CLASS_BLOCK) // row)
             if not self.n and len(X) >= self.size:
                 yield X[: self.size], codes[: self.size]
                 X, codes = X[self.size :], codes[self.size :]
                 continue
-            if self.rows is None:
+            if self.rows is None or self.rows.dtype != X.dtype:
                 self.rows = np.empty((self.size, X.shape[1]), X.dtype)
                 self.codes = np.empty(self.size, np.intp)
             taken = min(len(X), self.size - self.n)
@@ -150,13 +151,14 @@ class RowStream:
         self.aside = self.sample = KeptRows(np.empty(0, "u8"), np.empty(0, np.intp), nothing)
         self.n_rows = 0
         self.single = True
-        self.buffer = RowBuffer(block_rows(n_features))
+        self.buffer = RowBuffer(self.pooled)
 
     def add(self, X, y=None, positions=None):
         """Add checked rows; y None: one class; positions (m,) of the rows, those that follow."""
         if positions is None:
             positions = np.arange(self.n_rows, self.n_rows + len(X))
-        codes = self._codes(y, len(X))
+        self._check_labelled(y is not None)
+        codes = self.codes(np.ones(len(X), int) if y is None else y)
         keys = random_keys(positions, self.wanted.seed)
         self.n_rows += len(X)
         self.single &= X.dtype == np.float32
@@ -226,11 +228,8 @@ class RowStream:
         lowers = lower if self.pooled else [lower[j] for j in order]
         return classes, count[order], mean[order], lowers, aside, sample
 
-    def _codes(self, y, n):
-        self._check_labelled(y is not None)
-        if y is None:
-            self._announce([1])
-            return np.zeros(n, np.intp)
+    def codes(self, y):
+        """Class indices of labels, in the order in which they came."""
         y = np.asarray(y)
         refuse_missing_labels(y)
         if y.dtype.kind == "f":
@@ -319,17 +318,20 @@ class LocalRows:
     """Rows that this process goes through, in batches.
 
     batches(): a fresh iterator of (X, y or None), checked and prepared. Later passes must bring the
-    same rows: the first row of each batch tells.
+    same rows: the first row of each batch tells. y: all labels, where they are known before.
     """
 
-    def __init__(self, batches, n_features):
+    def __init__(self, batches, n_features, y=None):
         self.batches = batches
         self.n_features = n_features
+        self.y = y
         self.firsts = None
 
     def collect(self, wanted, mask=None):
         """A RowStream of all rows, or of those that a mask (n,) has."""
         stream = RowStream(wanted, self.n_features)
+        if self.y is not None:
+            stream.codes(self.y)  # room for all classes at once
         for X, y, start in self._with_positions():
             positions = np.arange(start, start + len(X))
             if mask is not None:
@@ -338,9 +340,9 @@ class LocalRows:
             stream.add(X, y, positions)
         return stream.flush()
 
-    def measure(self, measured, classes):
+    def measure(self, measured, classes, pooled=True):
         """Distances measured(X, codes) of all rows to their own classes, and codes, (n,) each."""
-        d2, codes, buffer = [], [], RowBuffer(block_rows(self.n_features))
+        d2, codes, buffer = [], [], RowBuffer(pooled)
         for X, y, _ in self._with_positions():
             codes.append(_codes_of(y, classes, len(X)))
             d2 += [measured(*block) for block in buffer.push(X, codes[-1])]
@@ -400,7 +402,7 @@ class DaskRows:
             raise ValueError("The collection has no rows.")
         return merged_tree(parts, RowStream.merge)
 
-    def measure(self, measured, classes):
+    def measure(self, measured, classes, pooled=True):
         """Distances measured(X, codes) of all rows to their own classes, and codes, (n,) each."""
         shared = delayed(measured, traverse=False)
         parts = [

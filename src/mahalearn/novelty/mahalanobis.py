@@ -47,7 +47,6 @@ from ._stream import (
     DaskRows,
     LocalRows,
     RowStream,
-    block_rows,
     prepared,
     share_of_rows,
 )
@@ -64,8 +63,8 @@ PILOT_SHARE, SPLIT_SHARE = 0.1, 0.2
 LEAST_OF_CLASS = 100
 # Concentration steps of `trim`, at most.
 TRIM_STEPS = 5
-# Numbers in the queries whose distances are computed at a time.
-QUERY_NUMBERS = 2**23
+# Numbers in the rows that are prepared at a time, and in the queries of class-wise metrics.
+PIECE, QUERIES = 2**20, 2**23
 FLOATS = [np.float64, np.float32]
 PROMISE = (
     "a new row of class j has p_j <= a with probability at most a, and a new row of any class "
@@ -119,6 +118,11 @@ class FittedClasses(NamedTuple):
     sigma2: float
     metric: Any
 
+    def measured(self, rows):
+        """d² of all rows of a source to their own classes, and their codes, (n,) each."""
+        pooled = not isinstance(self.metric, ClassMetrics)
+        return rows.measure(self.metric.own_sq_distances, self.classes, pooled)
+
     def training_limits(self, d2, codes, n_every=None):
         """Certified limits of training rows from their distances to their own classes.
 
@@ -135,7 +139,7 @@ class FittedClasses(NamedTuple):
     def limits_apart(self, X, codes):
         """Limits from rows that the distances do not depend on."""
         nearest, members = [], []
-        for start in range(0, len(X), step := query_rows(X.shape[1])):
+        for start in range(0, len(X), step := max(256, PIECE // X.shape[1])):
             part = X[start : start + step]
             nearest.append(self.metric.nearest(part)[0])
             if codes is not None:
@@ -159,11 +163,6 @@ class Fitted(NamedTuple):
     limits: Limits
     method: str
     guarantee: str
-
-
-def query_rows(n_features):
-    """Number of queries whose distances are computed at a time."""
-    return max(256, QUERY_NUMBERS // n_features)
 
 
 class MahalanobisNovelty(PValueMixin, BaseEstimator):
@@ -307,7 +306,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         if self.trim:
             stream = rows.collect(wanted, ~trimmed)
         model, pilot = self._fit_classes(stream)
-        d2, codes = rows.measure(model.metric.own_sq_distances, model.classes)
+        del stream  # its matrices
+        d2, codes = model.measured(rows)
         ranked = ~trimmed if self.trim else np.ones(len(d2), bool)
         self._stream = None  # of rows that come later the limits of these are not known
         self.decision_scores_ = np.where(ranked, model.left_out(d2, codes), d2)
@@ -333,7 +333,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         for _ in range(TRIM_STEPS):
             model, _ = self._fit_classes(rows.collect(stream.wanted, ~trimmed))
             before = trimmed
-            trimmed = _farthest(*rows.measure(model.metric.own_sq_distances, classes), self.trim)
+            trimmed = _farthest(*model.measured(rows), self.trim)
             if (trimmed == before).all():
                 break
         return trimmed
@@ -455,27 +455,25 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def _table_rows(self, X, y):
         if y is not None:
             y = _labels(y, X)
-        size = block_rows(X.shape[1])
-
-        def batches():
-            for start in range(0, len(X), size):
-                part = slice(start, start + size)
-                yield self._prepare(X[part]), None if y is None else y[part]
-
-        return LocalRows(batches, X.shape[1])
+        return LocalRows(lambda: self._pieces(X, y), X.shape[1], y)
 
     def _batch_rows(self, pairs):
         def batches(reset=False):
             for batch in pairs:
                 X, y = _pair(batch)
-                if not len(X):
-                    continue
-                X, reset = self._check_rows(X, reset), False
-                yield self._prepare(X), None if y is None else _labels(y, X)
+                if len(X):
+                    X, reset = self._table(X, reset), False
+                    yield from self._pieces(X, None if y is None else _labels(y, X))
 
         if next(batches(reset=True), None) is None:
             raise ValueError("There are no rows to fit; the batches are empty.")
         return LocalRows(batches, self.n_features_in_)
+
+    def _pieces(self, X, y=None, numbers=None):
+        """Prepared rows and labels, so few at a time that they stay in the cache."""
+        for start in range(0, len(X), step := max(256, (numbers or PIECE) // X.shape[1])):
+            part = slice(start, start + step)
+            yield self._prepare(X[part]), None if y is None else y[part]
 
     def _table(self, X, reset=False):
         """A table of which the shape was checked; `_prepare` checks the values, part by part.
@@ -584,10 +582,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     def _queries(self, X):
         """Chunks of checked and prepared queries."""
-        self._state()
-        X = self._table(X)
-        for start in range(0, len(X), step := query_rows(X.shape[1])):
-            yield self._prepare(X[start : start + step])
+        numbers = QUERIES if isinstance(self._state().model.metric, ClassMetrics) else PIECE
+        for part, _ in self._pieces(self._table(X), numbers=numbers):
+            yield part
 
     def mahalanobis(self, X: Objects) -> np.ndarray:
         """Return the squared Mahalanobis distance of each row to each class.
