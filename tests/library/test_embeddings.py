@@ -554,6 +554,36 @@ def test_calibration_on_rows_apart():
         detector.calibrate(X, y + 1)
 
 
+def drifting(rng, calibrate, shift=0.0):
+    X, y, n = draw(rng, "n_j < d")
+    detector = MahalanobisNovelty("shared", normalize=False, calibration="split").fit(X[:n], y[:n])
+    if calibrate:
+        detector.calibrate(X[n : n + 12])
+    return mahalanobis.calibrated_drift_test(detector, X[n + 12 : 2 * n] + shift)
+
+
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_drift_tests_are_exact_and_see_a_shift(calibrate):
+    rng, levels = np.random.default_rng(0), (0.1, 0.5)
+    p = np.array([drifting(rng, calibrate).p_pooled for _ in range(150)])
+    assert ((p[:, None] <= levels).sum(axis=0) <= limits(150, levels)).all()
+    assert np.median([drifting(rng, calibrate, 4.0).p_pooled for _ in range(20)]) < 0.01
+
+
+def test_drift_tests_by_class():
+    X, y = table(n=900)
+    detector = MahalanobisNovelty(calibration="split").fit(X[:600], y[:600])
+    moved = X[600:].copy()
+    moved[y[600:] == 1] += 3
+    result = mahalanobis.calibrated_drift_test(detector, moved, y[600:])
+    assert result.p_values[1] < 1e-6 < 0.01 < min(result.p_values[[0, 2]])
+    assert result.counts.sum() == 300 and result.p_pooled < 1e-6
+    with pytest.raises(ValueError, match="Call calibrate"):
+        mahalanobis.calibrated_drift_test(MahalanobisNovelty().fit(X, y), moved)
+    unlabelled = mahalanobis.calibrated_drift_test(detector.calibrate(X[:300]), moved)
+    assert np.isnan(unlabelled.p_values).all()
+
+
 MISTAKES = {
     "level must be": {"level": 0},
     "covariance='full'": {"covariance": "full"},

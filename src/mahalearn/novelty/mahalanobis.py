@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -40,6 +41,7 @@ from ..formulas.class_metrics import (
     row_numbers,
     shared_metric,
 )
+from ..formulas.conformal import rank_sum_p_value
 from ..formulas.linalg import row_sq_norms
 from ._p_values import PValueMixin, check_level
 from ._stream import (
@@ -50,6 +52,7 @@ from ._stream import (
     prepared,
     share_of_rows,
 )
+from .drift import DriftTest
 
 COVARIANCES = ("auto", "class", "shared")
 CALIBRATIONS = ("auto", "loo", "reservoir", "split")
@@ -732,6 +735,40 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         if self._check_options() != "loo":
             raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo' or 'auto'.")
         return np.where(self.fit(X, y).labels_ == 1, -1, 1)
+
+
+def calibrated_drift_test(model, X_batch, y_batch=None, *, alternative="greater"):
+    """Compare a batch with the calibration rows of a detector: an exact rank-sum test.
+
+    The distances depend on neither, so that the ranks of both together are exchangeable if the
+    batch was drawn as the calibration rows were. That needs rows apart: ``calibration="split"`` or
+    `calibrate`. Arguments and result are those of :func:`mahalearn.drift_test`.
+    """
+    check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
+    if model.method_ not in ("split", "calibrated"):
+        raise ValueError(
+            "drift_test compares a batch with rows that the distances do not depend on, and this "
+            f"detector was calibrated on its training rows (method_={model.method_!r}). Call "
+            "calibrate with further rows, or fit with calibration='split'."
+        )
+    limits, c = model._state().limits, len(model.classes_)
+    nearest = model._nearest(X_batch)[0]
+    p, counts = np.full(c, np.nan), np.zeros(c, int)
+    codes = None if y_batch is None else known_codes(_labels(y_batch, nearest), model.classes_)
+    if codes is not None or limits.by_class is not None:
+        d2 = model.mahalanobis(X_batch)
+        for j, reference in enumerate(model._class_limits()):
+            rows = slice(None) if codes is None else codes == j
+            counts[j] = len(d2[rows])
+            if counts[j] and len(reference):
+                p[j] = _rank_sum(reference, d2[rows, j], alternative)
+    return DriftTest(model.classes_, p, counts, _rank_sum(limits.every, nearest, alternative))
+
+
+def _rank_sum(reference, d2, alternative):
+    """p-value of a batch's distances against limits, which were rounded up."""
+    ranks = rankdata(np.concatenate([reference, rounded_up(d2)]))
+    return rank_sum_p_value(ranks[: len(reference)], ranks[len(reference) :], alternative)
 
 
 def _farthest(d2, codes, share):
