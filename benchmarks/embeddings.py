@@ -321,7 +321,10 @@ def outlier_methods():
     """Functions (X, y, Q) -> strangeness."""
     methods = {
         "MahalanobisNovelty(), labels": ours(),
-        "MahalanobisNovelty(), no labels": lambda X, y, Q: ours()(X, None, Q),
+        "MahalanobisNovelty(normalize=False), labels": ours(normalize=False),
+        "MahalanobisNovelty(normalize=False), no labels": lambda X, y, Q: ours(normalize=False)(
+            X, None, Q
+        ),
     }
     try:
         import_module("pyod")
