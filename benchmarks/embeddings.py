@@ -169,7 +169,7 @@ def _pytorch_ood(X, y, Q, times):
 
 
 def score(known, unknown):
-    """AUROC and FPR at 95 % of the known rows accepted, in per cent; large scores are unusual."""
+    """AUROC, and the unknown rows accepted with 95 % of the known, in per cent; large: unusual."""
     truth = np.r_[np.zeros(len(known)), np.ones(len(unknown))]
     auroc = roc_auc_score(truth, np.r_[known, unknown])
     return 100 * auroc, 100 * float((unknown <= np.quantile(known, 0.95)).mean())
@@ -296,8 +296,10 @@ def accuracy(seeds=2):
         print(f"\nEmbeddings {group}, {n} sets: AUROC near (FPR95) / far, in per cent\n")
         print("| detector | near | FPR95 | far | near, worst set |\n|---|---|---|---|---|")
         for method, values in rows.items():
-            near, fpr, far = np.nanmean(values, axis=0)
-            print(f"| {method} | {near:.1f} | {fpr:.0f} | {far:.1f} | {values[:, 0].min():.1f} |")
+            near, accepted, far = np.nanmean(values, axis=0)
+            print(
+                f"| {method} | {near:.1f} | {accepted:.0f} | {far:.1f} | {values[:, 0].min():.1f} |"
+            )
     print("\nFalse alarms at 0.05 on rows that the network has not seen\n")
     print("| embeddings | calibrated on training rows | on unseen rows | limit (99.9 %) |")
     print("|---|---|---|---|")
@@ -357,8 +359,8 @@ def outliers():
     print("| detector | AUROC | FPR95 | best on sets | processor s |\n|---|---|---|---|---|")
     best = np.argmax([means[m][:, 0] for m in methods], axis=0)
     for i, m in enumerate(methods):
-        auroc, fpr = means[m].mean(axis=0)
-        print(f"| {m} | {auroc:.1f} | {fpr:.0f} | {(best == i).sum()} | {seconds[m]:.1f} |")
+        auroc, accepted = means[m].mean(axis=0)
+        print(f"| {m} | {auroc:.1f} | {accepted:.0f} | {(best == i).sum()} | {seconds[m]:.1f} |")
     print("\n| set | " + " | ".join(methods) + " |\n|" + "---|" * (len(methods) + 1))
     for i, name in enumerate(SETS):
         print(f"| {name} | " + " | ".join(f"{means[m][i, 0]:.1f}" for m in methods) + " |")
