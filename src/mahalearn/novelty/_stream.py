@@ -35,7 +35,7 @@ from ..formulas.moments import add_rows, merge, no_moments
 
 # Bytes of the rows that are added to the moments or measured at a time: for a shared covariance,
 # and for one of each class, which is read and written once a block.
-POOLED_BLOCK, CLASS_BLOCK = 2**25, 2**28
+POOLED_BLOCK, CLASS_BLOCK = 2**24, 2**28
 LEAST_BLOCK = 1_024
 
 
