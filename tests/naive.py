@@ -944,3 +944,55 @@ def gradient_outer_product(rows, M, scale, coefficients, intercept, step=1e-6):
         )
         total += J @ J.T
     return total / len(rows)
+
+
+# --- Mahalanobis distances in the input space, with conformal p-values ----------------------------
+
+
+def class_metric_distance(X, y, j, x, kappa, sigma2, rows):
+    """Squared distance to class j in (W_j + kappa (W − W_j))/rows + sigma2 I, by definition."""
+    d = X.shape[1]
+    A = np.zeros((d, d))
+    for k in np.unique(y):
+        members = X[y == k]
+        for row in members - members.mean(axis=0):
+            A += (1.0 if k == j else kappa) * np.outer(row, row) / rows
+    A += np.eye(d) * sigma2
+    delta = x - X[y == j].mean(axis=0)
+    return float(delta @ np.linalg.inv(A) @ delta)
+
+
+def full_conformal_p_value(X, y, j, x, kappa, sigma2):
+    """p_j of x by n + 1 refits: each object of class ∪ {x} against the others."""
+    n, N = int((y == j).sum()), len(y)
+    number = n + 1 + kappa * (N - n)
+    members = [*np.flatnonzero(y == j), N]
+    everyone, labels = np.vstack([X, x]), np.append(y, j)
+    distances = []
+    for i in members:
+        rest = np.arange(N + 1) != i
+        distances.append(
+            class_metric_distance(
+                everyone[rest], labels[rest], j, everyone[i], kappa, sigma2, number
+            )
+        )
+    last = distances[-1]
+    return sum(d >= last * (1 - 1e-9) for d in distances) / (n + 1)
+
+
+def mixture_p_value(X, y, x, label, pseudo_rows, sigma2):
+    """p of x, of class `label`, by N + 1 refits: each row's distance to its class without it."""
+    everyone, labels, distances = np.vstack([X, x]), np.append(y, label), []
+    for i, j in enumerate(labels):
+        rest = np.arange(len(labels)) != i
+        n = int((labels[rest] == j).sum())
+        others = len(y) - n
+        if n == 0:
+            distances.append(np.inf)
+            continue
+        kappa = min(1.0, pseudo_rows / max(others, 1))
+        rows = n + 1 + kappa * others
+        distances.append(
+            class_metric_distance(everyone[rest], labels[rest], j, everyone[i], kappa, sigma2, rows)
+        )
+    return sum(d >= distances[-1] * (1 - 1e-9) for d in distances) / len(labels)

@@ -9,6 +9,7 @@ __version__ = "0.3.0.dev0"
 _HOME = {
     "ConformalClassifier": "novelty.classifier",
     "KernelMahalanobisNovelty": "novelty.detector",
+    "MahalanobisNovelty": "novelty.mahalanobis",
     "drift_test": "novelty.drift",
     "descent_weights": "formulas.feature_weights",
     "difference_weights": "formulas.feature_weights",

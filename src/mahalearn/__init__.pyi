@@ -24,6 +24,7 @@ from .model_selection.search import KernelSearchCV
 from .novelty.classifier import ConformalClassifier
 from .novelty.detector import KernelMahalanobisNovelty
 from .novelty.drift import drift_test
+from .novelty.mahalanobis import MahalanobisNovelty
 from .persistence import load_model, model_about, save_model
 from .proximity.embedding import PseudoEuclideanEmbedding
 
@@ -44,6 +45,7 @@ __all__ = [
     "LandmarkMap",
     "MahalanobisClassifierCV",
     "MahalanobisKernel",
+    "MahalanobisNovelty",
     "MahalanobisSVC",
     "MeasureKernel",
     "OneVsRestSVC",

@@ -17,6 +17,7 @@ from mahalearn import (
     KernelSearchCV,
     LandmarkMap,
     MahalanobisClassifierCV,
+    MahalanobisNovelty,
     MahalanobisSVC,
     OneVsRestSVC,
     ProximityKernel,
@@ -62,6 +63,17 @@ _CHECKS_FORGET_PAIRWISE = {
         "hold; RC+ needs it, and says so."
     ),
 }
+_CALIBRATED_ON_ALL_ROWS = {
+    "check_fit_score_takes_y": (
+        "partial_fit after fit is refused: the limits of the rows of fit would be out of date."
+    ),
+    "check_outliers_fit_predict": (
+        "fit_predict judges each row without itself; predict takes the same row for a new one."
+    ),
+}
+_NO_LEAVE_ONE_OUT = dict.fromkeys(
+    _CALIBRATED_ON_ALL_ROWS, "fit_predict needs leave-one-out ranks, and says so."
+)
 
 _FAMILIES_WITHOUT_WEIGHTS = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -174,6 +186,10 @@ ESTIMATORS = [
     (KernelMahalanobisNovelty("IC+", cv=3), {}),
     (KernelMahalanobisNovelty("RC+", search="permuted", gammas=[0.1, 1], regs=[0.01, 0.1]), {}),
     (KernelMahalanobisNovelty(kernel="precomputed"), _CHECKS_FORGET_PAIRWISE),
+    (MahalanobisNovelty(normalize=False), _CALIBRATED_ON_ALL_ROWS),
+    (MahalanobisNovelty("shared", normalize=True), _CALIBRATED_ON_ALL_ROWS),
+    (MahalanobisNovelty(calibration="reservoir"), _NO_LEAVE_ONE_OUT),
+    (MahalanobisNovelty(calibration="split"), _NO_LEAVE_ONE_OUT),
     (ConformalClassifier(KernelQuadraticDiscriminant()), {}),
     (ConformalClassifier(KernelQuadraticDiscriminant(kernel="precomputed")), {}),
     (ConformalClassifier(GaussianClassifier(), "cross", cv=3), {}),

@@ -6,6 +6,7 @@ _HOME = {
     "ConformalClassifier": "novelty.classifier",
     "DriftTest": "novelty.drift",
     "KernelMahalanobisNovelty": "novelty.detector",
+    "MahalanobisNovelty": "novelty.mahalanobis",
     "drift_test": "novelty.drift",
 }
 

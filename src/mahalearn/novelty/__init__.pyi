@@ -3,10 +3,12 @@
 from .classifier import ConformalClassifier
 from .detector import KernelMahalanobisNovelty
 from .drift import DriftTest, drift_test
+from .mahalanobis import MahalanobisNovelty
 
 __all__ = [
     "ConformalClassifier",
     "DriftTest",
     "KernelMahalanobisNovelty",
+    "MahalanobisNovelty",
     "drift_test",
 ]

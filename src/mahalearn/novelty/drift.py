@@ -3,15 +3,18 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from .._typing import ArrayLike
 from .._validation import check_choice, check_memory, check_reg, check_symmetric, known_codes
+from ..formulas.class_metrics import rounded_up
 from ..formulas.conformal import mean_p_value, pooled_leverages, rank_sum_p_value
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.protocol import is_precomputed, kernel_matrix
 from ._models import SPECTRA_AS_THEY_ARE
 from .detector import KernelMahalanobisNovelty
+from .mahalanobis import MahalanobisNovelty
 
 # Parts of a smaller class would be of a few objects, whose ranks say little.
 LEAST_FOR_PARTS = 15
@@ -73,8 +76,9 @@ def drift_test(
 
     Parameters
     ----------
-    model : KernelMahalanobisNovelty
-        A fitted detector.
+    model : KernelMahalanobisNovelty or MahalanobisNovelty
+        A fitted detector; the latter calibrated on rows apart (``calibration="split"`` or
+        `calibrate`), with which the batch is compared.
     X_batch : array-like of shape (n_samples, n_features)
         The batch, as the model takes queries.
     y_batch : array-like of shape (n_samples,), default=None
@@ -103,18 +107,17 @@ def drift_test(
     >>> bool(drift_test(model, rng.normal(0, 2, size=(20, 4))).p_pooled < 0.001)
     True
     """
-    if not isinstance(model, KernelMahalanobisNovelty):
+    if not isinstance(model, (KernelMahalanobisNovelty, MahalanobisNovelty)):
         raise TypeError(
-            f"drift_test needs a fitted KernelMahalanobisNovelty; got {type(model).__name__}."
+            "drift_test needs a fitted MahalanobisNovelty or KernelMahalanobisNovelty; got "
+            f"{type(model).__name__}."
         )
     check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
+    if isinstance(model, MahalanobisNovelty):
+        return _calibrated_drift_test(model, X_batch, y_batch, alternative)
     X = model._check_query(X_batch)
     c = len(model.class_labels_)
-    codes = None
-    if y_batch is not None:
-        y_batch = column_or_1d(y_batch)
-        check_consistent_length(X, y_batch)
-        codes = known_codes(y_batch, model.class_labels_)
+    codes = _batch_codes(y_batch, X, model)
     training = model._training
     n, m = len(training), len(X)
     check_memory(3 * (n + m) ** 2, f"The kernel matrix of {n} training objects and the batch")
@@ -138,6 +141,48 @@ def drift_test(
             p[j] = _pool_p_value(part, size, reg[j], model.reg_on, alternative)
     pooled = _pool_p_value(K, n, float(reg.mean()), model.reg_on, alternative)
     return DriftTest(model.class_labels_, p, counts, pooled)
+
+
+def _batch_codes(y_batch, X, model):
+    """Classes of a batch as positions among those of the model, None without labels."""
+    if y_batch is None:
+        return None
+    y_batch = column_or_1d(y_batch)
+    check_consistent_length(X, y_batch)
+    return known_codes(y_batch, model.class_labels_)
+
+
+def _calibrated_drift_test(model, X_batch, y_batch, alternative):
+    """Compare a batch with the calibration rows of a detector: an exact rank-sum test.
+
+    The distances depend on neither, so that the ranks of both together are exchangeable if the
+    batch was drawn as the calibration rows were. That needs rows apart: ``calibration="split"`` or
+    `calibrate`.
+    """
+    if model.method_ not in ("split", "calibrated"):
+        raise ValueError(
+            "drift_test compares a batch with rows that the distances do not depend on, and this "
+            f"detector was calibrated on its training rows (method_={model.method_!r}). Call "
+            "calibrate with further rows, or fit with calibration='split'."
+        )
+    limits, c = model._state().limits, len(model.class_labels_)
+    nearest = model._nearest(X_batch)[0]
+    p, counts = np.full(c, np.nan), np.zeros(c, int)
+    codes = _batch_codes(y_batch, nearest, model)
+    if codes is not None or limits.by_class is not None:
+        d2 = model.mahalanobis(X_batch)
+        for j, reference in enumerate(model._class_limits()):
+            rows = slice(None) if codes is None else codes == j
+            counts[j] = len(d2[rows])
+            if counts[j] and len(reference):
+                p[j] = _rank_sum(reference, d2[rows, j], alternative)
+    return DriftTest(model.class_labels_, p, counts, _rank_sum(limits.every, nearest, alternative))
+
+
+def _rank_sum(reference, d2, alternative):
+    """p-value of a batch's distances against limits, which were rounded up."""
+    ranks = rankdata(np.concatenate([reference, rounded_up(d2)]))
+    return rank_sum_p_value(ranks[: len(reference)], ranks[len(reference) :], alternative)
 
 
 def _pool_gram(model, X, batch_kernel):

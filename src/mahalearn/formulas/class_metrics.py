@@ -1,0 +1,434 @@
+r"""Mahalanobis distances to classes from their scatters, with certified conformal p-values.
+
+**Metric.** N rows in classes of n_j rows, W_j the scatter of class j about its mean μ_j, W = ΣW_j:
+
+    A_j = W_j + κ_j(W − W_j) + r_jσ²I,   r_j = n_j + 1 + κ_j(N − n_j),
+    D_j(x) = (x − μ_j)ᵀA_j⁻¹(x − μ_j),   d²_j(x) = r_jD_j(x).
+
+d² is the squared Mahalanobis distance in the covariance A_j/r_j, r_j the number of rows behind it
+(one more than there are: a query may join). κ = 1 is the shared covariance (K. Lee et al., A simple
+unified framework for detecting out-of-distribution samples, 2018), κ = 0 the class's own, and
+κ_j = ν/(N − n_j) the class's own with ν pseudo-rows of the covariance of the other classes. r and κ
+depend on counts alone.
+
+**A query joins the class.** With δ = x − μ_j and β = n/(n + 1), n = n_j, the metric of class ∪ {x}
+is A_j + βδδᵀ, for every κ. With e_i = x_i − μ_j, g_i = e_iᵀA_j⁻¹e_i, u_i = e_iᵀA_j⁻¹δ, D = D_j(x),
+the resubstitution distances in it are
+
+    h_i = g_i + 1/(n(n + 1)) − β(u_i + 1/n)²/(1 + βD),   h_x = β²D/(1 + βD),
+
+and leave-one-out distances rank as they do. p_j = (1 + #{i ∈ j: h_i ≥ h_x})/(n + 1) is the
+full-conformal p-value.
+
+**A certified bound needs one number per training row.** |u_i| ≤ √(g_iD); the largest D for which
+some u_i allows h_i ≥ h_x is
+
+    t_i = g_i((n + 1)/(n − 1))²                   where that is at most (n + 1)/(n(n − 1)),
+        = q/(β² − βq),  q = g_i + 1/(n(n + 1))    otherwise (∞ where q ≥ β, or n = 1).
+
+So p_j⁺ = (1 + #{i ∈ j: t_i ≥ D_j(x)})/(n + 1) ≥ p_j, and P(p_j⁺ ≤ a) ≤ a for a new object of the
+class, whatever the distribution. Rows that are in the moments but not counted do not matter: the
+others and x are exchangeable given them.
+
+**Over all rows**, p⁺ = (1 + #{i: ρ_jr_jt_i ≥ min_j d²_j(x)})/(N + 1), j the class of row i, is
+valid for the mixture of the classes. Score each of the N + 1 rows by its distance to its own class
+without it. That of x is d²_y ≥ min_j d²_j, that of a row of class y at most r_yt_i. For a row of
+another class j, x is one of the others: κ_j(W − W_j) grows by x, which brings the row nearer, but
+with N + 1 − n_j others κ_j and r_j become κ′_j and r′_j = n_j + κ′_j(N + 1 − n_j). Its score is at
+most ρ_jr_jt_i with ρ_j = max(1, κ_jr′_j/(κ′_jr_j)), which is 1 for the shared covariance and below
+1 + 1/(N − n_j) otherwise.
+
+**The nearest class.** S = (W + (N + 1)σ²I)/(N + 1) is the shared covariance. With λ_j the largest
+eigenvalue of S⁻¹A_j/r_j, d²_j ≥ d²_shared,j/λ_j: classes that are far by the shared metric need not
+be measured. Neither need those that are far in the few directions in which the means differ: for
+any matrix P, d²_j is at least the distance of Pᵀ(x − μ_j) in the covariance PᵀA_jP/r_j.
+
+**Relative distance** (J. Ren et al., A simple fix to Mahalanobis distance, 2021): min_j d²_j − d²_0
+with the distance d_0 to the mean μ_0 of all rows in the total covariance. With the same σ² in both
+that is S + HHᵀ, H = [√(n_j/(N + 1))(μ_j − μ_0)], and with z = x − μ_0, G = S⁻¹H, RRᵀ = I + HᵀG,
+
+    d²_j − d²_0 = |R⁻¹Gᵀz|² − 2zᵀv_j + (μ_j − μ_0)ᵀv_j,   v_j = S⁻¹(μ_j − μ_0).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import blas
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+from .linalg import row_sq_norms
+from .moments import symmetric
+
+# Squared distances in float32 have about this relative error; limits are rounded up by as much.
+ROUNDING = 3e-5
+# Centres whose squared length is more than this many times d are too far apart for float32.
+FARTHEST = 1e3
+# Pairs of a row and a class whose difference is formed at a time, in numbers.
+PAIRED = 2**22
+# Directions in which classes are told apart before they are measured.
+DIRECTIONS = 128
+
+
+def unit_rows(X):
+    """Rows divided by their lengths; a row of zeros stays as it is."""
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(row_sq_norms(X))
+    usual = (lengths > 1e-15) & (lengths < 1e15)  # no square overflows or vanishes
+    if not usual.all():
+        largest = np.abs(X).max(axis=1)
+        largest[largest == 0] = 1
+        X = X / largest[:, None]
+        lengths = np.sqrt(row_sq_norms(X))
+        lengths[lengths == 0] = 1
+    return X / lengths[:, None]
+
+
+def borrowing(counts, pseudo_rows, joining=0):
+    """κ_j (c,): the share of the other classes' scatter that `pseudo_rows` of them amount to.
+
+    joining: number of rows by which the other classes grow.
+    """
+    others = counts.sum() - counts + joining
+    return np.minimum(1.0, pseudo_rows / np.maximum(others, 1.0))
+
+
+def row_numbers(counts, kappas):
+    """r_j (c,): the number of rows behind each metric, a query included."""
+    return counts + 1 + kappas * (counts.sum() - counts)
+
+
+def mixture_factors(counts, pseudo_rows):
+    """ρ_j (c,) of class-wise metrics."""
+    kappas, joined = borrowing(counts, pseudo_rows), borrowing(counts, pseudo_rows, 1)
+    rows = row_numbers(counts, kappas)
+    rows_joined = counts + joined * (counts.sum() - counts + 1)
+    with np.errstate(invalid="ignore"):
+        ratio = kappas * rows_joined / (joined * rows)  # 0/0 where nothing is borrowed
+    return np.fmax(1.0, ratio)
+
+
+def whitener(C):
+    """F with C⁻¹ = FFᵀ, upper triangular, for a positive definite C (d, d): d² = |(x − μ)F|²."""
+    L, failed = linalg.lapack.dpotrf(C, lower=1)
+    if failed:
+        raise ValueError(
+            "A covariance is not positive definite in floating point: the columns differ too much "
+            "in size, or reg is too small."
+        )
+    return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0].T
+
+
+def whitened_rows(E, F):
+    """EF of rows E (m, d), which are overwritten, for an upper triangular F."""
+    if not len(E):
+        return E
+    trmm = blas.strmm if E.dtype == np.float32 else blas.dtrmm
+    F = np.ascontiguousarray(F, E.dtype)
+    return trmm(1.0, F.T, E.T, lower=1, overwrite_b=1).T  # in Fortran's order Eᵀ and Fᵀ
+
+
+class SharedMetric(NamedTuple):
+    """Distances to all classes after one whitening: d²_j = |(x − μ_0)F − m_j|².
+
+    origin μ_0 (d,), whitener F (d, d), centres m (c, d).
+    """
+
+    origin: np.ndarray
+    whitener: np.ndarray
+    centres: np.ndarray
+
+    def centred(self, X):
+        """x − μ_0 of rows (m, d), in single precision if that suffices for rows that have it."""
+        if X.dtype == np.float32 and row_sq_norms(self.centres).max() > FARTHEST * X.shape[1]:
+            X = X.astype(np.float64)
+        return X - self.origin.astype(X.dtype)
+
+    def whitened(self, X):
+        """(x − μ_0)F of rows (m, d)."""
+        return whitened_rows(self.centred(X), self.whitener)
+
+    def sq_distances(self, X):
+        """d² (m, c)."""
+        return self._products(self.whitened(X))[0]
+
+    def nearest(self, X):
+        """The least d² and its class, (m,) each."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = self.whitened(X)
+            D, rounding = self._products(Z)
+            nearest = D.argmin(axis=1)
+            least = D[np.arange(len(Z)), nearest]
+            # Differences are more precise than products; few classes are left where it matters.
+            limits = least + 2 * rounding
+            precise = ~np.isfinite(limits) | (rounding <= ROUNDING / 2 * least)
+            rows = np.flatnonzero(~precise)
+            pairs, classes = np.nonzero(limits[rows, None] >= D[rows])
+            rows = rows[pairs]
+            centres, step = self.centres.astype(Z.dtype), max(1, PAIRED // Z.shape[1])
+            d2 = np.empty(len(rows), Z.dtype)
+            for start in range(0, len(rows), step):
+                part = slice(start, start + step)
+                d2[part] = row_sq_norms(Z[rows[part]] - centres[classes[part]])
+        if len(rows):
+            first = np.r_[0, np.flatnonzero(np.diff(rows)) + 1]
+            least[rows[first]] = np.minimum.reduceat(d2, first)
+            closest = np.flatnonzero(d2 == least[rows])
+            nearest[rows[closest]] = classes[closest]
+        return least, nearest
+
+    def _products(self, Z):
+        """d² (m, c) of whitened rows by one product, |z|² − 2zᵀm_j + |m_j|², and its rounding."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            centres = self.centres.astype(Z.dtype, copy=False)
+            squares, norms = row_sq_norms(Z), row_sq_norms(centres)
+            D = Z @ centres.T
+            D *= -2
+            D += squares[:, None]
+            D += norms
+            np.maximum(D, 0, out=D)
+            D[np.isnan(D)] = np.inf
+            return D, 16 * np.finfo(Z.dtype).eps * (squares + norms.max())
+
+    def own_sq_distances(self, X, codes):
+        """d² of each row to its own class, (m,)."""
+        Z = self.whitened(X)
+        Z -= self.centres.astype(Z.dtype, copy=False)[codes]
+        return row_sq_norms(Z)
+
+    def contributions(self, x, j):
+        """Shares of the columns in d²_j of a row (d,), which sum to it: e ∘ S⁻¹e."""
+        z = (x - self.origin) @ self.whitener - self.centres[j]
+        e = linalg.solve_triangular(self.whitener, z, trans="T")
+        return e * (self.whitener @ z)
+
+
+def shared_metric(means, counts, lower, sigma2, scales=None, dtype=np.float64):
+    """The metric of S: means (c, d), counts (c,), W (d, d) by its lower triangle.
+
+    scales (d,): σ² is added to the columns divided by them. dtype: precision of the queries, in
+    which the origin must be exact.
+    """
+    scales = np.ones(len(lower)) if scales is None else scales
+    N = counts.sum()
+    origin = (counts @ means / N).astype(dtype).astype(np.float64)
+    C = symmetric(lower)
+    C /= scales[:, None] * scales * (N + 1)
+    C.flat[:: len(C) + 1] += sigma2
+    F = whitener(C) / scales[:, None]
+    return SharedMetric(origin, F, (means - origin) @ F)
+
+
+class ClassMetrics(NamedTuple):
+    """Distances to each class in a metric of its own.
+
+    offsets μ_j − μ_0 (c, d), whiteners (c, d, d), stretches λ (c,): d²_j ≥ d²_shared,j/λ_j.
+    directions P (d, k) for whitened rows, in which marginals (c, k, k) whiten the classes.
+    """
+
+    offsets: np.ndarray
+    whiteners: np.ndarray
+    stretches: np.ndarray
+    shared: SharedMetric
+    directions: np.ndarray
+    marginals: np.ndarray
+
+    def _to_class(self, centred, j):
+        """d²_j of rows less the origin (m, d), (m,)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            E = centred - self.offsets[j].astype(centred.dtype)
+            d2 = row_sq_norms(whitened_rows(E, self.whiteners[j]))
+        return np.where(np.isnan(d2), np.inf, d2)
+
+    def sq_distances(self, X):
+        """d² (m, c)."""
+        X = self.shared.centred(X)
+        return np.column_stack([self._to_class(X, j) for j in range(len(self.offsets))])
+
+    def own_sq_distances(self, X, codes):
+        """d² of each row to its own class, (m,)."""
+        out = np.empty(len(X), X.dtype)
+        for j in np.unique(codes):
+            members = np.flatnonzero(codes == j)
+            out[members] = self._to_class(self.shared.centred(X[members]), j)
+        return out
+
+    def contributions(self, x, j):
+        """Shares of the columns in d²_j of a row (d,), which sum to it: e ∘ C⁻¹e."""
+        e, F = x - self.shared.origin - self.offsets[j], self.whiteners[j].astype(float)
+        return e * (F @ (e @ F))
+
+    def nearest(self, X):
+        """The least d² and its class, (m,) each, measured for few classes.
+
+        The class that is nearest by the shared metric comes first, then those that neither bound
+        excludes.
+        """
+        Z = self.shared.whitened(X)
+        D, rounding = self.shared._products(Z)
+        first = D.argmin(axis=1)
+        with np.errstate(invalid="ignore"):
+            bounds = np.fmax(D - rounding[:, None], 0) / self.stretches.astype(D.dtype)
+        bounds = bounds.T.copy()
+        bounds[first, np.arange(len(X))] = np.inf
+        centred = self.shared.centred(X)
+        least = np.empty(len(X), D.dtype)
+        for j in np.unique(first):
+            rows = np.flatnonzero(first == j)
+            least[rows] = self._to_class(centred[rows], j)
+        A, centres = (
+            (B @ self.directions).astype(Z.dtype, copy=False) for B in (Z, self.shared.centres)
+        )
+        nearest = first
+        for j, F in enumerate(self.marginals):
+            rows = np.flatnonzero(bounds[j] < least)
+            d2 = row_sq_norms(whitened_rows(A[rows] - centres[j], F))
+            rows = rows[d2 * (1 - ROUNDING) < least[rows]]
+            d2 = self._to_class(centred[rows], j)
+            closer = d2 < least[rows]
+            least[rows[closer]], nearest[rows[closer]] = d2[closer], j
+        return least, nearest
+
+
+def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype=np.float64):
+    """Class-wise metrics: means (c, d), scatters by their lower triangles, (d, d) each.
+
+    dtype: of the whiteners, which are computed in float64.
+    """
+    total = np.zeros_like(lowers[0])
+    for lower in lowers:
+        total += lower
+    scales = np.ones(len(total)) if scales is None else scales
+    kappas = borrowing(counts, pseudo_rows)
+    shared = shared_metric(means, counts, total, sigma2, scales, dtype)
+    total, squares = symmetric(total), scales[:, None] * scales
+    V = np.linalg.svd(shared.centres, full_matrices=False)[2][:DIRECTIONS].T
+    P = shared.whitener @ V * scales[:, None]
+    whiteners = np.empty((len(counts), *total.shape), dtype)
+    marginals = np.empty((len(counts), P.shape[1], P.shape[1]), dtype)
+    stretches = np.empty(len(counts))
+    standard = shared.whitener * scales[:, None]
+    for j, (kappa, rows) in enumerate(zip(kappas, row_numbers(counts, kappas), strict=True)):
+        C = (1 - kappa) * symmetric(lowers[j])
+        C += kappa * total
+        C /= rows * squares
+        C.flat[:: len(C) + 1] += sigma2
+        stretches[j] = largest_ratio(C, standard)
+        whiteners[j] = whitener(C) / scales[:, None]
+        marginals[j] = whitener(P.T @ C @ P)
+    V = V.astype(dtype)
+    return ClassMetrics(means - shared.origin, whiteners, stretches, shared, V, marginals)
+
+
+def largest_ratio(C, F):
+    """An upper bound, at most about 1 % too large, of the largest eigenvalue of FᵀCF.
+
+    Lanczos' estimate can only be too small; a Cholesky factor of the difference proves the bound.
+    """
+    B = F.T @ C @ F
+    d = len(B)
+    if d < 16:
+        return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
+    operator = LinearOperator((d, d), matvec=B.__matmul__, dtype=B.dtype)
+    start = np.random.default_rng(0).standard_normal(d)
+    try:
+        estimate = float(eigsh(operator, 1, which="LA", tol=1e-3, v0=start)[0][0])
+    except ArpackError:
+        return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
+    while True:
+        estimate *= 1.01
+        difference = -B
+        difference.flat[:: d + 1] += estimate
+        if linalg.lapack.dpotrf(difference, overwrite_a=1)[1] == 0:
+            return estimate
+
+
+class RelativeMetric(NamedTuple):
+    """d²_j − d²_0 in the space that the class means span.
+
+    shared: the metric of S; projection [GR⁻ᵀ, v_1 … v_c] (d, 2c); constants |m_j|² (c,).
+    """
+
+    shared: SharedMetric
+    projection: np.ndarray
+    constants: np.ndarray
+
+    def sq_distances(self, X):
+        """d²_j − d²_0 (m, c)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            P = (X - self.shared.origin.astype(X.dtype)) @ self.projection.astype(X.dtype)
+            c = len(self.constants)
+            squares = row_sq_norms(P[:, :c])[:, None]
+            D = squares - 2 * P[:, c:] + self.constants.astype(X.dtype)
+        return np.where(np.isnan(D), np.inf, D)
+
+    def nearest(self, X):
+        """The least of them and its class, (m,) each."""
+        d2 = self.sq_distances(X)
+        nearest = d2.argmin(axis=1)
+        return d2[np.arange(len(X)), nearest], nearest
+
+    def background(self, X):
+        """d²_0 (m,)."""
+        return self.shared.sq_distances(X)[:, 0] - self.sq_distances(X)[:, 0]
+
+    def contributions(self, x, j):
+        """Shares of the columns in d²_j − d²_0 of a row (d,), which sum to it."""
+        z, F = x - self.shared.origin, self.shared.whitener
+        P = self.projection[:, : len(self.constants)]
+        return self.shared.contributions(x, j) - z * (F @ (z @ F) - P @ (z @ P))
+
+
+def relative_metric(counts, shared):
+    """The relative distance in a shared metric."""
+    V = shared.centres @ shared.whitener.T  # v_j = S⁻¹(μ_j − μ_0), a row each
+    shares = np.sqrt(counts / (counts.sum() + 1))[:, None]
+    H = shares * shared.centres
+    R = linalg.cholesky(np.eye(len(counts)) + H @ H.T, lower=True)
+    G = shares * V  # S⁻¹H, a row each
+    projection = np.hstack([linalg.solve_triangular(R, G, lower=True).T, V.T])
+    return RelativeMetric(shared, projection, row_sq_norms(shared.centres))
+
+
+# --- p-values -------------------------------------------------------------------------------------
+
+
+def certified_limits(d2, counts, rows):
+    """r_jt_i of training rows, so that p⁺ counts the rows whose limit is at least d².
+
+    d2 (N,) their distances to their own class, counts (N,) its n_j and rows (N,) its r_j.
+    """
+    g, n = np.broadcast_arrays(np.asarray(d2, float) / rows, np.asarray(counts, float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = g * ((n + 1) / (n - 1)) ** 2
+        beta, q = n / (n + 1), g + 1 / (n * (n + 1))
+        far = np.where(q < beta, q / (beta**2 - beta * q), np.inf)
+        t = np.where(near <= (n + 1) / (n * (n - 1)), near, far)
+    return np.where(n > 1, t, np.inf) * rows
+
+
+def leave_one_out_sq_distances(d2, counts, rows):
+    """d² of training rows to their own class without them, r_j fixed; ∞ for a class's only row.
+
+    With g = d²/r_j it is r_js²g/(1 − sg), s = n/(n − 1).
+    """
+    g, n = np.broadcast_arrays(np.asarray(d2, float) / rows, np.asarray(counts, float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = n / (n - 1)
+        left = 1 - s * g
+        out = np.where(left > 0, s**2 * g / left, np.inf)
+    return np.where(n > 1, out, np.inf) * rows
+
+
+def rounded_up(t):
+    """The limits in single precision, none smaller than it was, with room for `ROUNDING`."""
+    t = np.asarray(t, float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = np.where(np.isfinite(t), t + ROUNDING * np.abs(t), t).astype(np.float32)
+    return np.where(single < t, np.nextafter(single, np.float32(np.inf)), single)
+
+
+def limit_p_values(limits, d2):
+    """(1 + #{t_i ≥ d²})/(n + 1) from ascending limits t (n,) and distances of any shape."""
+    n = len(limits)
+    return (1 + n - np.searchsorted(limits, d2, side="left")) / (n + 1)

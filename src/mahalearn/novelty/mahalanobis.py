@@ -1,0 +1,806 @@
+"""Novelty and out-of-distribution detection by Mahalanobis distances in the input space."""
+
+import numbers
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from .._typing import ArrayLike, Objects, RandomState
+from .._validation import (
+    check_choice,
+    check_positive,
+    check_real,
+    is_dask_collection,
+    known_codes,
+    refuse_mixed_labels,
+)
+from ..formulas.class_metrics import (
+    ClassMetrics,
+    RelativeMetric,
+    borrowing,
+    certified_limits,
+    class_metrics,
+    leave_one_out_sq_distances,
+    limit_p_values,
+    mixture_factors,
+    relative_metric,
+    rounded_up,
+    row_numbers,
+    shared_metric,
+)
+from ..formulas.linalg import row_sq_norms
+from ..training.sample import random_keys
+from ..training.sources import check_batches
+from ._p_values import PValueMixin, check_level
+from ._stream import (
+    Collected,
+    DaskRows,
+    LocalRows,
+    RowStream,
+    prepared,
+    share_of_rows,
+)
+
+COVARIANCES = ("auto", "class", "shared")
+CALIBRATIONS = ("auto", "loo", "reservoir", "split")
+# normalize="auto": rows with at least this many columns are taken for embeddings.
+EMBEDDING_FEATURES = 100
+# σ² of unit rows is this divided by the number of columns, the largest mean variance they can have.
+REG = 1e-3
+# Rows that give column scales and σ² of raw rows; rows that calibrate a split; rows of a reservoir.
+PILOT_ROWS, SPLIT_ROWS, RESERVOIR_ROWS = 1_000, 10_000, 20_000
+PILOT_SHARE, SPLIT_SHARE = 0.1, 0.2
+LEAST_OF_CLASS = 100
+# Concentration steps of `trim`, at most.
+TRIM_STEPS = 5
+# Numbers in the rows that are prepared at a time, and in the queries of class-wise metrics.
+PIECE, QUERIES = 2**20, 2**23
+FLOATS = [np.float64, np.float32]
+PROMISE = (
+    "a new row of class j has p_j <= a with probability at most a, and a new row of any class "
+    "p_none <= a likewise, if it is drawn as the calibration rows were"
+)
+PROMISE_WITHOUT_LABELS = (
+    "a new row of any class has p_none <= a with probability at most a, if it is drawn as the "
+    "calibration rows were"
+)
+NO_PROMISE = "none: the farthest training rows were left out"
+
+
+class Limits(NamedTuple):
+    """Ascending limits that distances are ranked among.
+
+    every (n,): of all classes together; by_class: of each class, None where labels are not known.
+    """
+
+    every: np.ndarray
+    by_class: list | None
+
+    @property
+    def scale(self):
+        """A distance of usual size."""
+        finite = np.abs(self.every[np.isfinite(self.every)])
+        return float(np.median(finite)) or 1.0 if len(finite) else 1.0
+
+
+def sorted_limits(limits, codes, every, n_classes):
+    """Limits of rows with class codes (None: not known), and limits of all classes together."""
+    by_class = None
+    if codes is not None:
+        order = np.argsort(codes, kind="stable")
+        stops = np.searchsorted(codes[order], np.arange(n_classes + 1))
+        parts = (limits[order[a:b]] for a, b in pairwise(stops))
+        by_class = [rounded_up(np.sort(part)) for part in parts]
+    return Limits(rounded_up(np.sort(every)), by_class)
+
+
+class FittedClasses(NamedTuple):
+    """Distances to the classes of a stream of rows.
+
+    classes (c,), counts (c,), row_numbers (c,), factors (c,): labels, n_j, r_j and ρ_j; sigma2;
+    metric: shared, class-wise or relative.
+    """
+
+    classes: np.ndarray
+    counts: np.ndarray
+    row_numbers: np.ndarray
+    factors: np.ndarray
+    sigma2: float
+    metric: Any
+
+    def measured(self, rows):
+        """d² of all rows of a source to their own classes, and their codes, (n,) each."""
+        pooled = not isinstance(self.metric, ClassMetrics)
+        return rows.measure(self.metric.own_sq_distances, self.classes, pooled)
+
+    def training_limits(self, d2, codes, n_every=None):
+        """Certified limits of training rows from their distances to their own classes.
+
+        n_every: so many of them, the first, rank all classes together.
+        """
+        limits = certified_limits(d2, self.counts[codes], self.row_numbers[codes])
+        every = (limits * self.factors[codes])[:n_every]
+        return sorted_limits(limits, codes, every, len(self.classes))
+
+    def left_out(self, d2, codes):
+        """Leave-one-out distances of training rows from those to their own classes."""
+        return leave_one_out_sq_distances(d2, self.counts[codes], self.row_numbers[codes])
+
+    def limits_apart(self, X, codes):
+        """Limits from rows that the distances do not depend on."""
+        nearest, members = [], []
+        for start in range(0, len(X), step := max(256, PIECE // X.shape[1])):
+            part = X[start : start + step]
+            nearest.append(self.metric.nearest(part)[0])
+            if codes is not None:
+                d2 = self.metric.sq_distances(part.astype(float))
+                members.append(d2[np.arange(len(part)), codes[start : start + step]])
+        members = None if codes is None else np.concatenate(members)
+        return sorted_limits(members, codes, np.concatenate(nearest), len(self.classes))
+
+    def background(self, X):
+        """d² of rows to the mean of all rows in the covariance of all rows, (m,)."""
+        metric = self.metric
+        if not isinstance(metric, RelativeMetric):
+            metric = relative_metric(self.counts, getattr(metric, "shared", metric))
+        return metric.background(X)
+
+
+class Fitted(NamedTuple):
+    """Distances, the limits that they are ranked among, and what that promises."""
+
+    model: FittedClasses
+    limits: Limits
+    method: str
+    guarantee: str
+
+
+class MahalanobisNovelty(PValueMixin, BaseEstimator):
+    """Detect outliers and unknown classes in tables and embeddings, with certified p-values.
+
+    A row is compared with every known class by its Mahalanobis distance. ``p_none`` says how
+    unusual it would be for a row of the known classes to be as far from all of them; `predict`
+    flags rows with ``p_none`` ≤ `level`. No contamination rate is guessed and no outliers are
+    needed. ``guarantee_`` says what the p-values promise.
+
+    Parameters
+    ----------
+    covariance : {"auto", "class", "shared"}, default="auto"
+        A covariance for each class, or one for all. "auto" is "class" where the classes' matrices
+        fit scikit-learn's ``working_memory``, and "shared" otherwise.
+    level : float, default=0.05
+        `predict` flags rows with ``p_none`` ≤ level: at most about this share of regular rows.
+    normalize : bool or "auto", default="auto"
+        Divide each row by its length, as suits embeddings. "auto": from 100 columns on. Columns of
+        other tables are divided by their standard deviations.
+    pseudo_rows : float or "n_features", default="n_features"
+        Number of rows of the other classes' covariance that is mixed into that of each class.
+    reg : float or "auto", default="auto"
+        Variance σ² added to every covariance, for rows as prepared by `normalize`. "auto": 1e-3
+        divided by the number of columns for rows of unit length; otherwise 1e-3 times the mean
+        variance within the classes, taken from a random tenth of the rows (at most 1,000) that
+        does not calibrate.
+    relative : bool, default=False
+        Subtract the distance to all rows together, which compares classes with each other. Needs
+        two classes and a shared covariance.
+    calibration : {"auto", "loo", "reservoir", "split"}, default="auto"
+        Rows that distances are ranked among. "loo": all training rows, each bounded as if left out
+        (a second pass); "reservoir": a random part of them, in one pass; "split": a random fifth,
+        at most 10,000, that is not used for the distances. "auto" is "loo", "reservoir" in
+        `partial_fit`, and "split" where the others have no bound (`relative`).
+    trim : float, default=0.0
+        Share of the training rows that may be contaminated: as many of each class, the farthest,
+        are left out, and there is no guarantee. It goes through the rows several times.
+    random_state : int, RandomState instance or None, default=0
+        Draws the rows that are set aside.
+
+    Attributes
+    ----------
+    class_labels_ : ndarray of shape (n_classes,)
+        Class labels; ``[1]`` where `fit` got none.
+    covariance_ : {"class", "shared"}
+        The covariances used.
+    normalize_ : bool
+        True if rows are divided by their lengths.
+    sigma2_ : float
+        Variance added to the covariances.
+    method_ : str
+        How the p-values arise: "loo", "reservoir", "split" or "calibrated".
+    guarantee_ : str
+        What the p-values promise.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    decision_scores_ : ndarray of shape (n_samples,)
+        Leave-one-out distances of the training rows to their own classes, after `fit` on an array;
+        large for outliers.
+    labels_ : ndarray of shape (n_samples,)
+        1 for training rows that are outliers at `level` by their leave-one-out ranks, else 0.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    See Also
+    --------
+    KernelMahalanobisNovelty : The same for strings, series, matrices and small tables.
+    drift_test : Compare a batch with the training objects.
+
+    References
+    ----------
+    K. Lee, K. Lee, H. Lee and J. Shin, A simple unified framework for detecting out-of-distribution
+    samples and adversarial attacks, NeurIPS 2018; J. Ren et al., A simple fix to Mahalanobis
+    distance for improving near-OOD detection, 2021; M. Müller and M. Hein, Mahalanobis++, ICML
+    2025.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mahalearn import MahalanobisNovelty
+    >>> X, y = load_iris(return_X_y=True)
+    >>> detector = MahalanobisNovelty().fit(X[y < 2], y[y < 2])  # two of the three species
+    >>> print(f"{(detector.predict(X[y == 2]) == -1).mean():.2f} of the third are flagged")
+    0.86 of the third are flagged
+    """
+
+    def __init__(
+        self,
+        covariance: str = "auto",
+        level: float = 0.05,
+        *,
+        normalize: bool | str = "auto",
+        pseudo_rows: float | str = "n_features",
+        reg: float | str = "auto",
+        relative: bool = False,
+        calibration: str = "auto",
+        trim: float = 0.0,
+        random_state: RandomState | None = 0,
+    ) -> None:
+        self.covariance = covariance
+        self.level = level
+        self.normalize = normalize
+        self.pseudo_rows = pseudo_rows
+        self.reg = reg
+        self.relative = relative
+        self.calibration = calibration
+        self.trim = trim
+        self.random_state = random_state
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Fit the distances and calibrate them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows; also a memory map, a dask array or dataframe, or an iterable of batches
+            that can be gone through twice, each X or (X, y), such as
+            :class:`mahalearn.datasets.ParquetBatches`.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; without them all rows are of one class.
+
+        Returns
+        -------
+        self : MahalanobisNovelty
+            The fitted detector.
+        """
+        calibration = self._check_options()
+        for name in ("decision_scores_", "labels_"):
+            self.__dict__.pop(name, None)
+        rows = self._rows(X, y)
+        wanted = self._wanted(rows.n_features, calibration)
+        stream = rows.collect(wanted)
+        if calibration != "loo":
+            self._stream = stream if calibration == "reservoir" else None
+            self._fitted = self._finish(stream)
+            return self._warn_of_level()
+        trimmed = self._trimmed(rows, stream) if self.trim else None
+        if self.trim:
+            stream = rows.collect(wanted, ~trimmed)
+        model, pilot = self._fit_classes(stream)
+        del stream  # its matrices
+        d2, codes = model.measured(rows)
+        ranked = ~trimmed if self.trim else np.ones(len(d2), bool)
+        self._stream = None  # of rows that come later the limits of these are not known
+        self.decision_scores_ = np.where(ranked, model.left_out(d2, codes), d2)
+        reference = np.sort(self.decision_scores_[ranked])
+        farther = len(reference) - np.searchsorted(reference, self.decision_scores_) + ~ranked
+        self.labels_ = (farther <= self.level * (len(reference) + ~ranked)).astype(int)
+        if pilot.n:
+            ranked &= ~np.isin(random_keys(np.arange(len(d2)), wanted.seed), pilot.keys)
+        limits = model.training_limits(d2[ranked], codes[ranked])
+        self._fitted = Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
+        return self._warn_of_level()
+
+    def _trimmed(self, rows, stream):
+        """Mask (n,) of the farthest rows of each class, by concentration steps.
+
+        They begin with the half of each class that is nearest to its medians, so that outliers do
+        not hide behind the covariance that they stretch (P. Rousseeuw and K. Van Driessen, A fast
+        algorithm for the minimum covariance determinant estimator, 1999).
+        """
+        classes, *_, sample = stream.ordered()
+        start = _median_distances(sample, len(classes))
+        trimmed = _farthest(*rows.measure(start.own_sq_distances, classes), 0.5)
+        for _ in range(TRIM_STEPS):
+            model, _ = self._fit_classes(rows.collect(stream.wanted, ~trimmed))
+            before = trimmed
+            trimmed = _farthest(*model.measured(rows), self.trim)
+            if (trimmed == before).all():
+                break
+        return trimmed
+
+    def partial_fit(self, X: Objects, y: ArrayLike | None = None) -> Self:
+        """Add rows; the p-values rank among a random part of all rows so far.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; new ones may come at any time.
+
+        Returns
+        -------
+        self : MahalanobisNovelty
+            The fitted detector. Distances are made when they are first needed.
+        """
+        first = "_stream" not in vars(self)
+        calibration = self._check_options(streamed=True)
+        if not first and self._stream is None:
+            raise ValueError(
+                "Rows can be added after partial_fit, or after fit with calibration='reservoir'; "
+                "this detector was calibrated on all of its training rows. Fit it again."
+            )
+        # Checked as a whole: a bad row must not leave a half of them in the moments.
+        rows = self._table_rows(self._check_rows(X, reset=first), y)
+        if first:
+            self._stream = RowStream(self._wanted(rows.n_features, calibration), rows.n_features)
+        for part, labels in rows.batches():
+            self._stream.add(part, labels)
+        self._fitted = None
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return "_fitted" in vars(self)
+
+    def _state(self):
+        """What the detector predicts with; made of the stream where rows were added."""
+        check_is_fitted(self)
+        if self._fitted is None:
+            self._fitted = self._finish(self._stream)
+            self._warn_of_level()
+        return self._fitted
+
+    def _check_options(self, streamed=False):
+        """The calibration to use, after a check of all options."""
+        check_level(self.level)
+        check_choice(self.covariance, "covariance", COVARIANCES)
+        calibration = check_choice(self.calibration, "calibration", CALIBRATIONS)
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            check_choice(self.normalize, "normalize", ("auto",))
+        if isinstance(self.pseudo_rows, str):
+            check_choice(self.pseudo_rows, "pseudo_rows", ("n_features",))
+        elif check_real(self.pseudo_rows, "pseudo_rows") < 0:
+            raise ValueError(f"pseudo_rows must not be negative; got {self.pseudo_rows!r}.")
+        if isinstance(self.reg, str):
+            check_choice(self.reg, "reg", ("auto",))
+        else:
+            check_positive(self.reg, "reg")
+        if not 0 <= check_real(self.trim, "trim") < 0.5:
+            raise ValueError(f"trim must be from 0 to less than 0.5; got {self.trim!r}.")
+        if self.relative and self.covariance == "class":
+            raise ValueError("relative=True needs one covariance for all classes: 'shared'.")
+        if self.trim and (streamed or calibration not in ("auto", "loo")):
+            raise ValueError("trim goes through all rows twice: use fit with calibration='loo'.")
+        if streamed and calibration == "loo":
+            raise ValueError(
+                "calibration='loo' goes through all rows twice; use fit, or 'reservoir' with "
+                "partial_fit."
+            )
+        if self.relative and (self.trim or calibration in ("loo", "reservoir")):
+            raise ValueError(
+                "Relative distances have no bound for training rows; use calibration='split' or "
+                "'auto', and trim=0."
+            )
+        if calibration != "auto":
+            return calibration
+        return "split" if self.relative else "reservoir" if streamed else "loo"
+
+    def _wanted(self, n_features, calibration):
+        """What a pass over the rows collects."""
+        matrix = 2 * 8 * n_features**2  # a scatter and a whitener
+        most = int(get_config()["working_memory"] * 2**20 // matrix)
+        if self.covariance == "class":
+            most = np.iinfo(np.int64).max
+        elif self.covariance == "shared" or self.relative:
+            most = 0
+        seed = self.random_state
+        if not isinstance(seed, numbers.Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        reservoir = calibration == "reservoir" or self.trim > 0
+        return Collected(
+            most,
+            aside=SPLIT_ROWS if calibration == "split" else 0,
+            aside_share=SPLIT_SHARE,
+            sample=(0 if self.normalize_ else PILOT_ROWS) + RESERVOIR_ROWS * reservoir,
+            least_of_class=LEAST_OF_CLASS * reservoir,
+            seed=int(seed),
+        )
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _rows(self, X, y):
+        """Rows as a source; sets n_features_in_ and normalize_."""
+        if is_dask_collection(X):
+            example = X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]))
+            self._check_rows(example, True)
+            return DaskRows(X, y, self.normalize_, self.n_features_in_)
+        if X is None or type(X) in (str, bytes, dict):
+            raise ValueError(
+                f"X must be a table of numbers or an iterable of batches; got {type(X).__name__}."
+            )
+        if y is None and not hasattr(X, "shape") and _is_iterable_of_batches(X):
+            return self._batch_rows(check_batches(X, type(self).__name__))
+        return self._table_rows(self._table(X, reset=True), y)
+
+    def _table_rows(self, X, y):
+        if y is not None:
+            y = _labels(y, X)
+        return LocalRows(lambda: self._pieces(X, y), X.shape[1], y)
+
+    def _batch_rows(self, pairs):
+        def batches(reset=False):
+            for batch in pairs:
+                X, y = _pair(batch)
+                if len(X):
+                    X, reset = self._table(X, reset), False
+                    yield from self._pieces(X, None if y is None else _labels(y, X))
+
+        if next(batches(reset=True), None) is None:
+            raise ValueError("There are no rows to fit; the batches are empty.")
+        return LocalRows(batches, self.n_features_in_)
+
+    def _pieces(self, X, y=None, numbers=None):
+        """Prepared rows and labels, so few at a time that they stay in the cache."""
+        for start in range(0, len(X), step := max(256, (numbers or PIECE) // X.shape[1])):
+            part = slice(start, start + step)
+            yield self._prepare(X[part]), None if y is None else y[part]
+
+    def _table(self, X, reset=False):
+        """A table of which the shape was checked; `_prepare` checks the values, part by part.
+
+        An array may be a file in virtual memory, which is not read as a whole.
+        """
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu" and len(X):
+            self._check_rows(np.zeros((1, X.shape[1])), reset)
+            return X
+        return self._check_rows(X, reset)
+
+    def _check_rows(self, X, reset=False):
+        """Checked rows in single or double precision; resets n_features_in_ and normalize_."""
+        if getattr(X, "dtype", None) == np.float16:
+            X = np.asarray(X).astype(np.float32)
+        X = validate_data(self, X, reset=reset, dtype=FLOATS)
+        if reset:
+            large = X.shape[1] >= EMBEDDING_FEATURES
+            self.normalize_ = large if isinstance(self.normalize, str) else bool(self.normalize)
+        return X
+
+    def _prepare(self, X):
+        """Rows as they enter the moments, checked: of unit length, or as they are."""
+        return prepared(X, self.normalize_)
+
+    # --- distances and their calibration ----------------------------------------------------------
+
+    def _fit_classes(self, stream):
+        """Distances to the classes of a stream, and the rows that chose their units."""
+        classes, counts, means, lowers, _, sample = stream.ordered()
+        if stream.n_rows < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two rows; got n_samples={stream.n_rows}."
+            )
+        if self.relative and len(counts) < 2:
+            raise ValueError("relative=True compares classes with each other: two are needed.")
+        if not all(np.isfinite(lower.diagonal()).all() for lower in lowers):
+            raise ValueError("Squares of the values overflow; change the columns' units.")
+        d, scales, within, n_pilot = stream.n_features, None, 1 / stream.n_features, 0
+        if not self.normalize_:  # (the mean variance of unit rows is at most 1/d)
+            n_pilot = min(PILOT_ROWS, share_of_rows(stream.n_rows, PILOT_SHARE))
+            scales, within = _pilot_scales(sample.at(slice(0, n_pilot)))
+        sigma2 = REG * within if isinstance(self.reg, str) else float(self.reg)
+        options = sigma2, scales, np.float32 if stream.single else np.float64
+        if stream.pooled:
+            kappas = factors = np.ones(len(counts))
+            metric = shared_metric(means, counts, lowers[0], *options)
+            if self.relative:
+                metric = relative_metric(counts, metric)
+        else:
+            pseudo_rows = d if isinstance(self.pseudo_rows, str) else self.pseudo_rows
+            kappas, factors = borrowing(counts, pseudo_rows), mixture_factors(counts, pseudo_rows)
+            metric = class_metrics(means, counts, lowers, pseudo_rows, *options)
+        rows = row_numbers(counts, kappas)
+        model = FittedClasses(classes, counts, rows, factors, sigma2, metric)
+        return model, sample.at(slice(0, n_pilot))
+
+    def _finish(self, stream):
+        """A detector from one pass: calibrated on rows set aside, or on a sample."""
+        model, pilot = self._fit_classes(stream)
+        *_, aside, sample = stream.ordered()
+        if stream.wanted.aside:
+            return Fitted(model, model.limits_apart(aside.rows, aside.codes), "split", PROMISE)
+        # The smallest numbers are a uniform sample of all rows, the others of small classes.
+        sample = sample.at(slice(pilot.n, None))
+        d2 = model.metric.own_sq_distances(sample.rows, sample.codes)
+        limits = model.training_limits(d2, sample.codes, stream.wanted.sample - pilot.n)
+        return Fitted(model, limits, "reservoir", PROMISE)
+
+    def calibrate(
+        self, X: Objects, y: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> Self:
+        """Rank distances among rows that were not used for training.
+
+        Use it for rows that the network behind the embeddings has not seen: those it was trained on
+        lie closer to their classes than new ones. A later `partial_fit` discards it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the known classes.
+        y : array-like of shape (n_samples,), default=None
+            Their labels; without them there is ``p_none`` only.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group are repeated measurements: a random one of each group is used.
+
+        Returns
+        -------
+        self : MahalanobisNovelty
+            The detector, calibrated.
+        """
+        model = self._state().model
+        X = self._check_rows(X)
+        codes = None
+        if y is not None:
+            codes = known_codes(_labels(y, X), model.classes)
+        if groups is not None:
+            check_consistent_length(X, groups)
+            order = check_random_state(self.random_state).permutation(len(X))
+            rows = order[np.unique(np.asarray(groups)[order], return_index=True)[1]]
+            X, codes = X[rows], None if codes is None else codes[rows]
+        limits = model.limits_apart(self._prepare(X), codes)
+        promise = PROMISE if codes is not None else PROMISE_WITHOUT_LABELS
+        self._fitted = Fitted(model, limits, "calibrated", promise)
+        return self._warn_of_level()
+
+    def _queries(self, X):
+        """Chunks of checked and prepared queries."""
+        numbers = QUERIES if isinstance(self._state().model.metric, ClassMetrics) else PIECE
+        for part, _ in self._pieces(self._table(X), numbers=numbers):
+            yield part
+
+    def mahalanobis(self, X: Objects) -> np.ndarray:
+        """Return the squared Mahalanobis distance of each row to each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``class_labels_``; with ``relative=True`` less
+            that to all rows together, so that they may be negative.
+        """
+        metric = self._state().model.metric
+        return np.concatenate(
+            [metric.sq_distances(part.astype(float)) for part in self._queries(X)]
+        )
+
+    def _nearest(self, X):
+        """The least distance to any class and p_none, (m,) each."""
+        fitted = self._state()
+        least = [fitted.model.metric.nearest(part)[0] for part in self._queries(X)]
+        least = np.concatenate(least).astype(float)
+        return least, limit_p_values(fitted.limits.every, least)
+
+    def p_values(self, X: Objects) -> np.ndarray:
+        """Return how typical each row is of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``class_labels_``: ``guarantee_`` says what they promise. The least
+            possible value is 1/(n_j + 1).
+        """
+        d2, limits = self.mahalanobis(X), self._class_limits()
+        return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
+
+    def _class_limits(self):
+        limits = self._state().limits.by_class
+        if limits is None:
+            raise ValueError(
+                "The detector was calibrated on rows without labels, which give p_none only; pass "
+                "their labels to calibrate."
+            )
+        return limits
+
+    def _class_counts(self):
+        return np.array([len(limits) for limits in self._class_limits()])
+
+    @property
+    def _n_ranked(self):
+        return len(self._state().limits.every)
+
+    @property
+    def _n_unbounded(self):
+        return int(np.isinf(self._state().limits.every).sum())
+
+    @property
+    def _distance_scale(self):
+        return self._state().limits.scale
+
+    @property
+    def class_labels_(self) -> np.ndarray:
+        """Class labels (n_classes,)."""
+        return self._state().model.classes
+
+    @property
+    def covariance_(self) -> str:
+        """The covariances used, "class" or "shared"."""
+        return "class" if isinstance(self._state().model.metric, ClassMetrics) else "shared"
+
+    @property
+    def sigma2_(self) -> float:
+        """Variance added to the covariances."""
+        return self._state().model.sigma2
+
+    @property
+    def method_(self) -> str:
+        """How the p-values arise: "loo", "reservoir", "split" or "calibrated"."""
+        return self._state().method
+
+    @property
+    def guarantee_(self) -> str:
+        """What the p-values promise."""
+        return self._state().guarantee
+
+    def explain(self, X: Objects, n_classes: int = 3) -> list[dict[str, Any]]:
+        """Explain where each row lies: the nearest classes, and the columns that are unusual.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        n_classes : int, default=3
+            Number of nearest classes to report.
+
+        Returns
+        -------
+        explanations : list of dict
+            For each row: "p_none"; "nearest", {class: squared distance} of the nearest classes;
+            "background", the squared distance to all training rows together (large: unlike
+            everything seen; small with a small p_none: between the classes); "contributions",
+            {column: share of the squared distance to the nearest class}, which sum to it.
+        """
+        model = self._state().model
+        d2, p = self.mahalanobis(X), self.p_none(X)
+        Z = np.concatenate(list(self._queries(X))).astype(float)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        background = model.background(Z)
+        out = []
+        for i, order in enumerate(np.argsort(d2, axis=1)[:, :n_classes]):
+            parts = model.metric.contributions(Z[i], order[0])
+            out.append(
+                {
+                    "p_none": float(p[i]),
+                    "nearest": {model.classes[j].item(): float(d2[i, j]) for j in order},
+                    "background": float(background[i]),
+                    "contributions": dict(zip(names, parts.tolist(), strict=True)),
+                }
+            )
+        return out
+
+    def fit_predict(self, X: Objects, y: ArrayLike | None = None) -> np.ndarray:
+        """Fit, and judge each training row by its leave-one-out rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,), default=None
+            Class labels.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            −1 for outliers, 1 for the others.
+        """
+        if self._check_options() != "loo":
+            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo' or 'auto'.")
+        return np.where(self.fit(X, y).labels_ == 1, -1, 1)
+
+
+def _farthest(d2, codes, share):
+    """Mask (n,) of a share of each class, its farthest rows."""
+    mask = np.zeros(len(d2), bool)
+    for j in range(codes.max() + 1):
+        members = np.flatnonzero(codes == j)
+        farthest = np.argsort(-d2[members], kind="stable")[: int(share * len(members))]
+        mask[members[farthest]] = True
+    return mask
+
+
+class MedianDistances(NamedTuple):
+    """Distances to the medians (c, d) of the columns in each class, in units (d,)."""
+
+    medians: np.ndarray
+    units: np.ndarray
+
+    def own_sq_distances(self, X, codes):
+        """d² of each row to its own class, (m,)."""
+        return row_sq_norms((X - self.medians[codes]) / self.units)
+
+
+def _median_distances(sample, n_classes):
+    X = sample.rows.astype(float)
+    medians = np.array([np.median(X[sample.codes == j], axis=0) for j in range(n_classes)])
+    units = np.median(np.abs(X - medians[sample.codes]), axis=0)
+    return MedianDistances(medians, np.where(units > 0, units, np.where(X.std(0) > 0, X.std(0), 1)))
+
+
+def _is_iterable_of_batches(X):
+    """A collection whose items are tables or pairs (X, y), rather than rows of numbers."""
+    if not isinstance(X, (list, tuple)):
+        return True
+    first = X[0] if len(X) else None
+    return (hasattr(first, "shape") and np.ndim(first) == 2) or (
+        isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) == 2
+    )
+
+
+def _labels(y, X):
+    """Checked labels of the rows of X."""
+    if isinstance(y, (list, tuple)):
+        refuse_mixed_labels(y)  # numpy would make all of them text
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    return y
+
+
+def _pair(batch):
+    """A batch (X, y), or X alone, as a pair."""
+    if hasattr(batch, "shape"):
+        return batch, None
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise ValueError(f"A batch must be X or a pair (X, y); got {type(batch).__name__}.")
+    return batch
+
+
+def _pilot_scales(pilot):
+    """Standard deviations of the columns, and the mean variance within the classes in them."""
+    X = pilot.rows.astype(float)
+    spread = np.ptp(X, axis=0)
+    if ((spread > 0) & (spread < 1e-150)).any() or (spread > 1e150).any():
+        raise ValueError("Squares of the values overflow or vanish; change the columns' units.")
+    scales = np.where(spread > 0, X.std(axis=0), 1.0)
+    X = X / scales
+    means = np.zeros((pilot.codes.max() + 1, X.shape[1]))
+    counts = np.bincount(pilot.codes)
+    np.add.at(means, pilot.codes, X)
+    means /= np.maximum(counts, 1)[:, None]
+    within = np.square(X - means[pilot.codes]).sum() / max(len(X) - (counts > 0).sum(), 1)
+    return scales, within / X.shape[1] or 1.0
