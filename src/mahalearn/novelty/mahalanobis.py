@@ -597,8 +597,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         Returns
         -------
         d2 : ndarray of shape (n_samples, n_classes)
-            Squared distances, columns in the order of ``class_labels_``; with ``relative=True`` less
-            that to all rows together, so that they may be negative.
+            Squared distances, columns in the order of ``class_labels_``; with ``relative=True``
+            less that to all rows together, so that they may be negative.
         """
         metric = self._state().model.metric
         return np.concatenate(
@@ -623,8 +623,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``class_labels_``: ``guarantee_`` says what they promise. The least
-            possible value is 1/(n_j + 1).
+            Columns in the order of ``class_labels_``: ``guarantee_`` says what they promise. The
+            least possible value is 1/(n_j + 1).
         """
         d2, limits = self.mahalanobis(X), self._class_limits()
         return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
