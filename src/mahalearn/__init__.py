@@ -2,7 +2,7 @@
 
 from ._lazy import lazy
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 # Where each public name lives. Attributes are resolved on first use, so that importing the package
 # costs nothing: the command line starts through it.

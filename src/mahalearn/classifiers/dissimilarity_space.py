@@ -330,8 +330,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
     priors : "equal", array-like of shape (n_classes,) or None, default=None
         Prior probabilities of the named discriminants; the class frequencies if None. "equal" gives
         better balanced errors where classes differ in size.
-
-        .. versionadded:: 0.2
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What `reg` is measured in.
     cross_fit : bool, default=False
@@ -360,8 +358,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         Whether the columns are centred and divided by their standard deviations first, for the
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
-
-        .. versionadded:: 0.2
     landmarks : int, "auto", objects, LandmarkMap or None, default=None
         None uses all training objects. With m landmarks fitting takes one pass over the data, of
         any number of objects, and memory m² per class; distances are then approximations (see the
@@ -379,8 +375,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         The discriminant as fitted on the distances.
     reg_ : float or array-like
         `reg` as used, in the units of `reg_on`.
-
-        .. versionadded:: 0.2
     kernel_ : object
         The kernel as fitted.
     landmarks_ : collection

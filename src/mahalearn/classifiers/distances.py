@@ -156,16 +156,12 @@ class KernelMahalanobisTransformer(
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
 
-        .. versionadded:: 0.2
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     reg_ : float or array-like
         `reg` as used, in the units of `reg_on`.
-
-        .. versionadded:: 0.2
     kernel_ : object
         The kernel as fitted.
     n_features_in_ : int

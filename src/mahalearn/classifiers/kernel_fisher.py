@@ -44,8 +44,6 @@ class KernelFisherDiscriminant(
         Whether the columns are centred and divided by their standard deviations first, for the
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
-
-        .. versionadded:: 0.2
     landmarks : int, "auto", objects, LandmarkMap or None, default=None
         None uses all training objects. With m landmarks fitting takes one pass over the data, of
         any number of objects, and memory m² per class; distances are then approximations (see the
@@ -56,8 +54,6 @@ class KernelFisherDiscriminant(
         random_state=...)`` also says how they are chosen and where their spectrum is cut.
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
-
-        .. versionadded:: 0.2
 
     Attributes
     ----------

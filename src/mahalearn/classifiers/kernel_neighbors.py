@@ -62,8 +62,6 @@ class KernelKNeighborsClassifier(KernelClassifier):
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
 
-        .. versionadded:: 0.2
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)

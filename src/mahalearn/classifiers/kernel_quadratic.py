@@ -102,8 +102,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Whether the columns are centred and divided by their standard deviations first, for the
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
-
-        .. versionadded:: 0.2
     offset : {"error", "loo", "map", None}, default="error"
         Offsets that make the fewest pairwise training errors; the same with each object measured
         against its own class without it (RC, nonnegative spectrum: closed forms); those of maximum
@@ -125,8 +123,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
-        .. versionadded:: 0.2
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -135,8 +131,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Offsets b_j; they sum to 0.
     reg_ : float or array-like
         `reg` as used, in the units of `reg_on`.
-
-        .. versionadded:: 0.2
     kernel_ : object
         The kernel as fitted.
     landmarks_ : collection

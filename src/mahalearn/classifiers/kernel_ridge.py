@@ -67,10 +67,6 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
-    Notes
-    -----
-    .. versionadded:: 0.2
-
     References
     ----------
     G. Loosli, S. Canu and C. S. Ong, Learning SVM in Kreĭn spaces, IEEE Trans. PAMI 38 (2016), have

@@ -33,8 +33,6 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
     short. A few rounds of fitting and learning follow each other. ``metric_`` tells which features
     matter.
 
-    .. versionadded:: 0.2
-
     Parameters
     ----------
     reg : float, default=1e-3

@@ -105,14 +105,10 @@ class OneVsRestSVC(KernelClassifier):
         queries alike ("flip" is the Kreĭn SVM [1]_); hand the matrix to the solver as it is
         ("ignore"; the problem is then not convex, and the answer a stationary point); or raise.
 
-        .. versionchanged:: 0.2
-            The default was "krein", which did what "ignore" does and is refused now.
     standardize : {"auto", True, False}, default="auto"
         Whether the columns are centred and divided by their standard deviations first, for the
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
-
-        .. versionadded:: 0.2
 
     Attributes
     ----------

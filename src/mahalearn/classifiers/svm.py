@@ -218,8 +218,6 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             Weights of the samples: C of a sample is multiplied by its weight, and the covariances
             are weighted. A whole number counts a sample as often.
 
-            .. versionadded:: 0.2
-
         Returns
         -------
         self : MahalanobisSVC

@@ -100,8 +100,6 @@ class MahalanobisKernel(BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows in the covariance. They cannot be used with ``shrinkage="auto"``.
 
-            .. versionadded:: 0.2
-
         Returns
         -------
         self : MahalanobisKernel

@@ -88,8 +88,6 @@ class MeasureKernel(BaseEstimator):
         (for similarities the mean self-similarity), so that the same regularisation suits every
         measure; a positive number; nothing.
 
-        .. versionadded:: 0.2
-
     Attributes
     ----------
     measure_ : Measure

@@ -128,12 +128,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Several kernels in place of `kernel`. Of kernels by name each family has a member for each;
         of kernels on objects each family takes its best. None with ``kernel="auto"``: "rbf" and
         "laplacian", of which ``combine="best"`` uses the first.
-
-        .. versionadded:: 0.2
     combine : {"stack", "best"}, default="stack"
         "stack": the weighted ensemble above. "best": one model.
-
-        .. versionadded:: 0.2
     spectrum : str, default="krein"
         What to do about negative eigenvalues, as in the plain estimators. Where this is "krein",
         the SVM and ridge regression flip them.
@@ -145,8 +141,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the calibration and in the weights of an ensemble: its
         probabilities are then those of classes of these sizes.
-
-        .. versionadded:: 0.2
     cv : int, splitter or iterable, default=5
         Number of stratified folds, done twice up to 300 objects; or splits as in scikit-learn.
         Where most objects are in classes of fewer objects than folds there are fewer folds, and

@@ -47,8 +47,6 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
 
-        .. versionadded:: 0.2
-
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components_,)
