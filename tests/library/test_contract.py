@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 from numpy.testing import assert_array_equal
 from numpydoc.docscrape import NumpyDocString
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 from sklearn.model_selection import LeaveOneGroupOut
 
 import mahalearn
@@ -107,7 +107,7 @@ def result(estimator):
         return estimator.fit_transform(np.abs(X[:, :1] - X[:, :1].T))
     if isinstance(estimator, mahalearn.ConformalClassifier):
         return estimator.fit(X, y).p_values(X)
-    if isinstance(estimator, mahalearn.KernelMahalanobisNovelty):
+    if is_outlier_detector(estimator):
         return estimator.fit(X).decision_function(X)
     if is_classifier(estimator):
         return estimator.fit(X, y).decision_function(X)
