@@ -27,7 +27,6 @@ from mahalearn.app.comparing.crossval import (
 )
 from mahalearn.app.comparing.findings import others_as_far
 from mahalearn.app.comparing.methods import METHODS, class_distances, select_methods
-from mahalearn.app.comparing.model import TrainedModel
 from mahalearn.app.comparing.winner import refit
 from mahalearn.app.reading.encoder import match_columns
 from mahalearn.app.reading.problem import Problem
@@ -592,17 +591,6 @@ def test_too_large_for_the_time_budget(tmp_path, rng):
     )  # fmt: skip
     assert "--time-budget" in sentence and "fits were done" in sentence
     assert not out.exists()
-
-
-def test_typicality_of_an_old_model_by_hand():
-    model = TrainedModel(None, None, [np.arange(1.0, 10.0), np.arange(1.0, 40.0)])
-    d2 = np.array([[0.5, 0.5], [9.0, 100.0], [9.5, 39.0], [9.5, 38.0], [9.5, 37.0]])
-    model.mahalanobis = lambda X: d2
-    found = model.typicality(None)
-    assert_allclose(found.p_values[:, 0], [1.0, 0.2, 0.1, 0.1, 0.1])
-    assert_allclose(found.p_values[:, 1], [1.0, 1 / 40, 2 / 40, 3 / 40, 4 / 40])
-    # Nine objects cannot give less than 0.1; at 0.05 the second class allows the last two of 39.
-    assert model.outliers(found, 0.05).tolist() == [False, False, True, False, False]
 
 
 def test_others_as_far_by_hand():

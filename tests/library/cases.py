@@ -448,6 +448,7 @@ EXCLUDED = {
     "ConformalClassifier": "wraps a classifier: test_novelty.py has its invariances",
     "MahalanobisKernel": "a kernel: tested through the estimators",
     "KernelMahalanobisNovelty": "no classifier: test_novelty.py has its invariances",
+    "MahalanobisNovelty": "no classifier: test_embeddings.py has its invariances",
     "MeasureKernel": "a kernel: tested through the estimators",
     "PrecomputedKernel": "a kernel: tested through the estimators",
 }

@@ -309,7 +309,7 @@ def test_parts_are_measured_on_the_scale_of_the_whole(variant, reg_on, rng):
     thrice = KernelQuadraticDiscriminant(variant, reg, **options)
     thrice.fit(np.vstack([X] * 3), np.tile(y, 3))
     counts = np.bincount(y)
-    part = reg_for_part(reg, reg_on, variant.lower(), 3 * counts, counts)
+    part = reg_for_part(reg, reg_on, variant, 3 * counts, counts)
     once = KernelQuadraticDiscriminant(variant, part, **options).fit(X, y)
     assert_allclose(once.mahalanobis(queries), thrice.mahalanobis(queries), rtol=1e-6)
 

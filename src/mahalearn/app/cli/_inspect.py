@@ -128,7 +128,7 @@ class _Gaussian(NamedTuple):
 
 def _shrunk_gaussian(part, p):
     """The Gaussian of rows of p features, shrunk by Ledoit and Wolf, in coordinates of a span."""
-    from ...formulas.moments import ledoit_wolf_intensity
+    from ...formulas.class_covariances import ledoit_wolf_intensity
 
     mean, r = part.mean(axis=0), part.shape[1]
     if len(part) < 2:
