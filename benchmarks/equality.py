@@ -45,6 +45,12 @@ from threadpoolctl import threadpool_limits
 
 import mahalearn as ml
 from mahalearn._progress import progress
+from mahalearn.model_selection.grid import (
+    as_param_grid,
+    in_order_of_preference,
+    path_values,
+    widths,
+)
 
 # {regular expression on keys: reason}; such differences are counted apart and do not fail.
 KNOWN: dict[str, str] = {}
@@ -765,28 +771,23 @@ def every_case():
 # --- adapter: all that knows the names of the library ---------------------------------------------
 
 ESTIMATORS = {
-    "kqd": (ml.KernelQuadraticDiscriminant, ml.KernelQuadraticDiscriminantCV),
-    "heads": (ml.DissimilaritySpaceDiscriminant, ml.DissimilaritySpaceDiscriminantCV),
-    "fisher": (ml.KernelFisherDiscriminant, ml.KernelFisherDiscriminantCV),
-    "kpca": (ml.KernelPCAQuadraticDiscriminant, ml.KernelPCAQuadraticDiscriminantCV),
-    "knn": (ml.KernelKNeighborsClassifier, ml.KernelKNeighborsClassifierCV),
-    "ridge": (ml.KernelRidgeClassifier, ml.KernelRidgeClassifierCV),
-    "svm": (ml.OneVsRestSVC, ml.OneVsRestSVCCV),
-    "mahalanobis_svm": (ml.MahalanobisSVC, ml.MahalanobisSVCCV),
-    "distances": (ml.KernelMahalanobisTransformer, None),
-    "embedding": (ml.PseudoEuclideanEmbedding, None),
-    "landmark_map": (ml.LandmarkMap, None),
-    "proximity": (ml.ProximityKernel, None),
-    "gaussian": (ml.GaussianClassifier, None),
-    "learned_metric": (ml.RecursiveFeatureMachine, None),
-    "novelty": (ml.KernelMahalanobisNovelty, None),
-    "drift": (ml.KernelMahalanobisNovelty, None),
-    "ensemble": (ml.MahalanobisClassifierCV, None),
-}
-# Names of a grid's parameters in the searches.
-SEARCHED = {
-    **{"reg": "regs", "variant": "variants", "gamma": "gammas", "degree": "degrees"},
-    **{"kernel": "kernels", "C": "Cs", "delta": "deltas", "n_neighbors": "n_neighbors"},
+    "kqd": ml.KernelQuadraticDiscriminant,
+    "heads": ml.DissimilaritySpaceDiscriminant,
+    "fisher": ml.KernelFisherDiscriminant,
+    "kpca": ml.KernelPCAQuadraticDiscriminant,
+    "knn": ml.KernelKNeighborsClassifier,
+    "ridge": ml.KernelRidgeClassifier,
+    "svm": ml.OneVsRestSVC,
+    "mahalanobis_svm": ml.MahalanobisSVC,
+    "distances": ml.KernelMahalanobisTransformer,
+    "embedding": ml.PseudoEuclideanEmbedding,
+    "landmark_map": ml.LandmarkMap,
+    "proximity": ml.ProximityKernel,
+    "gaussian": ml.GaussianClassifier,
+    "learned_metric": ml.RecursiveFeatureMachine,
+    "novelty": ml.KernelMahalanobisNovelty,
+    "drift": ml.KernelMahalanobisNovelty,
+    "ensemble": ml.MahalanobisClassifierCV,
 }
 # Parameters that the default grids search.
 DEFAULT_GRID = {
@@ -809,41 +810,49 @@ def build(case, data):
         else:
             params["estimator"] = build(inner, data)
         return ml.ConformalClassifier(**params)
-    plain, search = ESTIMATORS[family]
+    plain = ESTIMATORS[family]
     params.pop("alternative", None)  # of the test of drift
     if "grid" in params:
-        return build_search(search, params, data, family)
+        return build_search(plain, params, data, family)
     if family == "ensemble":
         params["cv"] = splitter(params["cv"], data)
         return plain(**{**params, **kernel_of(params, data)}, random_state=0)
     if family in ("svm", "mahalanobis_svm"):
         params.update(tol=1e-10, max_iter=100_000)
-    if family in ("novelty", "drift"):
-        if params.get("variant") == "other-classes":
-            params["variant"] = "landmark"
-        if "n_references" in params:
-            params["landmarks"] = params.pop("n_references")
     return plain(**translated(params, data))
 
 
-def build_search(search, params, data, family):
-    """The search over a grid, or over the default one, with the other parameters fixed."""
+def build_search(plain, params, data, family):
+    """The search over a grid, or over the default one, with the other parameters fixed.
+
+    Parameters that a grid does not name have their default values.
+    """
     grid, cv = params.pop("grid"), splitter(params.pop("cv"), data)
+    options = {"cv": cv, "scoring": params.pop("scoring", None)}
     fixed = translated(params, data)
     if family == "mahalanobis_svm":
         fixed.update(tol=1e-10, max_iter=100_000)
     elif family == "svm":
         fixed.update(tol=1e-8, max_iter=100_000)
     if isinstance(grid, str):
-        return search(cv=cv, **fixed)
-    values = {SEARCHED[name]: values for name, values in grid.items()}
-    if "regs" in values:
-        values["regs"] = [reg * reg_factor for reg in values["regs"]]
-    if "kernels" in values:
-        values["kernels"] = [kernel_of({"kernel": k}, data)["kernel"] for k in values["kernels"]]
+        return ml.KernelSearchCV(plain(**fixed), **options)
     if family == "mahalanobis_svm":
-        fixed["search"] = "grid"
-    return search(cv=cv, **values, **fixed)
+        return ml.KernelSearchCV(plain(**fixed), grid, **options)
+    grid = dict(grid)
+    if "reg" in grid:
+        grid["reg"] = [reg * reg_factor for reg in grid["reg"]]
+    variants = [{"variant": v} for v in grid.pop("variant", [])] or [{}]
+    kernels = [kernel_of({"kernel": k}, data)["kernel"] for k in grid.pop("kernel", [])]
+    gammas, degrees = grid.pop("gamma", None), grid.pop("degree", None)
+    settings = [
+        {**({"kernel": kernel} if kernels else {}), **width}
+        for kernel in kernels or [plain(**fixed).kernel]
+        for width in widths(kernel, gammas, degrees)
+    ]
+    axis = plain._axis
+    paths = [(v, grid.get(axis) or path_values(plain(**{**fixed, **v}))) for v in variants]
+    candidates = in_order_of_preference(axis, settings, paths)
+    return ml.KernelSearchCV(plain(**fixed), as_param_grid(candidates), **options)
 
 
 def translated(params, data):
@@ -859,8 +868,12 @@ def translated(params, data):
         params["covariance_estimator"] = LedoitWolf()
     if "landmarks" in params:
         params["random_state"] = 0
-        if params["landmarks"] == "objects":
+        if isinstance(params["landmarks"], str) and params["landmarks"] == "objects":
             params["landmarks"] = data.landmarks
+        names = {"landmark_method": "method", "landmark_rtol": "rtol"}
+        options = {new: params.pop(old) for old, new in names.items() if old in params}
+        if options:
+            params["landmarks"] = ml.LandmarkMap(params["landmarks"], **options, random_state=0)
     if "reg" in params:
         params["reg"] = (np.array(params["reg"]) * reg_factor).tolist()
     return params
@@ -950,11 +963,14 @@ def answers_of(case, model, data, queries):
     for name, method in methods.items():
         if hasattr(model, method):
             out[name] = getattr(model, method)(queries)
-    if hasattr(model, "offsets_"):
-        out["offsets"] = model.offsets_
+    best = getattr(model, "best_estimator_", model) if searched else model
+    if "distances" not in out and hasattr(best, "mahalanobis") and searched:
+        out["distances"] = best.mahalanobis(queries)
+    if hasattr(best, "offsets_"):
+        out["offsets"] = best.offsets_
     if case.params.get("landmarks") is not None:
-        out["n_landmarks"] = str(len(model.landmarks_))
-        out["residual"] = model.residual(queries)
+        out["n_landmarks"] = str(len(best.landmarks_))
+        out["residual"] = best.residual(queries)
     if family == "learned_metric":
         out["metric"] = model.metric_
     if searched:

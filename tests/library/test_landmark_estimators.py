@@ -566,6 +566,7 @@ def test_searches_of_batches(landmarks):
     others = search(KernelQuadraticDiscriminant, **options).fit(
         [(X[:700], y[:700]), (X[700:], y[700:])]
     )
+    assert len(found.oof_scores_) == len(y)  # the sample holds all rows
     results = [s.cv_results_["mean_test_score"] for s in (found, others)]
     assert_allclose(*results, rtol=1e-10)  # folds do not depend on the batches
     in_memory = search(KernelQuadraticDiscriminant, **options).fit(X, y)

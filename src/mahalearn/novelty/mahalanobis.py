@@ -12,7 +12,6 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from .._typing import ArrayLike, Objects, RandomState
@@ -22,7 +21,9 @@ from .._validation import (
     check_real,
     is_dask_collection,
     known_codes,
+    refuse_dask_query,
     refuse_mixed_labels,
+    validate_rows,
 )
 from ..formulas.class_metrics import (
     ClassMetrics,
@@ -353,6 +354,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         self : MahalanobisNovelty
             The fitted detector. Distances are made when they are first needed.
         """
+        refuse_dask_query(X)
         first = "_stream" not in vars(self)
         calibration = self._check_options(streamed=True)
         if not first and self._stream is None:
@@ -487,9 +489,10 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     def _check_rows(self, X, reset=False):
         """Checked rows in single or double precision; resets n_features_in_ and normalize_."""
+        refuse_dask_query(X)
         if getattr(X, "dtype", None) == np.float16:
             X = np.asarray(X).astype(np.float32)
-        X = validate_data(self, X, reset=reset, dtype=FLOATS)
+        X = validate_rows(self, X, reset=reset, dtype=FLOATS)
         if reset:
             large = X.shape[1] >= EMBEDDING_FEATURES
             self.normalize_ = large if isinstance(self.normalize, str) else bool(self.normalize)

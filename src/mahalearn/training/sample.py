@@ -83,9 +83,9 @@ class RowSample:
         """Where each of n rows at the positions 0, 1, … stands, if the sample holds them all."""
         return np.searchsorted(self.keys, random_keys(np.arange(n), self.seed))
 
-    def select(self, mask):
-        """Some of the rows."""
-        index = np.flatnonzero(mask)
+    def select(self, index):
+        """Some of the rows, by their positions or a mask."""
+        index = np.arange(len(self))[index]
         return RowSample(
             self.size,
             self.seed,
