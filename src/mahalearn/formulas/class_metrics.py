@@ -66,7 +66,7 @@ ROUNDING = 3e-5
 FARTHEST = 1e3
 # Pairs of a row and a class whose difference is formed at a time, in numbers.
 PAIRED = 2**22
-# Directions in which classes are told apart before they are measured.
+# Number of discriminant directions in which the second bound is computed.
 DIRECTIONS = 128
 
 

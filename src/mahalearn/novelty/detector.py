@@ -129,8 +129,8 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
         before is not seen here: with many columns its p-values are too small.
     search : {None, "auto", "loco", "permuted"}, default=None
         How to choose gamma and reg without outliers (references, and RC+ with a positive definite
-        kernel). ``"loco"``: each known class plays the unknown one. ``"permuted"``: objects with
-        shuffled features play the unknown ones, for one class too. ``"auto"``: "permuted" for
+        kernel). ``"loco"``: each class in turn is treated as unknown. ``"permuted"``: objects with
+        shuffled features stand for unknown ones, for one class too. ``"auto"``: "permuted" for
         tables, "loco" otherwise.
         p ≤ a then holds for about a share a only: the search favours the training objects.
     gammas : sequence of float, default=(0.03, 0.1, 0.3, 1)
