@@ -123,7 +123,7 @@ def printed_offsets(scores, y, n_classes):
     for i in range(n_classes):
         for j in range(i):
             g = np.sort([s[j] - s[i] for s, label in zip(scores, y) if label in (i, j)])
-            cuts = [(a + b) / 2 for a, b in zip(g, g[1:])]
+            cuts = (g[1:] + g[:-1]) / 2
             errors = [pair_errors(scores, y, i, j, cut, weights) for cut in cuts]
             (best,) = [cut for cut, e in zip(cuts, errors) if e == min(errors)]
             rows.append([float(k == i) - float(k == j) for k in range(n_classes)])
