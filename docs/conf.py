@@ -107,7 +107,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     # A large picture and wide tables need the whole width.
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "which": [], "translate": [], "measures": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("index", "which", "translate", "measures")},
+    },
     "show_prev_next": True,
 }
 html_sidebars = {page: [] for page in ("index", "gallery/index", "start", "which", "translate")}

@@ -37,7 +37,8 @@ def novelty(ax):
     model = MahalanobisNovelty(normalize=False).fit(X, y)
     a, b = np.meshgrid(np.linspace(-6, 5, 220), np.linspace(-3.4, 4.4, 160))
     p = model.p_none(np.column_stack([a.ravel(), b.ravel()])).reshape(a.shape)
-    ax.contourf(a, b, p, levels=[0, 0.05, 0.2, 0.5, 1], colors=["w", "#dfe8f2", "#bcd0e6", "#8fb0d6"])
+    shades = ["w", "#dfe8f2", "#bcd0e6", "#8fb0d6"]
+    ax.contourf(a, b, p, levels=[0, 0.05, 0.2, 0.5, 1], colors=shades)
     for rows, color in ((first, BLUE), (second, GREEN)):
         ax.scatter(*rows.T, s=7, color=color, linewidths=0)
     unknown = np.array([[0.2, 3.2], [-4.6, 2.6], [0.6, -2.4], [4.2, -2.3]])
