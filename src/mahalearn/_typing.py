@@ -46,7 +46,7 @@ Reg = float | ArrayLike | Literal["auto"]
 # The variants of the kernel Mahalanobis distance.
 Variant = Literal["RC+", "RC-", "IC+", "IC-", "FK+", "FK-"]
 # The quantity that `reg` is measured in.
-RegOn = Literal["auto", "covariance", "kernel", "relative"]
+RegUnit = Literal["auto", "covariance", "kernel", "relative"]
 # The policies about negative eigenvalues.
 Spectrum = Literal["krein", "ignore", "raise", "clip", "flip", "square", "shift"]
 Gamma = float | Literal["scale", "auto"]
@@ -71,7 +71,7 @@ __all__ = [
     "ProximityKind",
     "RandomState",
     "Reg",
-    "RegOn",
+    "RegUnit",
     "Scoring",
     "Shrinkage",
     "Spectrum",

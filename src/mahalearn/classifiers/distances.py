@@ -8,7 +8,17 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import KernelEstimator, refuses_weights
-from .._typing import ArrayLike, Gamma, Kernel, Objects, Reg, RegOn, Spectrum, Standardize, Variant
+from .._typing import (
+    ArrayLike,
+    Gamma,
+    Kernel,
+    Objects,
+    Reg,
+    RegUnit,
+    Spectrum,
+    Standardize,
+    Variant,
+)
 from .._validation import check_choice, check_reg
 from ..training.distances import (
     DEFAULT_REG,
@@ -30,7 +40,7 @@ class KernelMahalanobisEstimator(KernelEstimator):
         variant: Variant = "RC+",
         reg: Reg = "auto",
         *,
-        reg_on: RegOn = "auto",
+        reg_on: RegUnit = "auto",
         kernel: Kernel = "rbf",
         gamma: Gamma = "scale",
         degree: int = 3,
