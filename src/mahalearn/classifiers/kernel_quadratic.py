@@ -176,7 +176,7 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
-        offset: Literal["error", "loo", "map"] | None = "error",
+        offset: Literal["error", "least_squares", "loo", "map"] | None = "error",
         class_weight: ClassWeight | None = None,
         priors: ArrayLike | None = None,
         landmarks: Any = None,
