@@ -21,7 +21,7 @@ from ...display import pair_rule
 from ...formulas.calibration import fit_temperature
 from ...formulas.linalg import center_gram, centering, eigh
 from ...novelty._models import CrossFold
-from ..reading.encoder import TableEncoder
+from ...table_encoder import TableEncoder
 from .crossval import (
     FINAL_FOLDS,
     corrected_interval,
@@ -454,8 +454,7 @@ def _candidates(X, y):
     with quiet():  # constant columns
         F = np.nan_to_num(f_classif(encoder.transform(X), y)[0], posinf=np.inf)
     best = dict.fromkeys(X.columns, 0.0)
-    owners = encoder.numeric_ + [c for c, levels in encoder.levels_.items() for _ in levels]
-    for column, value in zip(owners, F):
+    for column, value in zip(X.columns[encoder.source_columns_], F):
         best[column] = max(best[column], float(value))
     return sorted(best, key=lambda c: -best[c])[:MOST_COLUMNS]
 
