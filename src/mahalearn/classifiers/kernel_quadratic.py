@@ -15,7 +15,7 @@ from .._typing import (
     Reg,
 )
 from .._validation import check_choice, check_error_weights, check_priors
-from ..formulas.offsets import error_offsets, map_offsets
+from ..formulas.offsets import N_ITER, error_offsets, map_offsets
 from ..training.distances import (
     leave_one_out_sq_distances,
     refuse_map,
@@ -26,7 +26,7 @@ from ..training.leave_one_out import leave_one_out_scores
 from .distances import KernelMahalanobisEstimator
 from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 
-OFFSETS = ("error", "loo", "map", None)
+OFFSETS = ("error", "least_squares", "loo", "map", None)
 
 
 def _has_probabilities(estimator):
@@ -43,7 +43,7 @@ def check_offset(offset, class_weight, priors):
     offset = check_choice(offset, "offset", OFFSETS)
     if priors is not None and offset != "map":
         raise ValueError("priors belong to offset='map'; use class_weight with offset='error'.")
-    if class_weight is not None and offset not in ("error", "loo"):
+    if class_weight is not None and offset in ("map", None):
         raise ValueError(
             "class_weight belongs to offset='error' and 'loo'; use priors with offset='map'."
         )
@@ -102,10 +102,11 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Whether the columns are centred and divided by their standard deviations first, for the
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
-    offset : {"error", "loo", "map", None}, default="error"
-        Offsets that make the fewest pairwise training errors; the same with each object measured
-        against its own class without it (RC, nonnegative spectrum: closed forms); those of maximum
-        a posteriori probability (RC with one σ² or IC, nonnegative spectrum), which give
+    offset : {"error", "least_squares", "loo", "map", None}, default="error"
+        Offsets that make the fewest pairwise training errors; the same by plain least squares, as
+        the paper prints it (another rule for three classes or more only); "error" with each object
+        measured against its own class without it (RC, nonnegative spectrum: closed forms); those of
+        maximum a posteriori probability (RC with one σ² or IC, nonnegative spectrum), which give
         probabilities; none.
     class_weight : dict, "balanced" or None, default=None
         Weights of the errors that ``offset="error"`` and "loo" count. Without it a small class can
@@ -234,7 +235,8 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
                 return map_offsets(log_volumes, labels.priors(self.priors))
         weights = labels.weights * self._error_weights(labels)
         scores = d2 / -2 if d2.ndim == 2 else np.moveaxis(d2, -1, 0) / -2
-        return error_offsets(scores, labels.codes, weights, rounding).T
+        n_iter = 0 if self.offset == "least_squares" else N_ITER
+        return error_offsets(scores, labels.codes, weights, rounding, n_iter).T
 
     def _error_weights(self, labels):
         """Weights of the errors of each class that is there; "balanced" by the sizes of all."""

@@ -1,4 +1,4 @@
-"""The table of the sets that can be loaded: what each is, and what it must look like.
+"""The table of the sets that can be loaded: sources, shapes and class counts.
 
 Shapes and class counts are those of the papers' tables (A, table 2; C, table 6; the IDA benchmark),
 so that a wrong file is noticed before a wrong number is printed.
@@ -49,7 +49,7 @@ _UCI = "UCI Machine Learning Repository"
 _TEN_DIGITS = {str(digit): 200 for digit in range(10)}
 
 
-def _a(name, counts, n_features, description, fraction=0.5, source=_UCI, npz=False, **more):
+def _a(name, counts, n_features, description, fraction=0.5, source=_UCI, npz=False, **details):
     file = f"uci/{name.replace('-', '_')}.{'npz' if npz else 'csv'}"
     return Entry(
         name,
@@ -61,7 +61,7 @@ def _a(name, counts, n_features, description, fraction=0.5, source=_UCI, npz=Fal
         description,
         licence=_PRTOOLS,
         train_fraction=fraction,
-        **more,
+        **details,
     )
 
 
@@ -204,9 +204,9 @@ _PAPER_B = [
 ]
 
 
-def _c(name, file, counts, source, description, fraction, n_features=None, **more):
+def _c(name, file, counts, source, description, fraction, n_features=None, **details):
     return Entry(
-        name, "C", file, counts, n_features, source, description, train_fraction=fraction, **more
+        name, "C", file, counts, n_features, source, description, train_fraction=fraction, **details
     )
 
 

@@ -21,7 +21,7 @@ class _Sequences(Prepared):
 
     common = ("bits",)
     texts: list
-    own: np.ndarray
+    self_scores: np.ndarray
     bits: int
 
 
@@ -84,7 +84,7 @@ class Alignment(Measure):
 
     @property
     def dissimilarity(self) -> bool:  # type: ignore[override]
-        """Whether larger means less alike: not for scores."""
+        """True unless the values are scores, which are larger for similar sequences."""
         return bool(self.normalize)
 
     @property
@@ -137,7 +137,7 @@ class Alignment(Measure):
             scores += np.triu(scores, 1).T
         if not self.normalize:
             return scores
-        return 1 - scores / np.sqrt(np.multiply.outer(P.own, Q.own))
+        return 1 - scores / np.sqrt(np.multiply.outer(P.self_scores, Q.self_scores))
 
     def _functions(self, bits):
         """parasail's functions for this mode and width: (profile, alignment).
@@ -196,14 +196,14 @@ class Alignment(Measure):
         create, align = self._functions(bits)
         matrix, _ = self._matrix()
         gaps = (self.gap_open, self.gap_extend)
-        own = np.array([float(align(create(a, matrix), a, *gaps).score) for a in texts])
-        if self.normalize and (own <= 0).any():
-            i = int(np.argmax(own <= 0))
+        self_scores = np.array([float(align(create(a, matrix), a, *gaps).score) for a in texts])
+        if self.normalize and (self_scores <= 0).any():
+            i = int(np.argmax(self_scores <= 0))
             raise ValueError(
-                f"{label(i, of_columns)} ({texts[i][:20]!r}) has the score {own[i]:g} with itself, "
-                "which nothing can be normalised by; remove it, or pass normalize=False."
+                f"{label(i, of_columns)} ({texts[i][:20]!r}) has the score {self_scores[i]:g} with "
+                "itself, which nothing can be normalised by; remove it, or pass normalize=False."
             )
-        return _Sequences(texts, own, bits)
+        return _Sequences(texts, self_scores, bits)
 
 
 def _parasail():

@@ -75,7 +75,7 @@ class Compression(Measure):
 
     @property
     def releases_gil(self) -> bool:  # type: ignore[override]
-        """Whether threads serve: the libraries release the lock, functions do not."""
+        """True for the named compressors, which release the lock; functions do not."""
         return isinstance(self.compressor, str)
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:

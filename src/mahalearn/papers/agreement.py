@@ -6,7 +6,7 @@ The rule has one home, `tolerance`; the papers' conclusions use it too.
 import math
 from typing import NamedTuple
 
-from ..results import Summary, summarise
+from ..results import CellSummary, summarise
 from .protocol import Published
 
 # A number agrees with another within this many standard errors of their difference …
@@ -21,7 +21,7 @@ def tolerance(ours, other, slack=POINT):
 
     Parameters
     ----------
-    ours, other : Summary or Published
+    ours, other : CellSummary or Published
         Each with `std` and `n`.
     slack : float, default=1.0
         What is allowed beside the spread.
@@ -44,7 +44,7 @@ def tolerance(ours, other, slack=POINT):
 class Compared(NamedTuple):
     """A cell of a table: our number, the published one, and whether they agree (None: not both)."""
 
-    ours: Summary | None
+    ours: CellSummary | None
     published: Published | None
     allowed: float | None = None
     agrees: bool | None = None

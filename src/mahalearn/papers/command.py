@@ -123,12 +123,12 @@ def write_page(folder, docs=None, command=""):
     from .record import read, sentence
     from .registry import EXPERIMENTS
 
-    found = results.read(folder)
-    rows = [row for row in found if row.experiment in EXPERIMENTS]
-    if len(rows) < len(found):
-        unknown = sorted({row.experiment for row in found} - set(EXPERIMENTS))
+    stored = results.read(folder)
+    rows = [row for row in stored if row.experiment in EXPERIMENTS]
+    if len(rows) < len(stored):
+        unknown = sorted({row.experiment for row in stored} - set(EXPERIMENTS))
         console.print(
-            f"{len(found) - len(rows)} rows of unknown experiments ({', '.join(unknown)}) were "
+            f"{len(stored) - len(rows)} rows of unknown experiments ({', '.join(unknown)}) were "
             "left out.",
             markup=False,
             soft_wrap=True,

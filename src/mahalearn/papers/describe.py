@@ -1,4 +1,4 @@
-"""What a page must be told of the experiments, as plain dicts: tables, figures, errata, sources."""
+"""The experiments as plain dicts, for the page: tables, figures, errata, sources."""
 
 from .registry import EXPERIMENTS, PAPERS
 
@@ -38,7 +38,7 @@ ERRATA = {
 
 
 def describe(experiment):
-    """A table or figure: what the page needs to compare and draw it.
+    """A table or figure as plain values, for comparing and drawing it.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def descriptions():
 
 
 def sources():
-    """Data set of an experiment -> what it is and where it comes from, for those with files."""
+    """Description and origin of the data sets that have files, by experiment and set."""
     from ..datasets.registry import ENTRIES
     from .paper_b import NAMES as b
     from .paper_c import NAMES as c
@@ -104,7 +104,7 @@ def sources():
 
 
 def context():
-    """What the page of the papers is built from, beside the rows."""
+    """Everything the page needs besides the rows."""
     return {
         "papers": dict(PAPERS),
         "tables": descriptions(),

@@ -97,12 +97,12 @@ def choose_rbf(sets, seed, earlier):
     from .rbf_reference import choose_rbf as choose
     from .rbf_reference import excess, rbf_reference
 
-    found = choose(sets.pairs, Cs=sets.Cs)
-    chosen = {"gamma": float(found.parameter), "C": float(found.C)}
+    best = choose(sets.pairs, Cs=sets.Cs)
+    chosen = {"gamma": float(best.parameter), "C": float(best.C)}
     m, published = sets.pairs[0][0].shape[1], sets.published
     theirs = rbf_reference(m, published["RBF γ"], published["RBF C"])
     compared = excess(rbf_reference(m, **chosen), theirs, sets.pairs)
-    values = {"RBF γ": chosen["gamma"], "RBF C": chosen["C"], **_told(compared)}
+    values = {"RBF γ": chosen["gamma"], "RBF C": chosen["C"], **_excess_values(compared)}
     return Measured(params=chosen, values=values)
 
 
@@ -117,13 +117,17 @@ def choose_line(covariance, label):
         published = {"C": sets.published[f"{label} C"], "delta": sets.published[f"{label} δ"]}
         models = [mahalanobis_svc(covariance, **params) for params in (chosen, published)]
         compared = excess(*models, sets.pairs)
-        values = {f"{label} C": chosen["C"], f"{label} δ": chosen["delta"], **_told(compared)}
+        values = {
+            f"{label} C": chosen["C"],
+            f"{label} δ": chosen["delta"],
+            **_excess_values(compared),
+        }
         return Measured(params=chosen, values=values)
 
     return choose
 
 
-def _told(compared):
+def _excess_values(compared):
     return {
         "cv_error": compared.ours,
         "published_cv_error": compared.published,
@@ -179,8 +183,8 @@ def choose_grid(sets, seed, earlier):
     """C and δ of the diagonal kernel on the reference grid."""
     from .rbf_reference import choose_mahalanobis
 
-    (found,) = choose_mahalanobis(sets.pairs, search="grid", Cs=sets.Cs)
-    return Measured(params={"C": float(found.C), "delta": float(found.parameter)})
+    (best,) = choose_mahalanobis(sets.pairs, search="grid", Cs=sets.Cs)
+    return Measured(params={"C": float(best.C), "delta": float(best.parameter)})
 
 
 def classifier(choice, covariance=None, delta=None):

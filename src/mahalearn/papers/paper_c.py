@@ -43,7 +43,7 @@ SPELLINGS = {"Prodom": "ProDom", "Pen-DIST": "Pen-DIS"}
 
 
 def methods(
-    plus, minus, sigma2, beta, C, neighbours, pca, prefix="", kept=0.8, pseudo_fisher=False
+    plus, minus, sigma2, beta, C, neighbours, pca, prefix="", share=0.8, pseudo_fisher=False
 ):
     """Rows of the paper's tables; the indefinite ones have the prefix I."""
     distances = (("IC+", plus), ("IC-", minus), ("RC+", sigma2), ("RC-", sigma2))
@@ -61,7 +61,7 @@ def methods(
         kfd(f"{prefix}KFD", beta),
         svm(f"{prefix}SVM", C, pseudo_fisher=pseudo_fisher),
         knn(f"{prefix}KNN", neighbours),
-        kpca_qd(f"{prefix}KPCA-QD", pca, kept),
+        kpca_qd(f"{prefix}KPCA-QD", pca, share),
     )
 
 
@@ -77,7 +77,7 @@ def toy_methods(prefix):
         8,
         log_grid(1e-7, 1, 8),
         prefix,
-        kept=0.9 if prefix else 0.8,
+        share=0.9 if prefix else 0.8,
         pseudo_fisher=bool(prefix),
     )
 
@@ -130,7 +130,7 @@ def _loaded(dataset):
 
 
 def _known(dataset):
-    """Whether the set can be had; the matrices are computed only when they are needed."""
+    """Raise an error if the set cannot be had; the matrices are computed only when needed."""
     from ..datasets.files import find_file
     from ..datasets.registry import find
 
@@ -186,12 +186,12 @@ def real_spectrum(problem, seed, earlier):
     return _spectrum(eigh(center_gram(problem.X, centering(problem.X)), vectors=False))
 
 
-def _spectrum(values, **more):
+def _spectrum(values, **others):
     from ..formulas.linalg import negative_fraction, signature
 
     values = values[0] if isinstance(values, tuple) else values
     p, q = signature(values)
-    return Measured(values={"r_neg": negative_fraction(values), "p": p, "q": q, **more})
+    return Measured(values={"r_neg": negative_fraction(values), "p": p, "q": q, **others})
 
 
 def published_toy(name, overall, n=10):

@@ -228,7 +228,7 @@ class Excess(NamedTuple):
 
     @property
     def within(self):
-        """Whether the published parameters are within one standard error of ours."""
+        """True if the published parameters are within one standard error of ours."""
         return self.published <= self.ours + self.standard_error + TIE
 
 

@@ -1,4 +1,4 @@
-"""What a run was made with: its command, its commit, its wall time. One file beside the rows.
+"""Records of runs: command, commit and wall time, in one file beside the rows.
 
 A run writes its entry when it starts and again after every few cells, so that a killed run counts
 up to then. The processor time stands in the rows, cell by cell.
