@@ -1,4 +1,4 @@
-"""The encoder of tables against a naive loop, and frames of one library against those of another."""
+"""The encoder of tables against a naive loop, and frames of all libraries."""
 
 import datetime as dt
 
