@@ -14,7 +14,7 @@ LIBRARY = [
     {"_lazy", "_typing"},
     {"formulas"},
     {"_memory", "_progress", "_validation", "display", "results"},
-    {"measures"},
+    {"measures", "table_encoder"},
     {"datasets", "kernels"},
     {"training"},
     {"_base"},
