@@ -40,8 +40,8 @@ errors = {policy: error([policy]) for policy in policies}
 errors["chosen by\nthe search"] = error(policies)
 
 # %%
-# Left: the matrix. Middle: a part of the spectrum is negative, so no set of points
-# has these distances. Right: errors of kernel Fisher for each treatment and for the search's choice.
+# Left: the matrix. Middle: a part of the spectrum is negative, so no set of points has these
+# distances. Right: errors of kernel Fisher for each treatment, and for the choice of the search.
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
 order = np.argsort(corners, kind="stable")
 axes[0].imshow(D[np.ix_(order, order)], cmap="viridis")
