@@ -35,7 +35,7 @@ SUFFIX = ".skops"
 # types by their class alone, as in ``mahalearn.KernelQuadraticDiscriminant``, so that moving a
 # module breaks no file; class names are therefore unique (tested). A test saves every estimator.
 HOMES = {
-    "TableEncoder": "app.reading.encoder",
+    "TableEncoder": "table_encoder",
     "MeasureRows": "app.comparing.model",
     "TrainedModel": "app.comparing.model",
     "DistanceModel": "training.distances",
