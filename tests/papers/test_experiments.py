@@ -38,7 +38,7 @@ from mahalearn.papers.record import RunRecord, sentence
 from mahalearn.papers.record import read as read_record
 from mahalearn.papers.registry import EXPERIMENTS, select
 from mahalearn.papers.splits import hold_out, stratified_folds
-from mahalearn.papers.svm_search import OneVsAllSearch, fit_pseudo_fisher
+from mahalearn.papers.svm_search import OneVsAllSearch, PseudoFisher, is_proper
 from mahalearn.results import error_rates
 
 IDS = ["A1", "A3", "Afigs", "B1", "B2", "C4", "C5", "C6", "C7", "Cfigs", "D1", "D2", "Dfigs"]
@@ -173,32 +173,59 @@ def test_svms_can_be_chosen_by_balanced_accuracy():
     )
 
 
-def test_pseudo_fisher_interpolates_a_regular_matrix_with_the_least_norm():
-    rng = np.random.default_rng(0)
-    K = rng.normal(size=(12, 12))
-    K = K + K.T
+def centred(K):
+    H = np.eye(len(K)) - 1 / len(K)
+    return H @ K @ H
+
+
+@pytest.mark.parametrize("rank", [12, 5])
+def test_pseudo_fisher_is_the_least_norm_fit_to_the_centred_rows(rng, rank):
+    B = rng.normal(size=(12, rank))
+    K = B * np.sign(rng.normal(size=rank)) @ B.T
     positive = np.arange(12) < 5
-    weights, constant = fit_pseudo_fisher(K, positive)
-    assert_allclose(K @ weights + constant, np.where(positive, 1, -1), atol=1e-9)
-    design = np.column_stack([K, np.ones(12)])
-    expected = design.T @ np.linalg.solve(design @ design.T, np.where(positive, 1.0, -1.0))
-    assert_allclose([*weights, constant], expected, rtol=1e-6, atol=1e-9)
+    weights, constant = PseudoFisher(K).fit(positive)
+    design = np.column_stack([centred(K), np.ones(12)])
+    solution = np.linalg.pinv(design) @ np.where(positive, 1.0, -1.0)
+    queries = rng.normal(size=(4, 12))
+    rows = (queries - K.mean(axis=0)) @ (np.eye(12) - 1 / 12)
+    expected = rows @ solution[:-1] + solution[-1]
+    assert_allclose(queries @ weights + constant, expected, rtol=1e-6, atol=1e-8)
+
+
+def pseudo_fisher_labels(K, y):
+    design = np.column_stack([centred(K), np.ones(len(K))])
+    return design @ np.linalg.pinv(design) @ np.where(y == 1, 1.0, -1.0) > 0
 
 
 def test_pseudo_fisher_replaces_the_svm_where_the_class_means_are_apart_by_less_than_nothing():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 15)
-    X = rng.normal(size=(30, 2)) + y[:, None]
+    X = rng.normal(size=(30, 2)) + 2 * y[:, None]
     K = X @ X.T
     folds = stratified_folds(y, 0)[:3]
     options = {"kernel": "precomputed", "pseudo_fisher": True}
-    positive = OneVsAllSearch([1.0], folds, **options).fit(K, y)
-    plain = OneVsAllSearch([1.0], folds, kernel="precomputed").fit(K, y)
+    positive = OneVsAllSearch([100.0], folds, **options).fit(K, y)
+    plain = OneVsAllSearch([100.0], folds, kernel="precomputed").fit(K, y)
     np.testing.assert_array_equal(positive.predict(K), plain.predict(K))
     negative = OneVsAllSearch([1.0], folds, **options).fit(-K, y)
-    design = np.column_stack([-K, np.ones(30)])
-    expected = design @ np.linalg.pinv(design) @ np.where(y == 1, 1.0, -1.0)
-    np.testing.assert_array_equal(negative.predict(-K), expected > 0)
+    np.testing.assert_array_equal(negative.predict(-K), pseudo_fisher_labels(-K, y))
+
+
+def test_pseudo_fisher_replaces_an_svm_without_free_vectors_or_of_negative_norm():
+    """A tiny C bounds every support vector; a hand-made vector has a negative norm."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], 10)
+    X = rng.normal(size=(20, 2)) + y[:, None]
+    K = X @ X.T
+    folds = stratified_folds(y, 0)[:2]
+    options = {"kernel": "precomputed", "pseudo_fisher": True}
+    bounded = OneVsAllSearch([1e-6], folds, **options).fit(K, y)
+    np.testing.assert_array_equal(bounded.predict(K), pseudo_fisher_labels(K, y))
+    indefinite = np.diag([1.0, 1.0, -5.0])
+    assert is_proper(indefinite, np.array([0.5, -0.5, 0.0]), 1.0)
+    assert not is_proper(indefinite, np.array([0.5, -0.1, -0.4]), 1.0), "negative norm"
+    assert not is_proper(indefinite, np.array([1.0, -0.5, 0.0]), 1.0), "no free vector above"
+    assert not is_proper(indefinite, np.array([0.5, -1.0, 0.0]), 1.0), "no free vector below"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +247,7 @@ def test_readings_of_a_set_share_their_hold_outs(data_folder, monkeypatch):
     def data(dataset):
         return e.source(Draw(dataset, 0, seed_of(e.paper, e.draws(dataset), 0), ""))
 
-    counted, other = data("Heart"), data("Heart, −(1−s)")
+    counted, other = data("Heart, −√(1−s)"), data("Heart")
     np.testing.assert_array_equal(counted.y, other.y)
     d, e = np.sqrt(-counted.X), np.sqrt(-other.X)
     ratio = (d**2 / np.where(e > 0, e, 1))[e > 0]
