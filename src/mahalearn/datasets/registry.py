@@ -5,6 +5,7 @@ so that a wrong file is noticed before a wrong number is printed.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .._validation import check_choice
 
@@ -351,7 +352,7 @@ ENTRIES = {entry.name: entry for entry in (*_PAPER_A, *_PAPER_B, *_PAPER_C)}
 LOST = ("mucosa", "prodom", "files", "zongker")
 
 
-def names(paper: str | None = None) -> list[str]:
+def names(paper: Literal["A", "B", "C"] | None = None) -> list[str]:
     """Names of the sets that `load` knows.
 
     Parameters
