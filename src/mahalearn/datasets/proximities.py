@@ -96,13 +96,14 @@ def _polygons(entry, sizes, rng):
 
 
 def _news(entry, path, rng):
-    """News-COR: a seeded sample of the documents, in the class sizes of the entry."""
+    """News-COR: a seeded sample of the documents of two words or more, in the entry's sizes."""
     arrays = read_arrays(path, "indices", "indptr", "shape", "y", "groups")
     ones = np.ones(len(arrays["indices"]))
     words = csr_matrix((ones, arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     labels = arrays["groups"][arrays["y"].astype(int) - 1]
+    long = words.sum(axis=1).A1 >= 2
     rows = [
-        rng.permutation(np.flatnonzero(labels == group))[:size]
+        rng.permutation(np.flatnonzero(long & (labels == group)))[:size]
         for group, size in entry.counts.items()
     ]
     rows = np.concatenate(rows)

@@ -241,8 +241,8 @@ _PAPER_C = [
         "dissimilarity/20news_w100.npz",
         {"comp.*": 167, "rec.*": 128, "sci.*": 102, "talk.*": 203},
         "20 Newsgroups, 100 words (S. Roweis)",
-        "The paper's correlation measure on 600 seeded documents, in class sizes that keep its "
-        "102 to 203; which 600 the paper took is unknown.",
+        "The paper's correlation measure on 600 seeded documents of at least two words, in class "
+        "sizes that keep its 102 to 203; which 600 the paper took is unknown.",
         0.6,
         status="rebuilt",
     ),
@@ -251,7 +251,8 @@ _PAPER_C = [
         "uci/heart_raw303.csv",
         {"present": 139, "absent": 164},
         _UCI,
-        "Cleveland heart disease, all 303 rows, by Gower's distance √(1 − s); six cells missing.",
+        "Cleveland heart disease, all 303 rows, by Gower's distance √(1 − s); six missing cells "
+        "are left out pair by pair.",
         0.8,
         n_features=13,
         status="rebuilt",

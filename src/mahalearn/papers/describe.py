@@ -51,7 +51,7 @@ def describe(experiment):
         id, paper, title; columns (data sets) and lines (methods, or names of values); measure
         ("error", "balanced_error" or "values"); published {(column, line): Published}; slack and
         digits by line; readings, conventions, calibration (pairs of column and line), notes,
-        extra; repetitions of the paper; figure ("" for a table).
+        extra, chance; repetitions of the paper; planned (number of cells); figure ("" for a table).
     """
     published = experiment.published()
     values = experiment.measure == "values"
@@ -72,6 +72,8 @@ def describe(experiment):
         "calibration": experiment.calibration,
         "notes": list(experiment.notes),
         "extra": experiment.extra,
+        "chance": experiment.chance,
+        "planned": sum(1 for _ in experiment.cells()),
         "figure": experiment.figure,
     }
 
