@@ -117,7 +117,7 @@ def weka(name):
             columns.append(np.where(np.isnan(values), np.nanmedian(values), values))
         elif len(np.unique(values)) <= MOST_CATEGORIES:  # not the name of each row
             columns += [(values == category).astype(float) for category in np.unique(values)]
-    return np.nan_to_num(np.column_stack(columns)), data[target]
+    return np.nan_to_num(np.column_stack(columns)), data[target].astype(str)
 
 
 MOST_CATEGORIES = 30
