@@ -208,9 +208,10 @@ def pyod(name, module):
 DETECTORS = {
     "KernelMahalanobisNovelty()": ours(),
     "KernelMahalanobisNovelty('other-classes')": ours("other-classes"),
-    "KernelMahalanobisNovelty(n_references=100)": ours(n_references=100),
+    "KernelMahalanobisNovelty('other-classes', n_references=100)": ours(
+        "other-classes", n_references=100
+    ),
     "KernelMahalanobisNovelty('RC+')": ours("RC+"),
-    "KernelMahalanobisNovelty('RC+', search='permuted')": ours("RC+", search="permuted"),
     "kNN distance (k = 5)": nearest,
     "LocalOutlierFactor": fitted(LocalOutlierFactor(novelty=True)),
     "IsolationForest": fitted(IsolationForest(random_state=0)),
@@ -320,7 +321,7 @@ def unknown_report(rows):
                 )
     shown = [
         "KernelMahalanobisNovelty()",
-        "KernelMahalanobisNovelty('RC+')",
+        "KernelMahalanobisNovelty('other-classes')",
         "kNN distance (k = 5)",
     ]
     shown += ["LocalOutlierFactor", "class-wise Ledoit–Wolf Mahalanobis"]
@@ -415,7 +416,10 @@ SET_METHODS = {
         ours_sets(lambda: ConformalClassifier(quadratic(), nonconformity="distance")),
         "class",
     ),
-    "KernelMahalanobisNovelty() (other classes)": (ours_sets(KernelMahalanobisNovelty), "class"),
+    "KernelMahalanobisNovelty('other-classes')": (
+        ours_sets(lambda: KernelMahalanobisNovelty("other-classes")),
+        "class",
+    ),
     "ConformalClassifier(SVC) cross, margin": (
         ours_sets(lambda: ConformalClassifier(SVC(C=10), "cross")),
         "class, 2a",
@@ -559,7 +563,7 @@ def power(K, y, role, spectrum):
         test.append(members[len(members) // 2 :])
     train, test = np.concatenate(train), np.concatenate(test)
     unknown = np.flatnonzero(np.isin(y, hidden))
-    options = {"variant": "RC+", "spectrum": spectrum}
+    options = {"spectrum": spectrum}
     if spectrum == "other-classes":
         options = {"variant": "other-classes"}
     model = KernelMahalanobisNovelty(kernel="precomputed", **options)
