@@ -1,6 +1,6 @@
 """Novelty detection by kernel Mahalanobis distances."""
 
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,7 +12,18 @@ from sklearn.utils.validation import (
 )
 
 from .._base import NO_LABELS, KernelEstimator
-from .._typing import CV, ArrayLike, Kernel, Objects, RandomState, Reg
+from .._typing import (
+    CV,
+    ArrayLike,
+    Gamma,
+    Kernel,
+    Objects,
+    RandomState,
+    Reg,
+    Spectrum,
+    Standardize,
+    Variant,
+)
 from .._validation import (
     check_choice,
     check_count,
@@ -47,7 +58,7 @@ from ._full import (
     why_refitted,
 )
 from ._p_values import PValueMixin, check_level
-from .drift import DriftTest, batch_codes, check_alternative, pool_p_value
+from .drift import Alternative, DriftTest, batch_codes, check_alternative, pool_p_value
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes")
 REG_ON = ("relative", "covariance", "kernel")
@@ -162,15 +173,15 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
 
     def __init__(
         self,
-        variant: str = "RC+",
+        variant: Variant | Literal["other-classes"] = "RC+",
         level: float = 0.05,
         *,
         reg: Reg = "auto",
-        reg_on: str = "relative",
+        reg_on: Literal["relative", "covariance", "kernel"] = "relative",
         kernel: Kernel = "rbf",
-        gamma: float | str = "smooth",
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        gamma: Gamma | Literal["smooth"] = "smooth",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
         normalize: bool = False,
         n_references: int | None = None,
         cv: CV = 5,
@@ -459,7 +470,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         X_batch: Objects,
         y_batch: ArrayLike | None = None,
         *,
-        alternative: str = "greater",
+        alternative: Alternative = "greater",
         batch_kernel: ArrayLike | None = None,
     ) -> DriftTest:
         """Test a batch of objects against the training objects.

@@ -1,6 +1,6 @@
 """Tests of a batch of objects against the training objects, by ranks."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -11,6 +11,7 @@ from ..formulas.class_metrics import rounded_up
 from ..formulas.conformal import mean_p_value, pooled_leverages, rank_sum_p_value
 from ..formulas.linalg import center_gram, centering, is_psd
 
+Alternative = Literal["greater", "less", "two-sided"]
 # Parts of a smaller class would be of a few objects, whose ranks say little.
 LEAST_FOR_PARTS = 15
 
