@@ -210,7 +210,7 @@ def test_memory_is_bounded(tmp_path):
 def test_all_rows_on_a_dask_scheduler(folder):
     distributed = pytest.importorskip("distributed")
     cloudpickle = pytest.importorskip("cloudpickle")
-    options = {"target": "kind"}
+    options = DataOptions(target="kind")
     table = ParquetTable(folder / "t")
     source = _large.Everything(table, options, 300, 0)
     rows = everything.Rows(table, source.look, source.problem, 0)
