@@ -38,6 +38,20 @@ class Embedding(NamedTuple):
     values: np.ndarray
     vectors: np.ndarray
 
+    def leading(self, n_components=None, *, positive_only=False):
+        """The embedding of the components that are kept.
+
+        n_components: a number of components; a fraction (float) of Σ|λ| to keep, as in
+        scikit-learn's PCA the fewest that exceed it; None for all that are not zero. positive_only:
+        leave out negative eigenvalues, as the formulas of a definite kernel do.
+        """
+        order = leading_components(self.values, n_components, positive_only=positive_only)
+        Q = self.vectors[:, order]
+        # The sign of an eigenvector is arbitrary: its largest entry is made positive.
+        if Q.size:
+            Q *= np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(Q.shape[1])])
+        return self._replace(values=self.values[order], vectors=Q)
+
     @property
     def signs(self):
         """Diagonal of J."""
@@ -56,24 +70,14 @@ class Embedding(NamedTuple):
 
 
 def fit_embedding(K, n_components=None, *, positive_only=False):
-    """Kernel PCA of the Gram matrix K, which is overwritten.
-
-    n_components: a number of components; a fraction (float) of Σ|λ| to keep, as in scikit-learn's
-    PCA the fewest that exceed it; None for all that are not zero. positive_only: leave out negative
-    eigenvalues, as the formulas of a definite kernel do.
-    """
+    """Kernel PCA of the Gram matrix K, which is overwritten; arguments of `Embedding.leading`."""
     means = centering(K)
     values, Q = eigh(center_gram(K, means, overwrite=True), overwrite=True)
-    order = leading_components(values, n_components, positive_only=positive_only)
-    values, Q = values[order], Q[:, order]
-    # The sign of an eigenvector is arbitrary: its largest entry is made positive.
-    if Q.size:
-        Q = Q * np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(Q.shape[1])])
-    return Embedding(means, values, Q)
+    return Embedding(means, values, Q).leading(n_components, positive_only=positive_only)
 
 
 def leading_components(values, n_components=None, *, positive_only=False):
-    """Positions of the eigenvalues that are kept, the largest |λ| first; as in `fit_embedding`."""
+    """Positions of the eigenvalues that are kept, largest |λ| first; as in `Embedding.leading`."""
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] > 0] if positive_only else order[values[order] != 0]
     return order[: _count_components(np.abs(values[order]), n_components)]
@@ -84,8 +88,8 @@ def _count_components(sizes, n_components):
     if n_components is None or (isinstance(n_components, float) and n_components == 1):
         return len(sizes)
     if isinstance(n_components, float):
-        kept = np.cumsum(sizes) / sizes.sum() if len(sizes) else sizes
-        return min(int(np.searchsorted(kept, n_components, side="right")) + 1, len(sizes))
+        shares = np.cumsum(sizes) / sizes.sum() if len(sizes) else sizes
+        return min(int(np.searchsorted(shares, n_components, side="right")) + 1, len(sizes))
     return min(n_components, len(sizes))
 
 
@@ -131,8 +135,8 @@ def gaussian_class(Z, *, pooled_with=None):
     _, s, axes, info = linalg.lapack.dgesdd(centred, full_matrices=0)
     if info != 0:
         raise ValueError("The covariance of a class could not be decomposed; check its values.")
-    kept = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
-    return GaussianClass(mean, axes[kept].T, s[kept] ** 2 / len(centred))
+    positive = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
+    return GaussianClass(mean, axes[positive].T, s[positive] ** 2 / len(centred))
 
 
 def quadratic_scores(classes, priors, Z, alphas, *, within_axes_only=False, workspace=None):
