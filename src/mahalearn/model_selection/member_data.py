@@ -1,6 +1,6 @@
 """The training objects of an ensemble, as the searches and the fits of its members take them."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -89,7 +89,7 @@ class VectorData(MemberData):
 class MatrixData(MemberData):
     """A precomputed kernel matrix."""
 
-    kernel: ClassVar[Any] = "precomputed"
+    kernel = "precomputed"
     pairwise = True
 
     def __init__(self, K, y, codes):
