@@ -135,8 +135,8 @@ def gaussian_class(Z, *, pooled_with=None):
     _, s, axes, info = linalg.lapack.dgesdd(centred, full_matrices=0)
     if info != 0:
         raise ValueError("The covariance of a class could not be decomposed; check its values.")
-    positive = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
-    return GaussianClass(mean, axes[positive].T, s[positive] ** 2 / len(centred))
+    nonzero = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
+    return GaussianClass(mean, axes[nonzero].T, s[nonzero] ** 2 / len(centred))
 
 
 def quadratic_scores(classes, priors, Z, alphas, *, within_axes_only=False, workspace=None):

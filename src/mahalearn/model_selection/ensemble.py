@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import BestEstimatorMixin
-from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring
+from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
     check_choice,
     check_classes,
@@ -132,7 +132,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         splits; the two best kernels of each member, with the neighbouring values of the
         regularisation, are compared on all objects and splits. "best": every candidate is compared
         on all of them, which takes several times as long.
-    spectrum : str, default="krein"
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         Treatment of negative eigenvalues, as in the plain estimators. Where this is "krein",
         the SVM and ridge regression flip them.
     scoring : str or callable, default=None
@@ -219,9 +219,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         *,
         kernel: Kernel = "auto",
         kernels: Sequence[Kernel] | None = None,
-        combine: str = "stack",
-        effort: str = "fast",
-        spectrum: str = "krein",
+        combine: Literal["stack", "best"] = "stack",
+        effort: Literal["fast", "best"] = "fast",
+        spectrum: Spectrum = "krein",
         scoring: Scoring | None = None,
         class_weight: ClassWeight | None = None,
         cv: CV = 5,
