@@ -13,6 +13,7 @@ from own_data import refused, works
 
 from mahalearn import GaussianClassifier
 from mahalearn.app.cli import _large, _predict
+from mahalearn.app.cli._options import DataOptions
 from mahalearn.app.comparing import everything
 from mahalearn.app.reading.large import (
     LEAST,
