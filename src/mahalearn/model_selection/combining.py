@@ -9,6 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
 from .._validation import take
+from ..classifiers.distances import distance_options
 from ..classifiers.kernel_classifier import KernelClassifier
 from ..formulas.stacking import (
     calibrate,
@@ -172,7 +173,7 @@ def _share(estimator, trainings, distances):
     if hasattr(estimator, "_distances"):
         models = estimator._distances.models
         reg = np.asarray(estimator.reg, dtype=float).tobytes()
-        key = id(training), *estimator._options(), reg, tuple(map(type, models))
+        key = id(training), *distance_options(estimator), reg, tuple(map(type, models))
         shared = distances.setdefault(key, estimator._distances._replace(training=training))
         estimator._models = estimator._models._replace(distances=shared)
 

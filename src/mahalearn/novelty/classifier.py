@@ -252,7 +252,6 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             gamma=last.gamma,
             degree=last.degree,
             coef0=last.coef0,
-            kernel_params=last.kernel_params,
             spectrum=last.spectrum,
             standardize=last.standardize,
         )

@@ -1,7 +1,7 @@
 """Novelty detection by kernel Mahalanobis distances."""
 
 import warnings
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import OutlierMixin, clone
@@ -117,8 +117,6 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
         Reference distances take the kernel as it is: they are defined for every kernel.
@@ -201,7 +199,6 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
         gamma: float | str = "smooth",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: str = "krein",
         standardize: bool | str = "auto",
         search: str | None = None,
@@ -216,7 +213,6 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
@@ -489,7 +485,6 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
             gamma=gamma,
             degree=self.degree,
             coef0=self.coef0,
-            kernel_params=self.kernel_params,
             spectrum=self.spectrum,
             standardize=self.standardize,
         )
