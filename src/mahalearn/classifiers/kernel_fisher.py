@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Kernel, RandomState
+from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_positive
 from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute
 
@@ -88,11 +88,11 @@ class KernelFisherDiscriminant(KernelClassifier):
         reg: float = 1e-3,
         *,
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
         landmarks: Any = None,
         random_state: RandomState | None = None,
     ) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Kernel
+from .._typing import Gamma, Kernel, Spectrum, Standardize
 from .._validation import check_positive
 from ..formulas.calibration import fit_temperature
 from ..formulas.kernel_ridge import (
@@ -86,11 +86,11 @@ class KernelRidgeClassifier(KernelClassifier):
         reg: float = 1e-2,
         *,
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
     ) -> None:
         super().__init__(
             kernel=kernel,
