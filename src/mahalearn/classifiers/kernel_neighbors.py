@@ -30,32 +30,30 @@ class NeighborsPath(NamedTuple):
     codes: np.ndarray
     n_classes: int
     rounding: np.ndarray
-    training: Any
     calibration: dict
 
-    @property
-    def temperature(self):
+    def temperature(self, training):
         """The temperature of leave-one-out votes, computed when it is first asked for."""
         if not self.calibration:
-            scores, truth = self._leave_one_out()
+            scores, truth = self._leave_one_out(training)
             self.calibration["temperature"] = fit_temperature(scores, truth)
         return self.calibration["temperature"]
 
-    def _leave_one_out(self):
+    def _leave_one_out(self, training):
         """Votes (m, c) of the neighbours of up to SAMPLE training objects, and their classes."""
         n, count = len(self.codes), min(self.counts[0], len(self.codes) - 1)
         rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
         uniform, votes = not callable(self.weights) and self.weights == "uniform", []
         for part in row_chunks(len(rows), BLOCKS * n):
             some = rows[part]
-            k = self.training.training_cross(self.back[some])[:, self.back]
+            k = training.training_cross(self.back[some])[:, self.back]
             index = formulas.nearest(k, self.diagonal, count + 1)
             others = index != some[:, None]
             others[others.all(axis=1), -1] = False  # more equal objects than neighbours
             index = index[others].reshape(len(some), count)
             d2 = formulas.sq_distances(k, self.diagonal, self.diagonal[some], index)
             votes.append(self._replace(counts=[count]).votes(index, None if uniform else d2))
-        self.training.release()
+        training.release()
         return np.concatenate(votes)[..., 0], self.codes[rows]
 
     def scores(self, training, queries, *, complete=False):
@@ -181,7 +179,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
         diagonal = training.training_self_similarities()[back]
         weights = check_neighbor_weights(self.weights)
         objects = back, diagonal, labels.codes, len(labels.names)
-        return NeighborsPath(values, weights, *objects, np.zeros(1), training, {})
+        return NeighborsPath(values, weights, *objects, np.zeros(1), {})
 
     def kneighbors(
         self, X: Objects, n_neighbors: int | None = None, return_distance: bool = True
@@ -216,6 +214,9 @@ class KernelKNeighborsClassifier(KernelClassifier):
 
     def _expects_probabilities(self):
         return True
+
+    def _model_temperature(self):
+        return self._fitted_models().temperature(self._training)
 
 
 def _self_similarities(training, X):
