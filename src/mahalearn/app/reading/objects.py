@@ -455,7 +455,8 @@ def _times(column):
         times = column.to_numpy(dtype=float)
     else:
         dates = pd.to_datetime(column.astype(str), errors="coerce", format="ISO8601", utc=True)
-        times = dates.to_numpy().astype("datetime64[us]").astype("int64") / 1e6
+        moments = dates.dt.tz_localize(None).to_numpy()
+        times = moments.astype("datetime64[us]").astype("int64") / 1e6
         times = np.where(dates.isna(), np.nan, times)
     if np.isnan(times).any():
         row = int(column.index[np.isnan(times)][0]) + 1
