@@ -443,7 +443,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def _rows(self, X, y):
         """Rows as a source; sets n_features_in_ and normalize_."""
         if is_dask_collection(X):
-            example = X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]), X.dtype)
+            example = (
+                X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]), X.dtype)
+            )
             self._check_rows(example, True)
             return DaskRows(X, y, self.normalize_, self.n_features_in_)
         if X is None or type(X) in (str, bytes, dict):
@@ -559,7 +561,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Rows of the known classes.
         y : array-like of shape (n_samples,), default=None
-            Their labels; without them there is ``p_none`` only.
+            Their labels; without them there is ``p_none`` only, if there are several classes.
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are repeated measurements: a random one of each group is used.
 
@@ -570,7 +572,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """
         model = self._state().model
         X = self._check_rows(X)
-        codes = None
+        codes = np.zeros(len(X), np.intp) if len(model.classes) == 1 else None
         if y is not None:
             codes = known_codes(_labels(y, X), model.classes)
         if groups is not None:
