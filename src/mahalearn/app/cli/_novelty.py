@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ._options import Force, Id
+
 FORMATS = (".csv", ".tsv", ".parquet", ".xlsx")
 # Rows that are explained on the page, and columns that an explanation names.
 MOST_ROWS, MOST_COLUMNS = 25, 3
@@ -45,11 +47,11 @@ def novelty(
     normalize: Annotated[
         bool, typer.Option("--normalize", help="Divide rows by their lengths: for embeddings.")
     ] = False,
-    id: Annotated[str | None, typer.Option("--id", help="Column that names the rows.")] = None,
+    id: Id = None,
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to leave out; may be given several times.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")] = False,
+    force: Force = False,
 ):
     """Find new rows that are unlike the training rows, with p-values and the unusual columns.
 
@@ -123,7 +125,7 @@ def read(train, new, target, id, drop):
         unused = [find_target(list(frame.columns), column) for column in drop]
         unused += [] if id is None else [find_target(list(frame.columns), id)]
         frame = frame.drop(columns=unused)
-        X, _ = select_features(frame, notes, frame.columns[counting_columns(frame)])
+        X, *_ = select_features(frame, notes, frame.columns[counting_columns(frame)])
         problem = Problem("vectors", X, None, train.stem, target=None, notes=notes)
     about = {"kind": "vectors", "features": problem.features(), "target": problem.target}
     features = [feature["name"] for feature in about["features"]]
