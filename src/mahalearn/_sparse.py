@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, diags_array, issparse, vstack
+from sklearn.preprocessing import normalize
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 _INT32 = np.iinfo(np.int32).max
@@ -78,6 +79,10 @@ class SparseRows:
     def divided(self, scale):
         """The rows with their columns divided by numbers (p,)."""
         return SparseRows(self.matrix @ diags_array(1 / scale))
+
+    def normalized(self):
+        """The rows divided by their lengths; zeros stay."""
+        return SparseRows(normalize(self.matrix))
 
     def joined(self, other, index):
         """Rows at positions of these and others together."""

@@ -456,7 +456,9 @@ def validate_rows(estimator, X, *y, **options):
     if not issparse(X) or not options.get("accept_sparse"):
         return validate_data(estimator, X, *y, **{**options, "accept_sparse": False})
     checked = validate_data(estimator, X, *y, **{**options, "accept_sparse": "csr"})
-    return (SparseRows(checked[0]), *checked[1:]) if y else SparseRows(checked)
+    if isinstance(checked, tuple):
+        return SparseRows(checked[0]), *checked[1:]
+    return SparseRows(checked)
 
 
 def refuse_tensors(estimator, X):

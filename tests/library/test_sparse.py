@@ -15,6 +15,7 @@ from mahalearn import (
     DissimilaritySpaceDiscriminant,
     KernelFisherDiscriminant,
     KernelKNeighborsClassifier,
+    KernelMahalanobisNovelty,
     KernelMahalanobisTransformer,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
@@ -155,6 +156,15 @@ def test_batches_partial_fit_and_searches(data):
         assert relative(sparse.decision_function(Z), dense.decision_function(Z.toarray())) < 1e-8
     search = KernelSearchCV(model, {"reg": [0.01, 0.1]}, cv=3)
     assert np.isfinite(search.fit(X, y).best_score_) and np.isfinite(search.fit(parts).best_score_)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "cosine"}, {"normalize": True}], ids=str)
+def test_p_values_of_sparse_rows(options, data):
+    X, y, Z = data
+    for labels in (None, y):
+        model = KernelMahalanobisNovelty(standardize=False, **options)
+        dense = clone(model).fit(X.toarray(), labels)
+        assert_allclose(model.fit(X, labels).p_values(Z), dense.p_values(Z.toarray()))
 
 
 def test_text_in_a_pipeline():
