@@ -13,7 +13,7 @@ ROOT = Path(mahalearn.__file__).parent
 LIBRARY = [
     {"_lazy", "_typing"},
     {"formulas"},
-    {"_memory", "_progress", "_validation", "display", "results"},
+    {"_memory", "_progress", "_sparse", "_validation", "display", "results"},
     {"measures", "table_encoder"},
     {"datasets", "kernels"},
     {"training"},
