@@ -112,6 +112,33 @@ class LinearPath(NamedTuple):
         return over_rows(training, queries, scores)
 
 
+def weighted_fit(
+    self: Any, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None
+) -> Any:
+    """Fit the classifier.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Training objects, or their square kernel matrix (``kernel="precomputed"``). Where the
+        classifier has `landmarks`, also a memory map, a dask array or dataframe, or, without y, an
+        iterable of batches (X, y) that can be gone through twice, such as
+        :class:`mahalearn.datasets.ParquetBatches`.
+    y : array-like of shape (n_samples,), default=None
+        Class labels; None where X is an iterable of batches.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the objects: an object of weight 2 counts as two, one of weight 0 is left out.
+        Not with `landmarks`. A correction of negative eigenvalues (`spectrum`) is that of the
+        matrix without weights.
+
+    Returns
+    -------
+    self : object
+        The fitted classifier.
+    """
+    return self._fit(X, y, weights=sample_weight)
+
+
 def fitted_attribute(function):
     """A public attribute as function(estimator, models): never older than the training set."""
 
@@ -184,17 +211,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """
         return self._fit(X, y)
 
-    def _fit(self, X, y, shared=None):
+    def _fit(self, X, y, shared=None, weights=None):
         """Fit; shared: landmarks, or the fitted kernel and Gram matrix, that a search has."""
         self._check_parameters()
         self._search_temperature = None
         if self.landmarks is not None:
+            if weights is not None:
+                raise ValueError(
+                    "sample_weight is taken without landmarks= only: the pass over the rows counts "
+                    "each of them once."
+                )
             self._use(self._landmark_training(X, y, shared))
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
             vars(self).pop("landmarks_", None)  # of an earlier fit
-            self._fit_training(X, y, shared)
+            self._fit_training(X, y, shared, weights)
             self._models = None
         self._fitted_models()
         self._training.release()

@@ -423,7 +423,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _score(self, candidates, objects, rows):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
         trials = [Trial(i, params, with_params(self.estimator, params)) for i, params in candidates]
-        if isinstance(self.estimator, Pipeline):
+        if isinstance(self.estimator, Pipeline) or objects.fit_params:  # fitted fold by fold
             trials = resolve_spreads(trials, rows, objects.y, objects.codes)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
