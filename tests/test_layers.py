@@ -34,8 +34,9 @@ PAPERS = [{"papers"}]
 ORDER = {
     "reading": "problem source columns workbooks arrow tables encoder matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
-    "typicality findings compare scores everything",
-    "report": "figures html markdown export comparison notebook",
+    "typicality embedding findings compare scores everything",
+    "report": "figures html markdown export blocks answers performance understanding context "
+    "comparison notebook",
     "cli": "_terminal _large _inspect _predict _compare _doctor app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]

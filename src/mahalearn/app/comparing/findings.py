@@ -13,6 +13,7 @@ import numpy as np
 
 from ...display import conformal_limit, pair_rule
 from ...formulas.linalg import negative_fraction, signature
+from .embedding import object_map
 from .methods import METHODS
 from .predictions import calibration, curves, per_class
 from .typicality import CONFIDENCE, drift, novelty
@@ -78,11 +79,14 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         Plain values that JSON can hold.
     """
     problem, refitted, about = winner
+    explained = dict(explained)
     outcome, board, training = ranked.outcome, ranked.board, about["training"]
     labels, codes = np.unique(problem.y, return_inverse=True)
     classes = [str(label) for label in labels]
     rows = per_class(classes, np.bincount(codes), held.truth, held.predicted, proba)
     confusion = _confusion(held.truth, held.predicted, len(classes))
+    unusual = novelty(problem, refitted, codes, classes, held)
+    p_none = unusual.pop("p_none")
     return {
         "format": FORMAT,
         "about": about,
@@ -99,6 +103,7 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "notes": [str(note) for note in (*problem.notes, *outcome.notes)],
         "plan": vars(outcome.plan),
         "n_folds": len(outcome.splits),
+        "columns": getattr(problem, "overview", []),
         "seconds": outcome.seconds,
         "leaderboard": board,
         "winner": board[0],
@@ -112,7 +117,15 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "distances": _own_other(refitted.d2, codes, classes),
         "pairs": _pairs(problem, refitted.d2, geometry, codes, labels, confusion),
         "distance_title": METHODS[refitted.distance_method].title,
-        "novelty": novelty(problem, refitted, codes, classes),
+        "novelty": unusual,
+        "map": object_map(
+            problem,
+            held,
+            p_none,
+            explained.pop("reasons"),
+            refitted.model.temperature,
+            outcome.plan.seed,
+        ),
         "drift": drift(problem, refitted.d2, codes, classes),
         "spectrum": _spectrum(geometry),
         **explained,
