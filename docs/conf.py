@@ -67,6 +67,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "subsection_order": [
+        f"../examples/{name}" for name in ("tables", "objects", "novelty", "scale")
+    ],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("mahalearn",),
     "backreferences_dir": "generated/backreferences",

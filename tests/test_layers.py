@@ -11,9 +11,10 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
-    {"_lazy", "_typing", "formulas"},
+    {"_lazy", "_typing"},
+    {"formulas"},
     {"_memory", "_progress", "_validation", "display", "results"},
-    {"measures"},
+    {"measures", "table_encoder"},
     {"datasets", "kernels"},
     {"training"},
     {"_base"},

@@ -23,10 +23,10 @@ from .model_selection.ensemble import MahalanobisClassifierCV
 from .model_selection.search import KernelSearchCV
 from .novelty.classifier import ConformalClassifier
 from .novelty.detector import KernelMahalanobisNovelty
-from .novelty.drift import drift_test
 from .novelty.mahalanobis import MahalanobisNovelty
 from .persistence import load_model, model_about, save_model
 from .proximity.embedding import PseudoEuclideanEmbedding
+from .table_encoder import TableEncoder
 
 __version__: str
 
@@ -53,10 +53,10 @@ __all__ = [
     "ProximityKernel",
     "PseudoEuclideanEmbedding",
     "RecursiveFeatureMachine",
+    "TableEncoder",
     "__version__",
     "descent_weights",
     "difference_weights",
-    "drift_test",
     "load_model",
     "model_about",
     "save_model",

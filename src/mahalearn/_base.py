@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ._typing import ArrayLike, Kernel, Objects
+from ._typing import ArrayLike, Kernel, Objects, Spectrum, Standardize
 from ._validation import (
     check_choice,
     check_classes,
@@ -157,8 +157,8 @@ class KernelEstimator(BaseEstimator):
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma

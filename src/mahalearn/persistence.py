@@ -35,7 +35,7 @@ SUFFIX = ".skops"
 # types by their class alone, as in ``mahalearn.KernelQuadraticDiscriminant``, so that moving a
 # module breaks no file; class names are therefore unique (tested). A test saves every estimator.
 HOMES = {
-    "TableEncoder": "app.reading.encoder",
+    "TableEncoder": "table_encoder",
     "MeasureRows": "app.comparing.model",
     "TrainedModel": "app.comparing.model",
     "DistanceModel": "training.distances",
@@ -118,8 +118,10 @@ HOMES = {
     "Multiple": "model_selection.grid",
     "KernelSearchCV": "model_selection.search",
     "MahalanobisClassifierCV": "model_selection.ensemble",
-    "CrossFold": "novelty._models",
-    "FullConformal": "novelty._models",
+    "CrossConformal": "novelty._folds",
+    "CrossFold": "novelty._folds",
+    "FullConformal": "novelty._full",
+    "References": "novelty._full",
     "ConformalClassifier": "novelty.classifier",
     "KernelMahalanobisNovelty": "novelty.detector",
     "Collected": "novelty._stream",

@@ -1,6 +1,6 @@
 """Kernel quadratic discriminants (papers A and C)."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import compute_class_weight
@@ -9,10 +9,15 @@ from sklearn.utils.metaestimators import available_if
 from .._typing import (
     ArrayLike,
     ClassWeight,
+    Gamma,
     Kernel,
     Objects,
     RandomState,
     Reg,
+    RegUnit,
+    Spectrum,
+    Standardize,
+    Variant,
 )
 from .._validation import check_choice, check_error_weights, check_priors
 from ..formulas.offsets import N_ITER, error_offsets, map_offsets
@@ -160,18 +165,18 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
 
     def __init__(
         self,
-        variant: str = "RC+",
+        variant: Variant = "RC+",
         reg: Reg = "auto",
         *,
-        reg_on: str = "auto",
+        reg_on: RegUnit = "auto",
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        offset: str | None = "error",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
+        offset: Literal["error", "least_squares", "loo", "map"] | None = "error",
         class_weight: ClassWeight | None = None,
         priors: ArrayLike | None = None,
         landmarks: Any = None,

@@ -5,6 +5,7 @@ so that a wrong file is noticed before a wrong number is printed.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .._validation import check_choice
 
@@ -21,7 +22,7 @@ class OpenML:
 
 @dataclass(frozen=True)
 class Entry:
-    """A set of the papers."""
+    """A set of the papers, or one that others use (paper "")."""
 
     name: str
     paper: str
@@ -240,8 +241,8 @@ _PAPER_C = [
         "dissimilarity/20news_w100.npz",
         {"comp.*": 167, "rec.*": 128, "sci.*": 102, "talk.*": 203},
         "20 Newsgroups, 100 words (S. Roweis)",
-        "The paper's correlation measure on 600 seeded documents, in class sizes that keep its "
-        "102 to 203; which 600 the paper took is unknown.",
+        "The paper's correlation measure on 600 seeded documents of at least two words, in class "
+        "sizes that keep its 102 to 203; which 600 the paper took is unknown.",
         0.6,
         status="rebuilt",
     ),
@@ -250,7 +251,8 @@ _PAPER_C = [
         "uci/heart_raw303.csv",
         {"present": 139, "absent": 164},
         _UCI,
-        "Cleveland heart disease, all 303 rows, by Gower's distance √(1 − s); six cells missing.",
+        "Cleveland heart disease, all 303 rows, by Gower's distance √(1 − s); six missing cells "
+        "are left out pair by pair.",
         0.8,
         n_features=13,
         status="rebuilt",
@@ -345,19 +347,35 @@ _PAPER_C = [
     ),
 ]
 
-ENTRIES = {entry.name: entry for entry in (*_PAPER_A, *_PAPER_B, *_PAPER_C)}
+_OTHERS = [
+    Entry(
+        "coil-york",
+        "",
+        "dissimilarity/coilyork.npz",
+        {"-1": 144, "+1": 144},
+        None,
+        "Coil-York (two classes; copy of IKSVM-DC)",
+        "A set of the literature on indefinite kernels, with its published split: 144 objects to "
+        "train on, and 144 others by their dissimilarities to those. The two values of a training "
+        "pair are averaged.",
+        licence="free for academic, non-profit use",
+        split_sizes=(144, 144),
+    ),
+]
+
+ENTRIES = {entry.name: entry for entry in (*_PAPER_A, *_PAPER_B, *_PAPER_C, *_OTHERS)}
 # Sets of paper C that are in no public place any more, and that nothing at hand stands in for.
 LOST = ("mucosa", "prodom", "files", "zongker")
 
 
-def names(paper: str | None = None) -> list[str]:
+def names(paper: Literal["A", "B", "C"] | None = None) -> list[str]:
     """Names of the sets that `load` knows.
 
     Parameters
     ----------
     paper : {"A", "B", "C"}, default=None
         Only the sets of this paper: A the twelve UCI sets, B the IDA benchmark, C the proximity
-        data.
+        data. None for all, and Coil-York, which is of none of them.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Alignment scores of biological sequences, by parasail."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .._validation import check_choice, is_whole
 from ._ragged import check_not_empty, label
 from .base import Measure, Prepared, object_list
 
-MODES = ("local", "global")
+Mode = Literal["local", "global"]
 # Scores up to this size, and intermediate values, fit the 16 bits that parasail is fastest with.
 _SHORT = 2**15 - 2**10
 
@@ -70,7 +70,7 @@ class Alignment(Measure):
 
     def __init__(
         self,
-        mode: str = "local",
+        mode: Mode = "local",
         matrix: str | tuple[str, ArrayLike] = "blosum62",
         gap_open: int = 11,
         gap_extend: int = 1,
@@ -145,14 +145,14 @@ class Alignment(Measure):
         By scan: its striped functions miss the optimum where gap_open equals gap_extend.
         """
         parasail = _parasail()
-        local = check_choice(self.mode, "mode", MODES) == "local"
+        local = check_choice(self.mode, "mode", get_args(Mode)) == "local"
         name = f"{'sw' if local else 'nw'}_scan_profile_{bits}"
         return getattr(parasail, f"profile_create_{bits}"), getattr(parasail, name)
 
     def _matrix(self):
         """parasail's matrix, and the letters that it has scores for."""
         parasail = _parasail()
-        check_choice(self.mode, "mode", MODES)
+        check_choice(self.mode, "mode", get_args(Mode))
         if isinstance(self.matrix, str):
             try:
                 # By attribute: parasail would take another name for that of a file.

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._typing import Objects
+from .._typing import Objects, Symmetrize
 from .._validation import SYMMETRY_RTOL, check_choice, check_objects
 
 # Pairs of a block on the diagonal that a function said to be symmetric is checked with.
@@ -130,7 +130,7 @@ class Measure(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement block(P, Q).")
 
     def between(
-        self, X: Objects, Y: Objects | None = None, symmetrize: str | None = None
+        self, X: Objects, Y: Objects | None = None, symmetrize: Symmetrize = None
     ) -> np.ndarray:
         """The matrix of values between all objects of X and of Y.
 

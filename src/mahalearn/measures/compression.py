@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,7 +70,9 @@ class Compression(Measure):
     self_value = None
     block_size = 64
 
-    def __init__(self, compressor: str | Callable[..., Any] = "zlib") -> None:
+    def __init__(
+        self, compressor: Literal["zlib", "bz2", "lzma"] | Callable[..., Any] = "zlib"
+    ) -> None:
         self.compressor = compressor
 
     @property

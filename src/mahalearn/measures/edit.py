@@ -5,7 +5,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -65,10 +65,10 @@ class EditDistance(Measure):
 
     def __init__(
         self,
-        substitution: float | str | Callable[..., Any] = 1,
+        substitution: float | Literal["absolute", "angular", "euclidean"] | Callable[..., Any] = 1,
         insertion: float = 1,
         deletion: float = 1,
-        normalize: str | None = None,
+        normalize: Literal["longer", "sum"] | None = None,
         period: float = 2 * math.pi,
     ) -> None:
         self.substitution = substitution

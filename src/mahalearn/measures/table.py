@@ -1,6 +1,7 @@
 """The measures by name."""
 
 import reprlib
+from collections.abc import Callable
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -19,7 +20,7 @@ from .hausdorff import Hausdorff
 from .sets import Jaccard
 from .spd import SPDDistance
 
-MEASURES = {
+MEASURES: dict[str, Callable[..., Measure]] = {
     "hausdorff": Hausdorff,
     "modified_hausdorff": partial(Hausdorff, modified=True),
     "edit": EditDistance,

@@ -120,7 +120,7 @@ def write_page(folder, docs=None, command=""):
     from .claims import statements
     from .describe import context
     from .page import document
-    from .record import read, sentence
+    from .record import read, sentence, times
     from .registry import EXPERIMENTS
 
     stored = results.read(folder)
@@ -136,6 +136,8 @@ def write_page(folder, docs=None, command=""):
     made_by = f"Made by: {command}." if command else sentence(read(folder), rows)
     page = document(rows, context(), statements(rows), made_by)
     results.write_text(folder / "report.html", html.render(page))
+    for line in (*page["summary"], times(rows)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print(f"{len(rows)} rows; page: {folder / 'report.html'}", markup=False, soft_wrap=True)
     if docs is not None:
         text, figures = markdown.render(page)

@@ -58,8 +58,7 @@ class Measurement:
         return self.function(data, seed, earlier)
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """A published number: mean, standard deviation and the repetitions behind them."""
 
     mean: float
@@ -125,6 +124,9 @@ class Experiment:
         What else a reader of the comparison must know.
     extra : callable
         Rows of the experiment -> further blocks of the page.
+    chance : callable
+        Rows, data set, line -> the chance rate of a cell; None for that of the other published
+        numbers (see `agreement`).
     availability : callable
         Name of a data set -> nothing, or an error that says how to get it; None if none is needed.
     """
@@ -151,6 +153,7 @@ class Experiment:
     readings: dict = field(default_factory=dict)
     notes: tuple = ()
     extra: Callable = lambda rows: []
+    chance: Callable | None = None
     availability: Callable | None = None
 
     def cells(self, *, quick=False, repetitions=None):

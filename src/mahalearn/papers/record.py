@@ -98,6 +98,17 @@ def sentence(runs, rows):
     return ". ".join(parts) + "."
 
 
+def times(rows):
+    """Processor time of every experiment, in words."""
+    seconds = {}
+    for row in rows:
+        seconds[row.experiment] = seconds.get(row.experiment, 0.0) + row.seconds
+    parts = [f"{name} {time / 60:.1f}" for name, time in seconds.items()]
+    return (
+        f"Processor time in minutes: {', '.join(parts)}; {sum(seconds.values()) / 60:.1f} in all."
+    )
+
+
 def _hours(seconds):
     minutes = round(seconds / 60)
     return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"

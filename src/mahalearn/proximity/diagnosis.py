@@ -2,7 +2,7 @@
 
 import html
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
@@ -188,7 +188,7 @@ class ProximityDiagnosis:
 def diagnose(
     matrix: ArrayLike,
     y: Objects | None = None,
-    kind: str = "dissimilarity",
+    kind: Literal["dissimilarity", "similarity"] = "dissimilarity",
     *,
     random_state: RandomState = 0,
 ) -> ProximityDiagnosis:

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ...formulas.calibration import fit_temperature
-from ...novelty._models import CrossFold
-from ..reading.encoder import TableEncoder
+from ...novelty._folds import CrossFold
+from ...table_encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
 from .methods import METHODS, class_distances, class_scores, fixed
@@ -92,8 +92,8 @@ def encoded_part(rows, position, frame):
 def encoder_of(problem, summary):
     """The encoder of the sample, with the means and scales of all rows."""
     encoder = TableEncoder().fit(problem.X)
-    for i, column in enumerate(encoder.numeric_):
-        n, mean, spread = summary.moments[column]
+    for i, j in enumerate(encoder.numeric_):
+        n, mean, spread = summary.moments[problem.X.columns[j]]
         if n and spread > 0:
             encoder.means_[i], encoder.scales_[i] = mean, np.sqrt(spread / n)
     return encoder
@@ -173,7 +173,7 @@ def dask_arrays(rows):
         parts.append(dask.delayed(_group_arrays)(shared, i, position))
         position += n
     sizes = dask.compute(*[dask.delayed(lambda part: len(part[1]))(part) for part in parts])
-    d = len(rows.encoder.feature_names_out_)
+    d = len(rows.encoder.source_columns_)
     X = [da.from_delayed(part[0], (n, d), float) for part, n in zip(parts, sizes, strict=True) if n]
     y = [
         da.from_delayed(part[1], (n,), rows.classes.dtype)

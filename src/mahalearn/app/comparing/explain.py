@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.pipeline import Pipeline
 
-from ..reading.encoder import TableEncoder
+from ...table_encoder import TableEncoder
 from .methods import class_scores, ensemble, fitted, fixed, labels, quiet
 from .ranking import corrected_interval, error_interval
 
@@ -271,8 +271,7 @@ def _candidates(X, y):
     with quiet():  # constant columns
         F = np.nan_to_num(f_classif(encoder.transform(X), y)[0], posinf=np.inf)
     best = dict.fromkeys(X.columns, 0.0)
-    owners = encoder.numeric_ + [c for c, levels in encoder.levels_.items() for _ in levels]
-    for column, value in zip(owners, F):
+    for column, value in zip(X.columns[encoder.source_columns_], F):
         best[column] = max(best[column], float(value))
     return sorted(best, key=lambda c: -best[c])[:MOST_COLUMNS]
 

@@ -18,8 +18,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ...classifiers.distances import KernelMahalanobisEstimator
+from ...table_encoder import TableEncoder
 from ...training.distances import reg_for_part
-from ..reading.encoder import TableEncoder
 from ..reading.problem import DataError, listed
 
 # Widths of RBF kernels on standardised features, for one feature: γ = value/number of features.
@@ -376,7 +376,7 @@ def encoded_width(problem):
     if problem.kind != "vectors":
         return len(problem.X)
     try:
-        return len(TableEncoder().fit(problem.X).feature_names_out_)
+        return len(TableEncoder().fit(problem.X).source_columns_)
     except ValueError as error:
         raise DataError(str(error)) from None
 

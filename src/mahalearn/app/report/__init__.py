@@ -17,7 +17,8 @@ section is ``{"id", "title", "short", "blocks"}``. A block is a dict with a
   ``{"label", "cells"}``; a cell is a text or ``{"text", "detail", "state", "hint", "value"}`` with
   the state agree, differ, apart, best, words or "". With ``prose`` its cells are text rather than
   numbers; ``sortable`` and ``filter`` ask for the script's help; ``value`` is what is sorted by.
-- ``statements``: ``items`` of ``{"text", "verdict": True, False or None, "detail"}``.
+- ``statements``: ``items`` of ``{"text", "verdict", "detail"}``; the verdict is confirmed,
+  contradicted, undecided or None.
 - ``key``: ``states``, pairs of a state and what it means.
 - ``figures``: ``items``, blocks side by side; ``group``: ``items``, blocks that stay together;
   ``details``: ``items`` behind a ``summary``; ``anchor``: an ``id`` that links lead to.

@@ -533,7 +533,7 @@ def counts(block):
 
 
 def curves(block):
-    """A line chart: x, series of name and y, xlabel, ylabel, log (x on a symlog scale)."""
+    """A line chart: x, series of name, y (and grey), xlabel, ylabel, log (x on a symlog scale)."""
     series = block["series"]
     figure, ax = _axes(block, height=326 + 18 * math.ceil(len(series) / 2))
     handles, rows = [], []
@@ -541,7 +541,7 @@ def curves(block):
         (line,) = ax.plot(
             block["x"],
             one["y"],
-            color=SERIES[i % 8],
+            color=SOFT if one.get("grey") else SERIES[i % 8],
             linestyle=DASHES[i % 8],
             marker=MARKERS[i % 8],
             markersize=5,
@@ -570,7 +570,8 @@ def scatter(block):
     """Points about the diagonal, each with a bar of what is allowed.
 
     points of x, y, allowed, state (agree, differ, apart), calibration (drawn as a diamond) and
-    name; log for logarithmic axes, without bars.
+    name; log for logarithmic axes, without bars. A point's `chance`, if any, is another x for the
+    same y, drawn small and grey.
     """
     figure, ax = _axes(block, width=520, height=560, grid="both")
     log = block.get("log")
@@ -584,6 +585,18 @@ def scatter(block):
         low, high = min(values) - room, max(values) + room
     ax.plot([low, high], [low, high], color=SOFT, linewidth=1, linestyle="--")
     handles, labels, rows = [], [], []
+    chance = [p for p in block["points"] if p.get("chance") is not None]
+    if chance:
+        (line,) = ax.plot(
+            [p["chance"] for p in chance],
+            [p["y"] for p in chance],
+            ".",
+            color=SOFT,
+            alpha=0.5,
+            markersize=3,
+        )
+        handles.append(line)
+        labels.append(f"chance ({len(chance)})")
     for state, (colour, marker, name) in SCATTER_STATES.items():
         members = [p for p in block["points"] if p["state"] == state]
         bars = [p for p in members if p["allowed"] and not log]

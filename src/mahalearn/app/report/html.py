@@ -12,7 +12,13 @@ from importlib.resources import files
 
 from .figures import FIGURES, drawn, svg
 
-VERDICTS = {True: ("yes", "confirmed"), False: ("no", "not confirmed"), None: ("", "not measured")}
+# Verdict of a statement -> its class in the style sheet and its words.
+VERDICTS = {
+    "confirmed": ("yes", "confirmed"),
+    "contradicted": ("no", "contradicted"),
+    "undecided": ("", "undecided"),
+    None: ("", "not measured"),
+}
 # Digits that the numbers of a figure keep on the page.
 DIGITS = 5
 
