@@ -35,10 +35,10 @@ PAPERS = [{"papers"}]
 ORDER = {
     "reading": "problem source columns workbooks arrow tables encoder matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
-    "typicality embedding findings compare scores everything",
+    "typicality embedding findings compare scores everything diff",
     "report": "figures html markdown export blocks answers performance understanding context "
-    "comparison notebook",
-    "cli": "_terminal _large _inspect _predict _compare _doctor app",
+    "comparison diff notebook",
+    "cli": "_terminal _large _inspect _predict _compare _doctor _diff app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from own_data import NASTY, distances, flowers, works, write_csv, write_matrix
+from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
 
 from mahalearn.app.comparing.findings import _confusion, _own_other, _pair
 from mahalearn.app.comparing.methods import chosen_params
@@ -790,3 +790,96 @@ def test_the_data_section_speaks_of_categories_where_there_are_some(found):
     for one, said in ((found, True), (other, False)):
         section = next(s for s in document(one)["sections"] if s["id"] == "data")
         assert ("categories" in json.dumps(section)) is said
+
+
+# Two runs side by side
+
+
+def test_diff_pairs_equal_folds_and_names_what_changed(results, found, tmp_path):
+    from mahalearn.app.comparing.diff import differences
+    from mahalearn.app.comparing.ranking import corrected_interval
+
+    header, rows = flowers()
+    drop = header.index("width")
+    write_csv(
+        tmp_path / "t.csv",
+        [name for i, name in enumerate(header) if i != drop],
+        [[cell for i, cell in enumerate(row) if i != drop] for row in rows],
+    )
+    works("compare", tmp_path / "t.csv", "--out", tmp_path / "after", *FAST)
+    other = values_of(tmp_path / "after")
+    values = differences(found, other)
+    assert values["paired"]  # the same objects, classes and seed
+    facts = {row["fact"]: row["values"] for row in values["changes"]}
+    assert facts["columns"] == ["3", "2"] and "width" in facts["names of the columns"][0]
+    for row in values["methods"]:
+        one, two = (
+            next(r for r in run["leaderboard"] if r["title"] == row["title"])
+            for run in (found, other)
+        )
+        change = np.subtract(two["fold_errors"]["error"], one["fold_errors"]["error"])
+        assert row["difference"][0] == pytest.approx(two["error"][0] - one["error"][0])
+        expected = corrected_interval(change, 0.5, resolution=one["resolution"])
+        assert row["difference"] == pytest.approx(list(expected))
+    done = works("diff", results, tmp_path / "after", "--out", tmp_path / "d.html")
+    assert "page: " in done.output
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "What has changed from out to after?" in page and "names of the columns" in page
+    refusal = refused("diff", results, tmp_path / "after", "--out", tmp_path / "d.html")
+    assert "--force overwrites" in " ".join(refusal.split())
+    refusal = refused("diff", results, tmp_path, "--out", tmp_path / "e.html")
+    assert "holds no comparison.json" in " ".join(refusal.split())
+    other["folds_key"] = "of other objects"
+    assert not differences(found, other)["paired"]
+    assert all(row["difference"][1] is None for row in differences(found, other)["methods"])
+
+
+# Prediction sets
+
+
+def test_prediction_sets_cover_and_training_margins_would_not():
+    """Margins of held-out objects give sets that hold the class; those of fitted ones do not."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.model_selection import StratifiedKFold
+
+    from mahalearn.app.comparing.model import class_margins, margin, margin_sets
+
+    rng = np.random.default_rng(0)
+    covered, control, sizes = [], [], []
+    for _ in range(120):
+        y, new_y = np.repeat([0, 1, 2], 20), np.repeat([0, 1, 2], 20)
+        centres = rng.normal(size=(3, 15)) * 0.5
+        X, new = (centres[codes] + rng.normal(size=(60, 15)) for codes in (y, new_y))
+        model = LinearDiscriminantAnalysis().fit(X, y)
+        scores = np.empty((60, 3))
+        for train, test in StratifiedKFold(5).split(X, y):
+            fold = LinearDiscriminantAnalysis().fit(X[train], y[train])
+            scores[test] = fold.decision_function(X[test])
+        margins = margin(model.decision_function(new))
+        sets = margin_sets(class_margins(scores, y), margins, 0.9)
+        covered.append(sets[np.arange(60), new_y].mean())
+        sizes.append(sets.sum(axis=1).mean())
+        fitted_margins = class_margins(model.decision_function(X), y)
+        wrong = margin_sets(fitted_margins, margins, 0.9)
+        control.append(wrong[np.arange(60), new_y].mean())
+    assert np.mean(covered) >= 0.9 - 0.02 and np.mean(sizes) < 2.7
+    assert np.mean(control) < 0.87  # the control must fail
+
+
+def test_margins_and_sets_are_their_definitions():
+    from mahalearn.app.comparing.model import class_margins, margin, margin_sets
+
+    rng = np.random.default_rng(1)
+    scores, codes = rng.normal(size=(50, 3)), np.r_[np.arange(48) % 2, 2, 2]
+    for i in range(50):
+        for j in range(3):
+            other = max(scores[i, k] for k in range(3) if k != j)
+            assert margin(scores)[i, j] == pytest.approx(other - scores[i, j])
+    margins = class_margins(scores, codes)
+    sets = margin_sets(margins, margin(scores), 0.95)
+    everyone = np.concatenate(margins)
+    for i in range(50):
+        for j in range(3):
+            ranked = margins[j] if len(margins[j]) >= 19 else everyone  # two objects of class 2
+            count = sum(m >= margin(scores)[i, j] - 1e-12 for m in ranked)
+            assert sets[i, j] == ((1 + count) / (len(ranked) + 1) > 0.05 + 1e-12)

@@ -3,12 +3,15 @@
 What is heavy is imported inside the commands, so that --help is there at once.
 """
 
+import math
 import time
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ._diff import diff
 
 app = typer.Typer(
     name="mahalearn",
@@ -337,15 +340,25 @@ def _check_measure(problem):
         ) from None
 
 
-def _everything(context, size, seed=0):
-    """The table of a command if it is to be read part by part, else None."""
+def _everything(context, size, seed=0, rows=math.inf):
+    """The table of a command if it is to be read part by part, else None.
+
+    That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
+    """
     from ..reading.large import large_table, parse_memory
 
     given = _given(context)
     memory = parse_memory(given["memory"])
     if given["proximity"] or given["objects"]:
         return None
-    table = large_table(given["data"], memory, header=given["header"], skip=given["skip"])
+    together = given["groups"] or given["weights"] or given.get("mixed", "onehot") != "onehot"
+    table = large_table(
+        given["data"],
+        memory,
+        header=given["header"],
+        skip=given["skip"],
+        rows=math.inf if together else rows,
+    )
     if table is None:
         if given["scheduler"]:
             from ..reading.problem import DataError
@@ -457,7 +470,7 @@ def compare(
             return
         check_finite("--time-budget", time_budget)
         plan = _plan(folds, 1 if quick else repeats, seed, by, landmarks)
-        everything = _everything(context, sample or SAMPLE, seed)
+        everything = _everything(context, sample or SAMPLE, seed, _compare.MANY)
         problem = everything.problem if everything else _problem(context)
         folder = out or Path(f"{problem.name}-comparison")
         command = command_line(context, out=folder)
@@ -715,6 +728,7 @@ def doctor():
 # Floors above this one bring commands of their own: modules with `register(app)`, `RECOGNISED`
 # (the file that marks a folder of theirs) and `write_page(folder, docs, command)`. They are found
 # by name, because they import this floor.
+app.command()(diff)
 EXTENSIONS = [import_module(f"{__name__.partition('.')[0]}.papers.command")]
 for extension in EXTENSIONS:
     extension.register(app)

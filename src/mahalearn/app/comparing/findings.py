@@ -5,7 +5,9 @@ The report needs nothing else, so that a saved copy (comparison.json) can be ren
 data and models. Parts that a problem does not have are None.
 """
 
+import json
 from collections import Counter
+from hashlib import sha256
 from itertools import combinations
 from typing import NamedTuple
 
@@ -103,6 +105,7 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "notes": [str(note) for note in (*problem.notes, *outcome.notes)],
         "plan": vars(outcome.plan),
         "n_folds": len(outcome.splits),
+        "folds_key": _folds_key(problem.y, outcome.splits),
         "columns": getattr(problem, "overview", []),
         "seconds": outcome.seconds,
         "leaderboard": board,
@@ -130,6 +133,12 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "spectrum": _spectrum(geometry),
         **explained,
     }
+
+
+def _folds_key(y, splits):
+    """A text that is the same for runs on the same classes in the same order and folds."""
+    parts = [y.tolist(), [test.tolist() for _, test in splits]]
+    return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _confusion(truth, predicted, n):

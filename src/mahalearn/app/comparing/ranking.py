@@ -110,6 +110,11 @@ def leaderboard(outcome):
                 "error": error_interval(values[name]["error"], share, step),
                 "balanced": error_interval(values[name]["balanced_error"], share, step),
                 "difference": difference,
+                "fold_errors": {
+                    "error": values[name]["error"].tolist(),
+                    "balanced": values[name]["balanced_error"].tolist(),
+                },
+                "resolution": step,
                 "tied": bool(name == order[0] or difference[1] <= 0),
                 "fit_seconds": float(np.mean([c.fit_seconds for c in cells])),
                 "predict_ms": _milliseconds(cells),
