@@ -106,7 +106,7 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "plan": vars(outcome.plan),
         "n_folds": len(outcome.splits),
         "folds_key": _folds_key(problem.y, outcome.splits),
-        "columns": getattr(problem, "overview", []),
+        "columns": problem.overview,
         "seconds": outcome.seconds,
         "leaderboard": board,
         "winner": board[0],

@@ -23,19 +23,25 @@ TYPES = {"number": "number", "name": "categories"}
 def data_section(values):
     """How the file was read, and what was done to it."""
     columns = values.get("columns") or _columns_of_model(values)
-    heads = ["type", "range or most frequent values", "missing", "example", "remark"]
-    keys = ("type", "values", "missing", "example", "remark")
-    filled = [k for k in range(len(keys)) if any(str(row.get(keys[k], "")) for row in columns)]
+    heads = {
+        "type": "type",
+        "values": "range or most frequent values",
+        "missing": "missing",
+        "example": "example",
+        "use": "use",
+    }
+    lines = [{**row, "use": _use(row), "missing": row.get("missing") or ""} for row in columns]
+    filled = [key for key in heads if any(line.get(key) for line in lines)]
     columns_table = table(
         "Columns",
         "column",
-        [heads[k] for k in filled],
+        [heads[key] for key in filled],
         [
             {
-                "label": str(row["name"]),
-                "cells": [str(row.get(keys[k], "")) for k in filled],
+                "label": str(line["name"]),
+                "cells": [str(line.get(key) or "") for key in filled],
             }
-            for row in columns[:MOST_COLUMNS]
+            for line in lines[:MOST_COLUMNS]
         ],
         prose=True,
         filter=len(columns) > 12,
@@ -49,6 +55,14 @@ def data_section(values):
         {"kind": "list", "items": list(_treatment(values))},
         short="Data",
     )
+
+
+def _use(row):
+    """The role of a column, and why it was left out."""
+    role = row.get("role", "")
+    if not row.get("reason"):
+        return "" if role == "feature" else role
+    return " ".join(filter(None, [f"{role}: it {row['reason']}.", row.get("remedy")]))
 
 
 def _columns_of_model(values):
