@@ -789,7 +789,16 @@ def test_the_data_section_speaks_of_categories_where_there_are_some(found):
         feature["type"] = "number"
     for one, said in ((found, True), (other, False)):
         section = next(s for s in document(one)["sections"] if s["id"] == "data")
-        assert ("categories" in json.dumps(section)) is said
+        assert ("Each category became" in json.dumps(section)) is said
+
+
+def test_the_table_of_columns_says_what_was_left_out_and_why(found):
+    said = texts(found, "data")
+    assert "range or most frequent values" in said and "number" in said
+    row = {"name": "ink", "type": "text", "role": "left out", "values": "a (1)", "missing": 3}
+    row |= {"example": "a", "reason": "has another text in each row", "remedy": "Remove it."}
+    found["columns"].append(row)
+    assert "left out: it has another text in each row. Remove it." in texts(found, "data")
 
 
 # Two runs side by side
