@@ -38,8 +38,9 @@ ORDER = {
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
     "typicality embedding findings compare scores everything diff",
     "report": "figures html markdown export blocks answers performance understanding context "
-    "comparison diff notebook",
+    "comparison novelty diff notebook",
     "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _diff "
+    "_novelty "
     "app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]

@@ -174,8 +174,7 @@ def table_format(header, sheet, skip, missing, decimal):
     """The format of a text file or a sheet that options describe."""
     from ..reading.layout import TableFormat
 
-    words = tuple(word.strip() for word in (missing or "").split(",") if word.strip())
-    return TableFormat(header, sheet, skip, words, decimal)
+    return TableFormat(header, sheet, skip, missing or "", decimal)
 
 
 def with_data(command):

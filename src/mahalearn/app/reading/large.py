@@ -173,7 +173,7 @@ class TextTable:
         text, _ = decoded(source)
         _, _, self.delimiter = cells_of(str(path), text, form.skip or 0)
         self.decimal = form.decimal or ("," if COMMAS in self.notes else ".")
-        self.missing = form.missing
+        self.missing = form.words
         self.above = int(frame.index[0])  # lines: the header, units, and titles above them
         self.columns = [str(name) for name in frame.columns]
         self.numeric = [c for c in self.columns if frame[c].dtype.kind == "f"]
