@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
+from sklearn import config_context
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
@@ -447,7 +448,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """{member: Best}; fills leaderboard_."""
         scoring = self.scoring if self.combine == "best" else "neg_log_loss"
         rules = Rules(scoring, self.effort, self.time_budget, self.n_jobs, bool(self.verbose))
-        results = race(members, data, splits, self.spectrum, rules)
+        # The data are checked: LIBSVM's estimators would check them in each of many fits.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            results = race(members, data, splits, self.spectrum, rules)
         best, self.leaderboard_ = {}, []
         for member in members:
             result = results[member.name]
