@@ -21,6 +21,7 @@ from ..formulas.offsets import settled, settling_step
 from . import grid
 from .evaluation import Trial, frozen, grouped, score_candidates, with_params
 from .families import FAMILIES, family_grid
+from .member_data import N_LANDMARKS
 from .scoring import fold_metrics
 
 # The pilot: this share of the objects, but at least so many and at most so many, and so many of
@@ -28,9 +29,8 @@ from .scoring import fold_metrics
 # it smaller.
 PILOT_SHARE, PILOT_LEAST, PILOT_MOST, PILOT_SPLITS = 0.4, 400, 800, 3
 PILOT_SECONDS = 20.0
-# Beyond so many objects members are fitted at so many landmarks, as fits of all objects take more
-# than about 80 s.
-EXACT_OBJECTS, LANDMARKS = 3000, 400
+# Beyond so many objects members are fitted at landmarks: fits of all take more than about 80 s.
+EXACT_OBJECTS = 3000
 # Values of a path above the pilot's best one that the final has at landmarks.
 LANDMARK_STEPS = 2
 # So many families remain within any budget of time.
@@ -45,7 +45,9 @@ FINAL_CELLS = 2
 FEWER_CS = (1.0, 10.0, 100.0)
 # Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10
-ERROR_SHARE = 0.0
+# Candidates of an ensemble are compared by log loss plus so many times the error: with many classes
+# of a dozen objects the log loss after one temperature prefers inaccurate ones (docs/chooser.md).
+ERROR_SHARE = 3.0
 # Parameters that choose a kernel.
 _KERNEL = ("kernel", "gamma", "degree", "delta", "metric")
 
@@ -111,7 +113,7 @@ def member_candidates(member, data, spectrum, n_train):
     """
     family = FAMILIES[member.family]
     if family.needs_vectors:
-        estimator, grids = _on_vectors(member.family, data.weights)
+        estimator, grids = _on_vectors(member.family, data)
     else:
         estimator, grids = _on_kernels(member, data, spectrum, n_train)
     candidates = []
@@ -122,14 +124,15 @@ def member_candidates(member, data, spectrum, n_train):
     return candidates
 
 
-def _on_vectors(name, weights):
+def _on_vectors(name, data):
     """The estimator of a family that needs vectors, and its grid."""
     if name == "mahalanobis_svm":
         values = {"C": list(grid.CS), "delta": list(grid.DELTAS)}
         return MahalanobisSVC(covariance_from="all"), values
     estimator = FAMILIES[name].estimator()
     candidates = grid.default_candidates(estimator)
-    if weights is not None:  # Ledoit and Wolf's formula has no weights
+    # Ledoit and Wolf's formula has no weights, and needs all rows.
+    if data.weights is not None or not data.has_rows:
         candidates = [params for params in candidates if params.get("shrinkage") != "auto"]
     return estimator, grid.as_param_grid(candidates)
 
@@ -178,13 +181,18 @@ def score(candidates, data, splits, rules):
     for one in with_bar(arriving, len(trials), "candidates") if rules.show else arriving:
         if one.error is None:
             held_out = one.scores, truth, starts, objects.classes
-            metrics = fold_metrics(*held_out, rules.scoring, one.rounding)
-            if ERROR_SHARE and rules.scoring == "neg_log_loss":
-                metrics = metrics + ERROR_SHARE * fold_metrics(*held_out, None, one.rounding)
-            one = one._replace(metrics=metrics)
+            one = one._replace(metrics=_metrics(*held_out, rules.scoring, one.rounding))
             if not np.isfinite(one.metrics).all():
                 one = one._replace(error=ValueError("the score is not defined on every fold"))
         yield one.position, one
+
+
+def _metrics(scores, truth, starts, classes, scoring, rounding):
+    """The scores of the folds; "ensemble": minus log loss and a share of the error."""
+    if scoring != "ensemble":
+        return fold_metrics(scores, truth, starts, classes, scoring, rounding)
+    log_loss = fold_metrics(scores, truth, starts, classes, "neg_log_loss", rounding)
+    return log_loss + ERROR_SHARE * fold_metrics(scores, truth, starts, classes, None, rounding)
 
 
 # --- the race -------------------------------------------------------------------------------------
@@ -193,11 +201,11 @@ def score(candidates, data, splits, rules):
 class Rules(NamedTuple):
     """How a race is run.
 
-    scoring: what is maximised; effort: "fast", or "best" for all candidates on all objects;
-    time_budget: seconds, or None.
+    scoring: what is maximised, "ensemble" for members of one; effort: "fast", or "best" for all
+    candidates on all objects; time_budget: seconds, or None.
     """
 
-    scoring: Any = "neg_log_loss"
+    scoring: Any = "ensemble"
     effort: str = "fast"
     time_budget: float | None = None
     n_jobs: int | None = None
@@ -213,7 +221,8 @@ def race(members, data, splits, spectrum, rules):
     def candidates_of(some):
         return [c for m in members for c in member_candidates(m, some, spectrum, n_train)]
 
-    at_landmarks = data.at_landmarks or (rules.effort == "fast" and len(data.y) > EXACT_OBJECTS)
+    many = data.takes_landmarks and len(data.y) > EXACT_OBJECTS
+    at_landmarks = data.at_landmarks or (many and rules.effort == "fast")
     candidates, results = candidates_of(data), {m.name: Result() for m in members}
     for member, count in Counter(c.member for c in candidates).items():
         results[member] = results[member]._replace(n_candidates=count)
@@ -332,7 +341,7 @@ def _at_landmarks(candidate):
     """A candidate whose estimator has landmarks, where its time grows with more than the data."""
     if family_of(candidate.estimator).growth == 1:
         return candidate
-    params = {"landmarks": LANDMARKS, "random_state": 0}
+    params = {"landmarks": N_LANDMARKS, "random_state": 0}
     return candidate._replace(estimator=with_params(candidate.estimator, params))
 
 
