@@ -11,7 +11,7 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
-    {"_lazy", "_typing"},
+    {"_lazy", "_sparse", "_typing"},
     {"formulas"},
     {"_memory", "_progress", "_validation", "display", "results"},
     {"measures", "table_encoder"},

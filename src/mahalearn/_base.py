@@ -33,7 +33,7 @@ from ._validation import (
 from .formulas.linalg import negative_fraction, signature
 from .formulas.offsets import winners
 from .formulas.spectrum import SPECTRA
-from .kernels.protocol import is_precomputed, kernel_settings, takes_vectors
+from .kernels.protocol import is_precomputed, kernel_settings, takes_sparse, takes_vectors
 from .training.exact import fit_training
 
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
@@ -216,6 +216,7 @@ class KernelEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = takes_sparse(self.kernel)
         return tags
 
     def _all_columns(self, values, fill):
@@ -233,7 +234,8 @@ class KernelEstimator(BaseEstimator):
         labelled = not (isinstance(y, str) and y == NO_LABELS)
         if takes_vectors(self.kernel):
             refuse_objects(X)
-            checked = validate_rows(self, X, y, dtype=np.float64)
+            sparse = takes_sparse(self.kernel)
+            checked = validate_rows(self, X, y, dtype=np.float64, accept_sparse=sparse)
             X, y = checked if labelled else (checked, None)
         else:
             X = check_objects(X)
@@ -265,7 +267,8 @@ class KernelEstimator(BaseEstimator):
         check_is_fitted(self)
         refuse_dask_query(X)
         if takes_vectors(self.kernel):
-            return validate_rows(self, X, reset=False, dtype=np.float64)
+            sparse = takes_sparse(self.kernel)
+            return validate_rows(self, X, reset=False, dtype=np.float64, accept_sparse=sparse)
         return check_objects(X)
 
     def kernel_spectrum(self) -> np.ndarray:
