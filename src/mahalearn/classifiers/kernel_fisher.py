@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_positive
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
 
 
 class KernelFisherDiscriminant(KernelClassifier):
@@ -108,6 +108,8 @@ class KernelFisherDiscriminant(KernelClassifier):
         self.landmarks = landmarks
         self.random_state = random_state
         self.reg = reg
+
+    fit = weighted_fit
 
     def _check_parameters(self):
         check_positive(self.reg, "reg")
