@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from mahalearn import KernelQuadraticDiscriminant
+from mahalearn import KernelQuadraticDiscriminant, TableEncoder
 from mahalearn.app.comparing.crossval import Plan
 from mahalearn.app.comparing.model import TrainedModel
 from mahalearn.app.comparing.winner import held_out_folds
-from mahalearn.app.reading.encoder import TableEncoder
 from mahalearn.app.reading.problem import Problem
 
 LEVEL = 0.1

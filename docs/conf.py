@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "numpydoc",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "autolink",
@@ -66,6 +67,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "subsection_order": [
+        f"../examples/{name}" for name in ("tables", "objects", "novelty", "scale")
+    ],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("mahalearn",),
     "backreferences_dir": "generated/backreferences",
@@ -83,24 +87,33 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+# Code is copied without prompts and output.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
 # Page
 html_theme = "pydata_sphinx_theme"
 html_title = "mahalearn"
 html_static_path = ["_static"]
 html_css_files = ["mahalearn.css"]
+html_js_files = ["sortable.js"]
+html_logo = html_favicon = "_static/logo.svg"
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "mahalearn"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
     # A large picture and wide tables need the whole width.
-    "secondary_sidebar_items": {"**": ["page-toc"], "which": [], "translate": [], "measures": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("index", "which", "translate", "measures")},
+    },
     "show_prev_next": True,
 }
-html_sidebars = {"index": [], "gallery/index": []}
+html_sidebars = {page: [] for page in ("index", "gallery/index", "start", "which", "translate")}

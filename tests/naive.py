@@ -117,6 +117,20 @@ def least_pair_errors(scores, y, i, j, weights):
     return min(pair_errors(scores, y, i, j, delta, weights) for delta in candidates)
 
 
+def printed_offsets(scores, y, n_classes):
+    """Central Δ of the fewest errors for each pair, then least squares over all pairs, sum 0."""
+    weights, rows, differences = [1.0] * n_classes, [[1.0] * n_classes], [0.0]
+    for i in range(n_classes):
+        for j in range(i):
+            g = np.sort([s[j] - s[i] for s, label in zip(scores, y) if label in (i, j)])
+            cuts = (g[1:] + g[:-1]) / 2
+            errors = [pair_errors(scores, y, i, j, cut, weights) for cut in cuts]
+            (best,) = [cut for cut, e in zip(cuts, errors) if e == min(errors)]
+            rows.append([float(k == i) - float(k == j) for k in range(n_classes)])
+            differences.append(best)
+    return np.linalg.lstsq(np.array(rows), np.array(differences), rcond=None)[0]
+
+
 # --- Measures of two objects -----------------------------------------------------------------
 
 

@@ -36,6 +36,7 @@ def test_examples_run(page):
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         if target.startswith("gallery/"):  # made of the examples
-            target = f"../examples/{Path(target).stem}.py".replace("index.py", "README.rst")
+            page_path = Path(target).relative_to("gallery").with_suffix(".py").as_posix()
+            target = f"../examples/{page_path}".replace("index.py", "README.rst")
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"

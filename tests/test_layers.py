@@ -11,9 +11,10 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
-    {"_lazy", "_typing", "formulas"},
+    {"_lazy", "_typing"},
+    {"formulas"},
     {"_memory", "_progress", "_validation", "display", "results"},
-    {"measures"},
+    {"measures", "table_encoder"},
     {"datasets", "kernels"},
     {"training"},
     {"_base"},
@@ -33,7 +34,8 @@ PAPERS = [{"papers"}]
 # Within a package of the application a module may import what stands before it.
 ORDER = {
     "reading": "problem source columns workbooks arrow tables encoder matrices objects large read",
-    "comparing": "methods crossval model winner findings compare scores everything",
+    "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
+    "typicality findings compare scores everything",
     "report": "figures html markdown export comparison notebook",
     "cli": "_terminal _large _inspect _predict _compare _doctor app",
 }

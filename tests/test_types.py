@@ -1,12 +1,14 @@
-"""What type checkers see: the public names, their parameters, and annotations on all of them."""
+"""Types of the public interface: names, annotations, and the words of options."""
 
 import ast
 import inspect
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -51,6 +53,11 @@ WRONG = {
     "mahalearn.KernelQuadraticDiscriminant(varaint='RC+')": "call-arg",
     "mahalearn.KernelSearchCV(gamma=0.1)": "call-arg",
     "mahalearn.KernelQuadraticDiscriminant(reg_on=3)": "arg-type",
+    "mahalearn.KernelQuadraticDiscriminant('XX')": "arg-type",
+    "mahalearn.KernelFisherDiscriminant(spectrum='flipped')": "arg-type",
+    "mahalearn.GaussianClassifier(covariance='diagonal')": "arg-type",
+    "mahalearn.measures.Elastic('dwt')": "arg-type",
+    "mahalearn.measures.pairwise(['a'], 'edit', symmetrize='sum')": "arg-type",
     "mahalearn.MahalanobisSVC(C='large')": "arg-type",
     "mahalearn.MahalanobisSVC().fit(3, [0, 1])": "arg-type",
     "mahalearn.MeasureKernel()": "call-arg",
@@ -148,6 +155,53 @@ def functions():
             public = not name.startswith("_") or name in ("__init__", "__call__")
             if public and inspect.isfunction(inner) and is_ours(inner):
                 yield f"{thing.__qualname__}.{name}", inner
+
+
+def words(annotation):
+    """The words of all Literals within an annotation."""
+    if get_origin(annotation) is Literal:
+        return {word for word in get_args(annotation) if isinstance(word, str)}
+    return {word for part in get_args(annotation) for word in words(part)}
+
+
+def test_the_words_of_an_option_are_those_of_its_docstring():
+    count, owners = 0, {thing.__qualname__: thing for thing in OBJECTS.values()}
+    for name, function in functions():
+        documented_by = owners[name.split(".")[0]] if name.endswith("__init__") else function
+        doc = inspect.getdoc(documented_by) or ""
+        for parameter, annotation in get_type_hints(function).items():
+            entry = re.search(rf"^{parameter} : (.*)$", doc, re.MULTILINE)
+            if entry and words(annotation):
+                count += 1
+                documented = set(re.findall(r'"([^"]*)"', entry.group(1)))
+                assert documented == words(annotation), f"{name}({parameter})"
+    assert count > 60
+
+
+@pytest.mark.parametrize(
+    "estimator, parameter",
+    [
+        (mahalearn.KernelQuadraticDiscriminant, "variant"),
+        (mahalearn.KernelQuadraticDiscriminant, "reg_on"),
+        (mahalearn.KernelQuadraticDiscriminant, "spectrum"),
+        (mahalearn.KernelQuadraticDiscriminant, "offset"),
+        (mahalearn.GaussianClassifier, "covariance"),
+        (mahalearn.GaussianClassifier, "missing"),
+        (mahalearn.LandmarkMap, "spectrum"),
+        (mahalearn.ProximityKernel, "kind"),
+    ],
+)
+def test_the_words_of_an_option_are_those_that_fit_takes(estimator, parameter):
+    with pytest.raises(ValueError) as caught:
+        estimator().set_params(**{parameter: "?"}).fit([[0.0, 1.0], [1.0, 0.0]] * 2, [0, 1] * 2)
+    listed = set(re.findall(r"'([^']+)'", str(caught.value))) - {"?"}
+    assert listed == words(get_type_hints(estimator.__init__)[parameter])
+
+
+def test_signatures_are_readable():
+    for name, function in functions():
+        text = str(inspect.signature(function))
+        assert "_array_like" not in text and "_SupportsArray" not in text, name
 
 
 def test_the_public_interface_is_annotated():

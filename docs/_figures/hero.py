@@ -91,9 +91,15 @@ def unknown(ax):
     ax.set_title("novelty: is it one of my classes at all?", fontsize=10)
 
 
-fig, axes = plt.subplots(1, 3, figsize=(12, 3.7), layout="constrained")
-for ax, draw in zip(axes, (table, strings, unknown)):
-    draw(ax)
-for ax in axes[:2]:
-    ax.set(xticks=[], yticks=[])
-fig.savefig(TARGET, dpi=100, pil_kwargs={"optimize": True})
+def main():
+    """Write the picture."""
+    fig, axes = plt.subplots(1, 3, figsize=(12, 3.7), layout="constrained")
+    for ax, draw in zip(axes, (table, strings, unknown)):
+        draw(ax)
+    for ax in axes[:2]:
+        ax.set(xticks=[], yticks=[])
+    fig.savefig(TARGET, dpi=100, pil_kwargs={"optimize": True})
+
+
+if __name__ == "__main__":
+    main()

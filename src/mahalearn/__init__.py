@@ -32,6 +32,7 @@ _HOME = {
     "ProximityKernel": "kernels.proximity",
     "PseudoEuclideanEmbedding": "proximity.embedding",
     "RecursiveFeatureMachine": "classifiers.learned_metric",
+    "TableEncoder": "table_encoder",
     "load_model": "persistence",
     "model_about": "persistence",
     "save_model": "persistence",

@@ -27,6 +27,7 @@ from .novelty.drift import drift_test
 from .novelty.mahalanobis import MahalanobisNovelty
 from .persistence import load_model, model_about, save_model
 from .proximity.embedding import PseudoEuclideanEmbedding
+from .table_encoder import TableEncoder
 
 __version__: str
 
@@ -53,6 +54,7 @@ __all__ = [
     "ProximityKernel",
     "PseudoEuclideanEmbedding",
     "RecursiveFeatureMachine",
+    "TableEncoder",
     "__version__",
     "descent_weights",
     "difference_weights",

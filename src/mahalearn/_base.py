@@ -1,4 +1,4 @@
-"""What the estimators share: the way from input to kernel, and from scores to predictions.
+"""Base classes of the estimators: from input to kernel, and from scores to predictions.
 
 A plain estimator predicts from scores of its own, a search by its best estimator.
 """
@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ._typing import ArrayLike, Kernel, Objects
+from ._typing import ArrayLike, Kernel, Objects, Spectrum, Standardize
 from ._validation import (
     check_choice,
     check_classes,
@@ -97,7 +97,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         return scores[:, 1] - scores[:, 0]
 
     def _all_scores(self, X):
-        """Scores of which those that lose count, too."""
+        """Scores of all classes, not only enough to find the winner."""
         return self._scores(X)
 
     def _query_scores(self, X):
@@ -144,7 +144,7 @@ class DensityClassifierMixin(ScoreClassifierMixin):
 
 
 class KernelEstimator(BaseEstimator):
-    """Input checks and the kernel of an estimator: what all that take a kernel share.
+    """Base of the estimators that take a kernel: input checks, and the kernel itself.
 
     Input is numeric rows, a precomputed matrix, or objects where the kernel takes them.
     """
@@ -157,8 +157,8 @@ class KernelEstimator(BaseEstimator):
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -177,10 +177,10 @@ class KernelEstimator(BaseEstimator):
         """Values (n, c) of all classes from those of the classes that a model has."""
         return values
 
-    def _fit_training(self, X, y, known=None):
+    def _fit_training(self, X, y, fitted=None):
         """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
 
-        With y=NO_LABELS all objects are of one class, and classes_ is not set. known: the fitted
+        With y=NO_LABELS all objects are of one class, and classes_ is not set. fitted: the fitted
         kernel and the Gram matrix of X, where a search has computed them.
         """
         self._policy = self._check_spectrum()
@@ -204,7 +204,7 @@ class KernelEstimator(BaseEstimator):
         else:
             y, codes = None, np.zeros(len(X), dtype=np.intp)
         precomputed = is_precomputed(self.kernel)
-        kernel, gram = known or (None if precomputed else self.kernel, None)
+        kernel, gram = fitted or (None if precomputed else self.kernel, None)
         kernel, self._training = fit_training(
             X, y, codes, kernel, self._policy, gram, **kernel_settings(self, X)
         )
@@ -334,7 +334,7 @@ class BestEstimatorMixin(ClassifierMixin):
         return log_softmax(self._tempered(X), axis=1)
 
     def score(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> float:
-        """What the search maximised: accuracy, unless `scoring` says otherwise.
+        """Score on the given data: accuracy, or the metric of `scoring`.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class BestEstimatorMixin(ClassifierMixin):
         return check_scoring(self, self.scoring)(self, X, y, **weights)
 
     def _input(self, X):
-        """What the best estimator is given."""
+        """Input of the best estimator."""
         return X
 
     def _tempered(self, X):

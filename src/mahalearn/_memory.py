@@ -37,9 +37,9 @@ _MOST_IDLE, _MOST_KEPT = 2, 6 * IN_CACHE
 
 @contextmanager
 def scratch():
-    """A workspace for some lines, in which nobody else has it; small ones are kept for the next.
+    """A workspace for the body of a with statement; small ones are reused.
 
-    What is returned from there must not stand in its memory.
+    Nothing that outlives the body may use its memory.
     """
     try:
         workspace = _IDLE.pop()

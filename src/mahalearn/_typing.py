@@ -1,15 +1,22 @@
-"""Names for the types of the public interface.
+"""Types of the public interface.
 
-Option names ("RC+", "krein") are plain `str`: they are checked when the estimator is fitted, and a
-loop over a list of them is no type error.
+An option that is one of a few words is a ``Literal``, so that a type checker finds a misspelt one.
+The words are checked again when an estimator is fitted. Aliases that several classes share are
+here; the words of a single option stand in its signature.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+else:
+
+    class ArrayLike:
+        """numpy.typing.ArrayLike for type checkers; by name alone in signatures, as in help()."""
 
 
 class Objects(Protocol):
@@ -28,16 +35,27 @@ MeasureLike = str | Callable[[Any, Any], Any]
 CV = int | Any | Iterable[tuple[ArrayLike, ArrayLike]]
 # The name of a scorer, or scorer(estimator, X, y).
 Scoring = str | Callable[..., float]
-ClassWeight = Mapping[Any, float] | str
+ClassWeight = Mapping[Any, float] | Literal["balanced"]
 RandomState = int | np.random.RandomState
 Generator = int | np.random.Generator
 File = str | PathLike[str]
 Floats = Sequence[float] | np.ndarray
-# Numbers, "scale" or "auto".
-Widths = Sequence[float | str] | np.ndarray
-Ints = Sequence[int] | np.ndarray
 # A regularisation value, or one for each class.
-Reg = float | ArrayLike
+Reg = float | ArrayLike | Literal["auto"]
+
+# The variants of the kernel Mahalanobis distance.
+Variant = Literal["RC+", "RC-", "IC+", "IC-", "FK+", "FK-"]
+# The quantity that `reg` is measured in.
+RegUnit = Literal["auto", "covariance", "kernel", "relative"]
+# The policies about negative eigenvalues.
+Spectrum = Literal["krein", "ignore", "raise", "clip", "flip", "square", "shift"]
+Gamma = float | Literal["scale", "auto"]
+Standardize = bool | Literal["auto"]
+Shrinkage = float | Literal["auto"] | None
+# The ways from a dissimilarity or similarity to a kernel.
+ProximityKind = Literal["neg_squared", "neg", "similarity", "rbf", "laplacian"]
+# The ways to combine the two directions of an asymmetric measure; None keeps one of them.
+Symmetrize = Literal["mean", "min", "max", None]
 
 __all__ = [
     "CV",
@@ -45,13 +63,19 @@ __all__ = [
     "ClassWeight",
     "File",
     "Floats",
+    "Gamma",
     "Generator",
-    "Ints",
     "Kernel",
     "MeasureLike",
     "Objects",
+    "ProximityKind",
     "RandomState",
     "Reg",
+    "RegUnit",
     "Scoring",
-    "Widths",
+    "Shrinkage",
+    "Spectrum",
+    "Standardize",
+    "Symmetrize",
+    "Variant",
 ]

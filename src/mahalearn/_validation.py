@@ -1,4 +1,4 @@
-"""Input and options: checks whose messages say what was expected, what came and what to do."""
+"""Checks of input and options; messages say what was expected, what came and what to do."""
 
 import numbers
 import os
@@ -171,7 +171,7 @@ def check_sample_weight(sample_weight, n_samples):
 
 
 def refuse_fit_params(estimator, params):
-    """Say why what was passed to fit is not taken."""
+    """Raise an error that says why an argument of fit is not accepted."""
     if "sample_weight" in params:
         weighs = " class_weight weighs the errors of the classes."
         raise TypeError(
@@ -184,12 +184,12 @@ def refuse_fit_params(estimator, params):
 
 
 def is_dask_collection(X):
-    """Whether X is a dask collection; dask is not imported to find out."""
+    """True if X is a dask collection; dask is not imported for that."""
     return hasattr(X, "__dask_graph__") and type(X).__module__.split(".")[0].startswith("dask")
 
 
 def refuse_dask(estimator, *collections):
-    """Say, instead of converting it, that an estimator cannot take a dask collection."""
+    """Refuse a dask collection, instead of converting it."""
     if any(is_dask_collection(X) for X in collections):
         takes = "landmarks" in estimator.get_params(deep=False)
         remedy = "set landmarks=, or " if takes else ""
@@ -200,7 +200,7 @@ def refuse_dask(estimator, *collections):
 
 
 def refuse_dask_labels(y):
-    """Say, instead of converting them, that rows in memory need labels in memory."""
+    """Refuse dask labels of rows in memory, instead of converting them."""
     if is_dask_collection(y):
         raise TypeError(
             "y is a dask collection and X is not: call y.compute(), or pass both as collections."
@@ -208,7 +208,7 @@ def refuse_dask_labels(y):
 
 
 def refuse_dask_query(*collections):
-    """Say how a dask collection is predicted, instead of converting it."""
+    """Refuse a dask collection in predict, and name the function for it."""
     if any(is_dask_collection(X) for X in collections):
         raise TypeError(
             "A dask collection is predicted part by part, lazily: "
@@ -251,7 +251,7 @@ def check_symmetric(K, name="The precomputed matrix"):
 
 
 def looks_like_dissimilarity(K):
-    """Whether a matrix has a diagonal of zeros and nothing negative, but is not all zero."""
+    """True if a matrix has a diagonal of zeros and nothing negative, but is not all zero."""
     return not K.diagonal().any() and K.min() >= 0 and bool(K.any())
 
 
@@ -292,7 +292,7 @@ def _system_memory():
 
 
 def _cgroup_memory():
-    """What the control groups, version 1 or 2, and all groups above them leave."""
+    """Bytes that the control groups, version 1 or 2, and all groups above them leave."""
     left = []
     for line in _text(_PROC / "self" / "cgroup").splitlines():
         hierarchy, controllers, group = line.split(":", 2)
@@ -352,10 +352,10 @@ _reading: list[Any] = [-np.inf, None, None]
 
 
 def check_memory(n_doubles, what, remedy=_KERNEL_REMEDY):
-    """Refuse, before anything is allocated, what cannot fit.
+    """Refuse an allocation that does not fit, before it is made.
 
-    What is negligible beside a reading of a moment ago is not worth another: the folds of a search
-    ask hundreds of times.
+    A request that is negligible beside the last reading of half a second ago is granted without a
+    new one: the folds of a search ask hundreds of times.
     """
     needed = 8 * n_doubles
     when, reader, available = _reading
@@ -375,12 +375,12 @@ def check_memory(n_doubles, what, remedy=_KERNEL_REMEDY):
 
 
 def is_real(value):
-    """Whether the value is a real number; truth values are none."""
+    """True if the value is a real number; truth values are not."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_whole(value):
-    """Whether the value is a whole number; truth values are none."""
+    """True if the value is a whole number; truth values are not."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
@@ -447,7 +447,7 @@ def validate_rows(estimator, X, *y, **options):
 
 
 def refuse_tensors(estimator, X):
-    """Refuse what scikit-learn's array API dispatch would hand on as it is."""
+    """Refuse arrays that scikit-learn's array API dispatch would not convert to NumPy."""
     kind = type(X)
     foreign = hasattr(X, "__array_namespace__") or kind.__module__.split(".")[0] == "torch"
     if foreign and not isinstance(X, np.ndarray) and get_config()["array_api_dispatch"]:
@@ -485,7 +485,7 @@ def check_objects(X):
 
 
 def refuse_objects(X):
-    """Refuse what only a measure can compare, where a kernel wants rows of numbers."""
+    """Refuse objects that only a measure can compare; this kernel needs rows of numbers."""
     what = None
     if getattr(X, "ndim", 2) > 2:
         what = f"an array of shape {X.shape}"

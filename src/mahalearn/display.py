@@ -137,18 +137,20 @@ class SpectrumDisplay:
         """
         ax = _axes(self, ax)
         position = np.arange(1, len(self.eigenvalues) + 1)
-        for label, mine, color in (
+        for label, selected, color in (
             ("positive", self.eigenvalues > 0, POSITIVE),
             ("negative", self.eigenvalues < 0, NEGATIVE),
         ):
-            if mine.any():
-                ax.vlines(position[mine], 0, self.eigenvalues[mine], color=color, linewidth=1.2)
+            if selected.any():
+                ax.vlines(
+                    position[selected], 0, self.eigenvalues[selected], color=color, linewidth=1.2
+                )
                 ax.plot(
-                    position[mine],
-                    self.eigenvalues[mine],
+                    position[selected],
+                    self.eigenvalues[selected],
                     ".",
                     color=color,
-                    label=f"{mine.sum()} {label}",
+                    label=f"{selected.sum()} {label}",
                 )
         ax.axhline(0, color="black", linewidth=0.8)
         ax.set_xlabel("eigenvalue, in descending order")
@@ -271,8 +273,8 @@ class DissimilaritySpaceDisplay:
                 f"d2 must have a row for each of the {len(y)} labels and a column for each of two "
                 f"classes; got an array of shape {d2.shape} and {len(pair)} classes."
             )
-        mine = np.isin(y, pair)
-        return cls(d2=d2[mine], y=y[mine], classes=pair, decide=decide).plot(ax=ax)
+        selected = np.isin(y, pair)
+        return cls(d2=d2[selected], y=y[selected], classes=pair, decide=decide).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the objects and the regions of the decision.
@@ -297,9 +299,9 @@ class DissimilaritySpaceDisplay:
             second = np.reshape(labels == self.classes[1], x.shape).astype(float)
             ax.contourf(x, z, second, levels=[-0.5, 0.5, 1.5], colors=CLASS_COLORS[:2], alpha=0.15)
         for label, color, marker in zip(self.classes, CLASS_COLORS, _MARKERS, strict=False):
-            mine = self.y == label
+            selected = self.y == label
             ax.plot(
-                *self.d2[mine].T, marker, color=color, markersize=4, label=str(label), alpha=0.8
+                *self.d2[selected].T, marker, color=color, markersize=4, label=str(label), alpha=0.8
             )
         ax.set_xlabel(f"d² to {self.classes[0]}")
         ax.set_ylabel(f"d² to {self.classes[1]}")
@@ -469,12 +471,12 @@ class CoomansDisplay:
         """
         ax = _axes(self, ax)
         y = np.zeros(len(self.d2), dtype=int) if self.y is None else self.y
-        known = [label for label in self.classes if (y == label).any()]
+        shown = [label for label in self.classes if (y == label).any()]
         others = [label for label in np.unique(y).tolist() if label not in self.classes]
-        for i, label in enumerate([*known, *others]):
-            mine = y == label
+        for i, label in enumerate([*shown, *others]):
+            selected = y == label
             ax.plot(
-                *self.d2[mine].T,
+                *self.d2[selected].T,
                 _MARKERS[i % len(_MARKERS)],
                 color=CLASS_COLORS[i % len(CLASS_COLORS)],
                 markersize=4,
@@ -555,8 +557,8 @@ class TypicalityDisplay:
     def rejected(self) -> dict[Any, float]:
         """Share of each group with a p-value of at most `level`."""
         below = self.p_values <= self.level + 1e-12
-        labels, known = np.unique(self.y).tolist(), np.asarray(self.classes).tolist()
-        labels = [x for x in known if x in labels] + [x for x in labels if x not in known]
+        labels, first = np.unique(self.y).tolist(), np.asarray(self.classes).tolist()
+        labels = [x for x in first if x in labels] + [x for x in labels if x not in first]
         return {label: float(below[self.y == label].mean()) for label in labels}
 
     @classmethod
@@ -638,11 +640,11 @@ class TypicalityDisplay:
         """
         ax = _axes(self, ax)
         for i, (label, share) in enumerate(self.rejected.items()):
-            mine = np.sort(self.p_values[self.y == label])
+            selected = np.sort(self.p_values[self.y == label])
             name = f"{label}: " if self.grouped else ""
             ax.step(
-                np.concatenate([[0], mine, [1]]),
-                np.concatenate([np.arange(len(mine) + 1) / len(mine), [1]]),
+                np.concatenate([[0], selected, [1]]),
+                np.concatenate([np.arange(len(selected) + 1) / len(selected), [1]]),
                 where="post",
                 color=CLASS_COLORS[i % len(CLASS_COLORS)],
                 label=f"{name}{share:.0%} rejected",

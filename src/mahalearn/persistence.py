@@ -35,7 +35,7 @@ SUFFIX = ".skops"
 # types by their class alone, as in ``mahalearn.KernelQuadraticDiscriminant``, so that moving a
 # module breaks no file; class names are therefore unique (tested). A test saves every estimator.
 HOMES = {
-    "TableEncoder": "app.reading.encoder",
+    "TableEncoder": "table_encoder",
     "MeasureRows": "app.comparing.model",
     "TrainedModel": "app.comparing.model",
     "DistanceModel": "training.distances",
@@ -314,12 +314,12 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     about = model_about(path)
     try:
         data = _with_types(path.read_bytes(), _home)
-        found = sio.get_untrusted_types(data=data)
+        types_ = sio.get_untrusted_types(data=data)
     except MemoryError:
         raise _too_large(path) from None
     except Exception:
         raise _not_a_model(path) from None
-    unknown = _unknown(found, trusted)
+    unknown = _unknown(types_, trusted)
     if unknown:
         raise UntrustedModelError(
             f"{str(path)!r} holds types that are not known to be safe, and was not loaded: "
@@ -328,7 +328,7 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     _check_format(path, about)
     _compare_versions(about.get("versions", {}))
     try:
-        model = sio.loads(data, trusted=list(found))
+        model = sio.loads(data, trusted=list(types_))
     except MemoryError:
         raise _too_large(path) from None
     except Exception as error:
@@ -342,7 +342,7 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
 
 
 def model_about(path: File) -> dict[str, Any]:
-    """What a model file says about itself; nothing is built.
+    """Description of a model file, read without building the model.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def model_about(path: File) -> dict[str, Any]:
 
 
 def _deeper(value, levels):
-    """Whether lists and dicts stand within each other on more levels."""
+    """True if lists and dicts are nested deeper than `levels`."""
     if not isinstance(value, dict | list):
         return False
     inner = value.values() if isinstance(value, dict) else value
@@ -468,10 +468,10 @@ def _compact(data):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(contents.pop(SCHEMA))
-    ids, kept, files = {}, {}, {}
+    ids, stored, files = {}, {}, {}
     for name, content in contents.items():
         suffix = Path(name).suffix
-        files[name] = kept.setdefault((suffix, content), f"{len(kept)}{suffix}")
+        files[name] = stored.setdefault((suffix, content), f"{len(stored)}{suffix}")
 
     def walk(node):
         if isinstance(node, list):
@@ -489,12 +489,12 @@ def _compact(data):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(SCHEMA, json.dumps(schema))
-        for (_, content), name in kept.items():
+        for (_, content), name in stored.items():
             archive.writestr(name, content)
     return buffer.getvalue()
 
 
-def _with_types(data, module_of, more=None):
+def _with_types(data, module_of, texts=None):
     """The archive with the modules of our own types (and of masked arrays) replaced, files added.
 
     module_of(module, name) gives the module to write for a type of this package.
@@ -529,7 +529,7 @@ def _with_types(data, module_of, more=None):
                 content = old.read(info)
                 _check_array(content)
                 new.writestr(info.filename, content)
-        for name, text in (more or {}).items():
+        for name, text in (texts or {}).items():
             new.writestr(name, text)
     return buffer.getvalue()
 
@@ -559,7 +559,7 @@ def _check_format(path, about):
 
 
 def _facts(model):
-    """What a file says of any estimator: its name, classes and columns, as far as it has them."""
+    """Name, classes and columns of an estimator, as far as it has them."""
     names = [type(step).__name__ for _, step in getattr(model, "steps", ())]
     facts = {"estimator": " → ".join(names) or type(model).__name__}
     classes = np.asarray(getattr(model, "classes_", []))
@@ -581,9 +581,9 @@ def _skops():
     return skops.io
 
 
-def _unknown(found, trusted):
+def _unknown(types_, trusted):
     ours = {f"{PACKAGE}.{module}.{name}" for name, module in HOMES.items()}
-    return sorted(set(found) - ours - set(FOREIGN) - set(trusted))
+    return sorted(set(types_) - ours - set(FOREIGN) - set(trusted))
 
 
 def _cannot_save(kind, error):

@@ -5,10 +5,10 @@ leaves half a line at most: reading skips it, and the next append starts a line 
 """
 
 import json
-import math
 import os
 import platform
 import secrets
+import statistics
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
@@ -71,7 +71,7 @@ class Row:
 
     @property
     def key(self):
-        """What tells the row from all others."""
+        """Experiment, data set, method, repetition and setting: unique for each row."""
         return (self.experiment, self.dataset, self.method, self.repetition, self.setting)
 
 
@@ -115,7 +115,7 @@ def read(path):
     path = path / FILE_NAME if path.is_dir() else path
     if not path.exists():
         return []
-    found = []
+    rows = []
     # Only \n ends a line: JSON leaves other marks of Unicode, such as U+2028, within its texts.
     for line in path.read_bytes().decode("utf-8", errors="replace").split("\n"):
         try:
@@ -123,8 +123,8 @@ def read(path):
         except ValueError:
             continue
         if isinstance(entry, dict) and {"experiment", "dataset", "method"} <= set(entry):
-            found.append(Row(**{name: entry[name] for name in _NAMES & set(entry)}))
-    return merge(found)
+            rows.append(Row(**{name: entry[name] for name in _NAMES & set(entry)}))
+    return merge(rows)
 
 
 def write(path, rows):
@@ -231,7 +231,7 @@ def locked(folder):
 
 
 def _lock(file):
-    """Whether the file could be locked; true where there are no locks."""
+    """Lock the file; False if another process holds it, True where there are no locks."""
     try:
         import fcntl
     except ImportError:
@@ -262,7 +262,7 @@ def merge(*tables):
     return [rows[key] for key in sorted(rows)]
 
 
-class Summary(NamedTuple):
+class CellSummary(NamedTuple):
     """Mean and standard deviation over repetitions, both in percent for errors."""
 
     mean: float
@@ -287,8 +287,8 @@ def summarise(rows, measure="error"):
     Returns
     -------
     dict
-        (experiment, dataset, method) -> Summary. The standard deviation has the divisor n − 1, and
-        is 0 for one repetition.
+        (experiment, dataset, method) -> CellSummary. The standard deviation has the divisor n − 1,
+        and is 0 for one repetition.
     """
     groups = {}
     for row in rows:
@@ -307,12 +307,10 @@ def summarise(rows, measure="error"):
     }
 
 
-def _summary(scale, setting, found):
-    values = [scale * value for value, _ in found]
-    n = len(values)
-    mean = math.fsum(values) / n
-    spread = math.fsum((v - mean) ** 2 for v in values)
-    return Summary(mean, math.sqrt(spread / (n - 1)) if n > 1 else 0.0, n, found[-1][1], setting)
+def _summary(scale, setting, cells):
+    values = [scale * value for value, _ in cells]
+    std = statistics.stdev(values) if len(values) > 1 else 0.0
+    return CellSummary(statistics.fmean(values), std, len(values), cells[-1][1], setting)
 
 
 def error_rates(y, predicted, weights=None):
@@ -385,7 +383,7 @@ def _plain(value):
 
 
 def _torn(path):
-    """Whether the last line of a file lacks its end."""
+    """True if the last line of a file lacks its end."""
     with open(path, "rb") as file:
         if not file.seek(0, os.SEEK_END):
             return False

@@ -9,16 +9,12 @@ import pytest
 from own_data import flowers, refused, works, write_csv
 
 from mahalearn.app.comparing import crossval
+from mahalearn.app.comparing.cells import Cell
 from mahalearn.app.comparing.compare import Silent, rank, sampled
-from mahalearn.app.comparing.crossval import (
-    Cell,
-    Plan,
-    Progress,
-    cross_validate,
-    fingerprint,
-    state_of,
-)
+from mahalearn.app.comparing.crossval import cross_validate
 from mahalearn.app.comparing.methods import METHODS, select_methods
+from mahalearn.app.comparing.plan import Plan
+from mahalearn.app.comparing.progress import Progress, fingerprint, state_of
 from mahalearn.app.reading.problem import DataError, Problem
 from mahalearn.app.reading.read import builtin_problem
 
@@ -97,7 +93,7 @@ def test_whoever_is_told_hears_notes_then_states_then_notes(iris):
             heard.append(state.finished)
 
     problem, _ = iris
-    ranked = rank(problem, ["lda", "gaussian"], Plan(2, 1), told=Told())
+    ranked = rank(problem, ["lda", "gaussian"], Plan(2, 1), listener=Told())
     assert heard[1:-1] == [0, 1, 2, 3, 4]
     assert heard[0] == problem.notes and heard[-1] == ranked.outcome.notes
     alone = rank(problem, ["lda", "gaussian"], Plan(2, 1))
@@ -134,7 +130,7 @@ def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
     run_cell = crossval.run_cell
     monkeypatch.setattr(crossval, "run_cell", lambda *a: run.append(a[2]) or run_cell(*a))
     del known["svm", 1]
-    again = cross_validate(problem, methods, plan, known=known)
+    again = cross_validate(problem, methods, plan, finished=known)
     assert run == ["svm"]
     for key, one in whole.cells.items():
         other = again.cells[key]

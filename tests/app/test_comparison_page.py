@@ -18,17 +18,15 @@ import numpy as np
 import pytest
 from own_data import NASTY, distances, flowers, works, write_csv, write_matrix
 
-from mahalearn.app.comparing.findings import (
+from mahalearn.app.comparing.findings import _confusion, _own_other, _pair
+from mahalearn.app.comparing.methods import chosen_params
+from mahalearn.app.comparing.predictions import (
     NARROWEST,
-    _confusion,
-    _own_other,
-    _pair,
     calibration,
     curves,
     per_class,
     reliability,
 )
-from mahalearn.app.comparing.methods import chosen_params
 from mahalearn.app.reading.problem import Problem
 from mahalearn.app.report import html
 from mahalearn.app.report.comparison import document
@@ -278,22 +276,22 @@ def signal():
 
 
 def test_importance_finds_the_column_that_matters(signal):
-    rows = {row["name"]: row["increase"] for row in signal.found["importance"]["rows"]}
+    rows = {row["name"]: row["increase"] for row in signal.values["importance"]["rows"]}
     assert next(iter(rows)) == "signal" and rows["signal"][1] > 0.1
     assert abs(rows["noise"][0]) < 0.05
     assert rows["noise"][1] <= rows["noise"][0] <= rows["noise"][2]
 
 
 def test_a_wrong_label_is_among_the_hardest_and_explained_by_its_value(signal):
-    first = signal.found["hardest"]["rows"][0]
+    first = signal.values["hardest"]["rows"][0]
     assert (first["name"], first["class"], first["taken_for"]) == ("row 101", "no", "yes")
-    explained = next(c for c in signal.found["contributions"] if c["name"] == "row 101")
+    explained = next(c for c in signal.values["contributions"] if c["name"] == "row 101")
     top = explained["rows"][0]
     assert top["feature"] == "signal" and top["value"] == "4" and top["change"] > 0
 
 
 def test_the_learning_curve_falls_to_the_error_of_all_objects(signal):
-    learning = signal.found["learning"]
+    learning = signal.values["learning"]
     assert learning["sizes"] == sorted(learning["sizes"]) and learning["complete"]
     assert learning["sizes"][-1] == 90  # three of four folds of 120
     assert learning["errors"][0][0] >= learning["errors"][-1][0] - 0.02
@@ -302,13 +300,13 @@ def test_the_learning_curve_falls_to_the_error_of_all_objects(signal):
 
 
 def test_what_takes_too_long_is_left_out_and_said_to_be(monkeypatch):
-    from mahalearn.app.comparing import winner
+    from mahalearn.app.comparing import explain
 
     clock = iter(range(0, 10**6, 100))  # each look at the clock is 100 seconds later
     slow = SimpleNamespace(monotonic=lambda: float(next(clock)))
-    monkeypatch.setattr(winner, "time", slow)
+    monkeypatch.setattr(explain, "time", slow)
     X = (np.r_[np.zeros(30), np.ones(30)] + np.arange(60) % 7 / 5)[:, None]
-    found = compare(X, np.repeat([0, 1], 30), methods=["lda"], folds=3, repeats=1).found
+    found = compare(X, np.repeat([0, 1], 30), methods=["lda"], folds=3, repeats=1).values
     assert found["importance"] is None and found["learning"] is None
     said = " ".join(document(found)["notices"])
     assert "importance of the columns was not measured" in said
@@ -323,9 +321,9 @@ def test_plain_values_survive_json(signal):
             return all(map(plain, value))
         return value is None or type(value) in (str, int, float, bool)
 
-    assert plain(signal.found)
-    again = json.loads(json.dumps(signal.found))
-    assert html.render(document(again)) == html.render(document(signal.found))
+    assert plain(signal.values)
+    again = json.loads(json.dumps(signal.values))
+    assert html.render(document(again)) == html.render(document(signal.values))
 
 
 # How it is drawn

@@ -214,8 +214,8 @@ def test_all_rows_on_a_dask_scheduler(folder):
     table = ParquetTable(folder / "t")
     source = _large.Everything(table, options, 300, 0)
     rows = everything.Rows(table, source.look, source.problem, 0)
-    from mahalearn.app.comparing.crossval import Plan, setting_for
     from mahalearn.app.comparing.methods import METHODS
+    from mahalearn.app.comparing.plan import Plan, setting_for
     from mahalearn.app.comparing.winner import _fit
 
     pipeline, _ = _fit(

@@ -18,15 +18,11 @@ from mahalearn import GaussianClassifier
 from mahalearn.app.cli._inspect import class_facts
 from mahalearn.app.cli._terminal import csv_text, table_bytes
 from mahalearn.app.comparing import crossval
-from mahalearn.app.comparing.crossval import (
-    Plan,
-    corrected_interval,
-    cross_validate,
-    fit_plan,
-    leaderboard,
-)
+from mahalearn.app.comparing.crossval import cross_validate
 from mahalearn.app.comparing.findings import others_as_far
 from mahalearn.app.comparing.methods import METHODS, class_distances, select_methods
+from mahalearn.app.comparing.plan import Plan, fit_plan
+from mahalearn.app.comparing.ranking import corrected_interval, leaderboard
 from mahalearn.app.comparing.winner import refit
 from mahalearn.app.reading.encoder import match_columns
 from mahalearn.app.reading.problem import Problem
@@ -690,7 +686,8 @@ def test_no_method_sees_labels_of_the_test_part():
     test = honest.splits[0][1]
     train_y = problem.y.copy()
     problem.y[test] = np.roll(problem.y[test], 1)  # the classes' counts stay
-    from mahalearn.app.comparing.crossval import run_cell, setting_for
+    from mahalearn.app.comparing.cells import run_cell
+    from mahalearn.app.comparing.plan import setting_for
 
     setting = setting_for(problem, plan)
     for name in ("kqd", "svm"):

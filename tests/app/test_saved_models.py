@@ -10,8 +10,9 @@ from own_data import flowers, refused, works, write_csv
 from sklearn.datasets import load_iris
 
 from mahalearn import load_model, save_model
-from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan
+from mahalearn.app.comparing.crossval import cross_validate
 from mahalearn.app.comparing.methods import select_methods
+from mahalearn.app.comparing.plan import Plan, fit_plan
 from mahalearn.app.comparing.winner import refit
 from mahalearn.app.reading.problem import Problem
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from own_data import flowers, refused, works, write_csv
 
-from mahalearn.app.comparing.crossval import Plan, cross_validate, fit_plan, inner_folds
+from mahalearn.app.comparing.crossval import cross_validate
 from mahalearn.app.comparing.methods import METHODS, QUICK, select_methods
+from mahalearn.app.comparing.plan import Plan, fit_plan, inner_folds
 from mahalearn.app.comparing.scores import score
 from mahalearn.app.comparing.winner import refit
 from mahalearn.app.reading.problem import DataError, Problem

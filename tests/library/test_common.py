@@ -23,6 +23,7 @@ from mahalearn import (
     ProximityKernel,
     PseudoEuclideanEmbedding,
     RecursiveFeatureMachine,
+    TableEncoder,
 )
 
 # Expected failures: estimator -> {check: reason}.
@@ -138,6 +139,7 @@ ESTIMATORS = [
     (PseudoEuclideanEmbedding(kernel="rbf"), {}),
     (PseudoEuclideanEmbedding(3), {}),
     (ProximityKernel(), {}),
+    (TableEncoder(), {}),
     (ProximityKernel("similarity"), {}),
     (
         KernelSearchCV(KernelQuadraticDiscriminant(), {"gamma": [0.3], "reg": [0.1, 1.0]}, cv=3),

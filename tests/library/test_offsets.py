@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris, make_classification
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import scale
 
 import naive
-from mahalearn import KernelQuadraticDiscriminant
+from mahalearn import KernelQuadraticDiscriminant, KernelSearchCV
 from mahalearn.formulas.offsets import (
     best_cuts,
     error_offsets,
@@ -78,6 +79,36 @@ def test_the_papers_least_squares_stay_where_they_keep_every_pair(rng):
         delta.append(centre)
     solution = np.linalg.lstsq(np.array(rows), np.array(delta), rcond=None)[0]
     assert_allclose(error_offsets(scores, y), solution, atol=1e-12)
+
+
+def test_least_squares_offsets_are_those_that_the_paper_prints(rng):
+    """Classes of unequal spread, each pair with one best cut; the two rules then differ."""
+    y = np.repeat(np.arange(3), 12)
+    centres = np.array([[0.0, 0.0], [3.0, 0.0], [40.0, 5.0]])
+    X = centres[y] + rng.normal(size=(36, 2)) * np.array([0.5, 0.5, 6.0])[y, None]
+    model = KernelQuadraticDiscriminant(
+        "RC+", 1e-2, kernel="linear", standardize=False, offset="least_squares"
+    ).fit(X, y)
+    plain = KernelQuadraticDiscriminant(
+        "RC+", 1e-2, kernel="linear", standardize=False, offset=None
+    ).fit(X, y)
+    expected = naive.printed_offsets(plain.decision_function(X), y, 3)
+    assert_allclose(model.offsets_, expected, rtol=1e-9)
+    ranges = KernelQuadraticDiscriminant("RC+", 1e-2, kernel="linear", standardize=False)
+    assert not np.allclose(ranges.fit(X, y).offsets_, expected)
+    two = y < 2
+    pair = [m.fit(X[two], y[two]).offsets_ for m in (model, ranges)]
+    assert_allclose(*pair, rtol=1e-12)
+
+
+def test_least_squares_offsets_are_searched_as_they_are_fitted():
+    X, y = load_iris(return_X_y=True)
+    splits = list(StratifiedKFold(4).split(X, y))
+    model = KernelQuadraticDiscriminant(offset="least_squares", gamma=0.5, standardize=False)
+    grid = {"reg": [1e-4, 1e-2]}
+    ours = KernelSearchCV(model, grid, cv=splits).fit(X, y)
+    theirs = GridSearchCV(model, grid, cv=splits).fit(X, y)
+    assert_allclose(*(s.cv_results_["mean_test_score"] for s in (ours, theirs)))
 
 
 def test_far_classes_do_not_spoil_near_ones():

@@ -7,15 +7,17 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from mahalearn.app.report import html, markdown
 from mahalearn.app.report.figures import drawn, svg
-from mahalearn.papers.agreement import compare
-from mahalearn.papers.blocks import scatter_blocks, table_block
+from mahalearn.papers.agreement import Compared, compare, count, rank_correlation
+from mahalearn.papers.blocks import chance_block, scatter_blocks, table_block
 from mahalearn.papers.page import document
 from mahalearn.papers.protocol import Convention, Published
-from mahalearn.results import Row
+from mahalearn.results import CellSummary, Row
 
 EVIL = '<script>alert("x")</script>&'
 
@@ -41,6 +43,7 @@ def table(**changes):
         "notes": [],
         "extra": lambda rows: [],
         "figure": "",
+        "planned": 6,
     }
     return {**base, **changes}
 
@@ -54,36 +57,73 @@ def rows(errors, dataset="d1", **more):
 
 
 def test_agreement_is_two_standard_errors_and_a_point():
-    # s = s' = 2, R = 2, R' = 10: 2·√(4/2 + 4/10) + 1 = 4.098.
+    # s = s' = 2, R = 2, R' = 10: 2·√(4/2 + 4/10) + 1 = 4.098; a tenth of 10 % is one point.
     spread = 2**0.5 / 100
     for shift, agrees in ((4.09, True), (4.11, False), (-4.09, True), (-4.11, False)):
         mean = (10 + shift) / 100
-        found = compare(rows({"m1": [mean - spread, mean + spread]}), table())
-        cell = found.cells["d1", "m1"]
+        compared = compare(rows({"m1": [mean - spread, mean + spread]}), table())
+        cell = compared.cells["d1", "m1"]
         assert cell.allowed == pytest.approx(4.098, abs=1e-3)
         assert cell.agrees is agrees
+
+
+def test_small_errors_have_a_small_slack():
+    published = {("d1", "m1"): Published(2.0), ("d1", "m2"): Published(30.0)}
+    spec = table(columns=["d1"], lines=["m1", "m2"], published=published)
+    for error, agrees in ((0.0219, True), (0.0221, False)):
+        assert compare(rows({"m1": [error]}), spec).cells["d1", "m1"].agrees is agrees
+    assert compare(rows({"m2": [0.309]}), spec).cells["d1", "m2"].allowed == 1.0
+
+
+def test_the_chance_rate_is_that_of_the_other_methods_numbers():
+    """Ours 10.5 against 10, 11 and 30: the first agrees, one of the two others would."""
+    numbers = {"m1": 10.0, "m2": 11.0, "m3": 30.0}
+    published = {("d1", m): Published(v) for m, v in numbers.items()}
+    spec = table(columns=["d1"], published=published)
+    cell = compare(rows({"m1": [0.105]}), spec).cells["d1", "m1"]
+    assert cell.agrees and cell.chance == 0.5
+    assert [mean for mean, _ in cell.alternatives] == [11.0, 30.0], "the next method comes first"
+    assert str(count([cell, cell])) == "2 of 2 (100 %; by chance 50 %)"
+    assert str(count([])) == "none"
+    # Published numbers that are all alike: agreement says nothing, and the rate says so.
+    alike = table(columns=["d1"], published={key: Published(10.0) for key in published})
+    assert compare(rows({"m1": [0.105]}), alike).test == (1, 1, 1.0)
+
+
+def test_measured_values_have_other_data_sets_for_chance():
+    spec = table(measure="values", lines=["p", "q"], slack={"p": 1.0, "q": 1.0})
+    spec["published"] = {
+        ("d1", "p"): Published(50.0),
+        ("d2", "p"): Published(50.5),
+        ("d1", "q"): Published(50.0),
+        ("d2", "q"): Published(80.0),
+    }
+    measured = [Row("T1", "d1", "spectrum", 0, values={"p": 50, "q": 50})]
+    cells = compare(measured, spec).cells
+    assert (cells["d1", "p"].chance, cells["d1", "q"].chance) == (1.0, 0.0)
+    spec["chance"] = lambda rows, column, line: 0.25
+    assert compare(measured, spec).cells["d1", "p"].chance == 0.25
 
 
 def test_counts_leave_out_stand_ins():
     measured = rows({"m1": [0.1], "m2": [0.5]}) + rows({"m1": [0.1]}, "d2", status="stand-in")
     found = compare(measured, table())
-    assert found.total == (1, 2) and found.stand_ins == (1, 1) and found.readings == (0, 0)
+    assert found.test[:2] == (1, 2) and found.stand_ins[:2] == (1, 1) and not found.readings.of
     block = table_block(table(), found)
     assert block["columns"] == ["d1", "d2 (stand-in)"]
     assert [c["state"] for c in block["rows"][0]["cells"]] == ["agree", "apart"]
 
 
-def test_calibration_is_counted_in_the_total_and_apart():
+def test_calibration_is_counted_apart():
     convention = Convention("A choice.", frozenset({("d1", "m1"), ("d2", "m2")}))
     spec = table(conventions=[convention], calibration=convention.cells)
     measured = rows({"m1": [0.1], "m2": [0.5]}) + rows({"m2": [0.5]}, "d2")
     found = compare(measured, spec)
-    assert found.total == (1, 3) and found.calibration == (1, 2)
+    assert found.test[:2] == (0, 1) and found.calibration[:2] == (1, 2)
     text, _ = markdown.render(
         page_of(measured, conventions=[convention], calibration=convention.cells)
     )
-    assert "1 of 3 (33 %) cells agree in total." in text
-    assert "1 of these calibration cells agree, and 0 of 1 (0 %) of the cells" in text
+    assert "Test cells that agree: 0 of 1 (0 %; by chance 0 %). Calibration cells: 1 of 2" in text
     assert "A choice. Calibration (marked °): m1 on d1, m2 on d2." in text
     assert "| m1 | 10.0° / 10.0 (2.0) |" in text
 
@@ -91,7 +131,7 @@ def test_calibration_is_counted_in_the_total_and_apart():
 def test_another_reading_is_compared_but_not_counted():
     spec = table(columns=["d1", "other"], readings={"other": "d1"})
     found = compare(rows({"m1": [0.5]}) + rows({"m1": [0.1]}, "other"), spec)
-    assert found.total == (0, 1) and found.readings == (1, 1)
+    assert found.test[:2] == (0, 1) and found.readings[:2] == (1, 1)
     block = table_block(spec, found)
     assert block["columns"] == ["d1", "other (not counted)"]
     assert [c["state"] for c in block["rows"][0]["cells"]] == ["differ", "apart"]
@@ -108,16 +148,58 @@ def test_a_scatter_has_a_point_for_every_compared_cell():
     ]
     text = svg(drawn({**block, "title": EVIL}), "scatter", EVIL)
     assert "<script" not in text and "calibration (1)" in text
+    assert [p["chance"] for p in block["points"]] == [20.0, 30.0, 10.0] and "chance (3)" in text
     for variant in (block, {**block, "log": True}):
         assert svg(drawn(variant), "scatter", "t").count("data-row=") == 3
         assert sorted(row[2] for row in drawn(variant).rows) == [10.0, 30.0, 50.0]
 
 
+def test_the_figure_of_chance_meets_the_counts_at_the_tolerance():
+    spec = table(calibration={("d1", "m3")})
+    compared = {"T1": compare(rows({"m1": [0.1], "m2": [0.5], "m3": [0.3]}), spec)}
+    (block,) = chance_block([spec], compared)
+    ours, chance = (series["y"][block["x"].index(1.0)] for series in block["series"])
+    assert ours == 100 * compared["T1"].test.agreeing / 2
+    assert chance == pytest.approx(100 * compared["T1"].test.by_chance / 2)
+    assert block["series"][1]["grey"] and chance_block([spec], {"T1": compare([], spec)}) == []
+
+
 def test_rank_correlation_of_the_methods():
-    order = compare(rows({"m1": [0.1], "m2": [0.2], "m3": [0.4]}), table())
-    reverse = compare(rows({"m1": [0.4], "m2": [0.2], "m3": [0.1]}), table())
-    assert order.correlations == {"d1": pytest.approx(1.0), "d2": None}
-    assert reverse.correlations["d1"] == pytest.approx(-1.0)
+    names = [f"m{i}" for i in range(8)]
+    published = {("d1", m): Published(10.0 * i, 2.0, 10) for i, m in enumerate(names)}
+    spec = table(columns=["d1"], lines=names, published=published)
+
+    def correlation(order):
+        errors = {m: [0.1 * order[i]] for i, m in enumerate(names)}
+        return compare(rows(errors), spec).correlations["d1"]
+
+    swapped = [1, 0, 2, 3, 4, 5, 7, 6]
+    value, low, high = correlation(swapped)
+    assert value == pytest.approx(spearmanr(swapped, range(8)).statistic)
+    half = 1.96 * ((1 + value**2 / 2) / 5) ** 0.5
+    assert (low, high) == pytest.approx(np.tanh(np.arctanh(value) + np.array([-half, half])))
+    # A perfect order of eight is no proof of a correlation of 1.
+    assert correlation(range(8)).value == pytest.approx(1) and correlation(range(8)).low < 0.95
+    assert correlation(range(7, -1, -1)).value == pytest.approx(-1)
+    assert (
+        compare(rows({"m1": [0.1], "m2": [0.2], "m3": [0.4]}), table()).correlations["d1"] is None
+    )
+
+
+def test_intervals_of_rank_correlations_cover_the_true_one():
+    """95 % intervals of 10 normal pairs of known correlation; those without a width would not."""
+    rng = np.random.default_rng(0)
+    truth, inside, degenerate = 6 / np.pi * np.arcsin(0.8 / 2), 0, 0
+    for _ in range(400):
+        x = rng.normal(size=10)
+        y = 0.8 * x + 0.6 * rng.normal(size=10)
+        cells = [
+            Compared(CellSummary(a, 0, 1, "", ""), Published(b), agrees=True) for a, b in zip(x, y)
+        ]
+        value, low, high = rank_correlation(cells)
+        inside += low <= truth <= high
+        degenerate += value - 0.01 <= truth <= value + 0.01
+    assert inside / 400 > 0.93 and degenerate / 400 < 0.2
 
 
 def test_values_are_compared_with_their_own_slack():
@@ -131,7 +213,7 @@ def test_values_are_compared_with_their_own_slack():
 def page_of(measured, **changes):
     context = {"papers": {"A": "First"}, "tables": [table(**changes)], "errata": {"A": [EVIL]}}
     context["sources"] = {}
-    claims = {"A": [{"text": EVIL, "verdict": True, "detail": EVIL}]}
+    claims = {"A": [{"text": EVIL, "verdict": "confirmed", "detail": EVIL}]}
     return document(measured, context, claims, made_by=EVIL)
 
 
@@ -180,7 +262,7 @@ def test_a_page_without_rows():
 def test_markdown_has_the_same_numbers():
     text, figures = markdown.render(page_of(rows({"m1": [0.1], "m2": [0.5]})))
     assert "| m1 | 10.0 / 10.0 (2.0) |" in text and "50.0 / 20.0 (2.0) ✗" in text
-    assert "<script" not in text and list(figures) == ["paper-A-1.svg"]
+    assert "<script" not in text and list(figures) == ["overview-1.svg", "paper-A-2.svg"]
 
 
 def marks(block):

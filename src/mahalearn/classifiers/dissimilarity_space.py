@@ -6,7 +6,7 @@ singular covariances; both ways are here, as heads: what is trained on the dista
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -17,10 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import DensityClassifierMixin, ScoreClassifierMixin
 from .._typing import (
     ArrayLike,
+    Gamma,
     Kernel,
     Objects,
     RandomState,
     Reg,
+    RegUnit,
+    Spectrum,
+    Standardize,
+    Variant,
 )
 from .._validation import check_choice, check_count, check_priors
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
@@ -403,21 +408,21 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
     def __init__(
         self,
         discriminant: Any = "fisher",
-        variant: str = "RC+",
+        variant: Variant = "RC+",
         reg: Reg = "auto",
         *,
-        priors: str | ArrayLike | None = None,
-        reg_on: str = "auto",
+        priors: Literal["equal"] | ArrayLike | None = None,
+        reg_on: RegUnit = "auto",
         cross_fit: bool = False,
         cv: int = 5,
         random_state: RandomState | None = None,
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
         landmarks: Any = None,
     ) -> None:
         super().__init__(

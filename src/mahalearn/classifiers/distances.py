@@ -8,7 +8,17 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import KernelEstimator, refuses_weights
-from .._typing import ArrayLike, Kernel, Objects, Reg
+from .._typing import (
+    ArrayLike,
+    Gamma,
+    Kernel,
+    Objects,
+    Reg,
+    RegUnit,
+    Spectrum,
+    Standardize,
+    Variant,
+)
 from .._validation import check_choice, check_reg
 from ..training.distances import (
     DEFAULT_REG,
@@ -27,17 +37,17 @@ class KernelMahalanobisEstimator(KernelEstimator):
 
     def __init__(
         self,
-        variant: str = "RC+",
+        variant: Variant = "RC+",
         reg: Reg = "auto",
         *,
-        reg_on: str = "auto",
+        reg_on: RegUnit = "auto",
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
     ) -> None:
         super().__init__(
             kernel=kernel,

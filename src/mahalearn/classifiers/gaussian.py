@@ -1,6 +1,6 @@
 """Gaussian classifiers, with the feature weighted Mahalanobis distances of paper D."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 
 from .._base import DensityClassifierMixin
 from .._memory import row_chunks
-from .._typing import ArrayLike, Objects
+from .._typing import ArrayLike, Objects, Shrinkage
 from .._validation import (
     check_choice,
     check_class_list,
@@ -480,14 +480,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        covariance: str = "full",
+        covariance: Literal["full", "diag", "spherical"] = "full",
         *,
         pooled: bool = False,
-        feature_weights: str | ArrayLike | None = None,
-        weights_from: str = "sample",
+        feature_weights: Literal["descent", "difference"] | ArrayLike | None = None,
+        weights_from: Literal["sample", "train"] = "sample",
         weight_power: float = 0.5,
-        missing: str = "raise",
-        shrinkage: float | str | None = None,
+        missing: Literal["raise", "ignore"] = "raise",
+        shrinkage: Shrinkage = None,
         covariance_estimator: Any = None,
         priors: ArrayLike | None = None,
     ) -> None:
@@ -510,9 +510,9 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         *,
         classes: Any = None,
         pooled: bool = False,
-        feature_weights: str | ArrayLike | None = None,
+        feature_weights: Literal["descent", "difference"] | ArrayLike | None = None,
         weight_power: float = 0.5,
-        missing: str = "raise",
+        missing: Literal["raise", "ignore"] = "raise",
     ) -> Self:
         """Classifier of known Gaussians, ready to predict.
 

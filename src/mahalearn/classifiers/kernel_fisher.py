@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._typing import Kernel, Objects, RandomState
+from .._typing import Gamma, Kernel, Objects, RandomState, Spectrum, Standardize
 from .._validation import check_positive
 from .kernel_classifier import KernelClassifier, LinearPath, LinearPathMixin, fitted_attribute
 
@@ -93,12 +93,12 @@ class KernelFisherDiscriminant(
         reg: float = 1e-3,
         *,
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
         landmarks: Any = None,
         random_state: RandomState | None = None,
     ) -> None:

@@ -1,13 +1,13 @@
 """Nearest neighbours in the space of a kernel (papers A and C: KNN, IKNN)."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._memory import BLOCKS, row_chunks
-from .._typing import Kernel, Objects
+from .._typing import Gamma, Kernel, Objects, Spectrum, Standardize
 from .._validation import check_count, take
 from ..formulas import kernel_neighbors as formulas
 from .kernel_classifier import KernelClassifier
@@ -87,14 +87,14 @@ class KernelKNeighborsClassifier(KernelClassifier):
         self,
         n_neighbors: int = 5,
         *,
-        weights: str | Callable[..., Any] = "uniform",
+        weights: Literal["uniform", "distance"] | Callable[..., Any] = "uniform",
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
     ) -> None:
         super().__init__(
             kernel=kernel,

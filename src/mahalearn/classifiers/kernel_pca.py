@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base import DensityClassifierMixin, over_rows
-from .._typing import ArrayLike, Kernel, RandomState
+from .._typing import ArrayLike, Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_components, check_positive
 from ..formulas.kernel_pca import quadratic_scores
 from ..training.shared_rows import workspace_for
@@ -104,12 +104,12 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
         *,
         priors: ArrayLike | None = None,
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
         landmarks: Any = None,
         random_state: RandomState | None = None,
     ) -> None:

@@ -1,6 +1,6 @@
 """Kernel quadratic discriminants (papers A and C)."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import compute_class_weight
@@ -9,13 +9,18 @@ from sklearn.utils.metaestimators import available_if
 from .._typing import (
     ArrayLike,
     ClassWeight,
+    Gamma,
     Kernel,
     Objects,
     RandomState,
     Reg,
+    RegUnit,
+    Spectrum,
+    Standardize,
+    Variant,
 )
 from .._validation import check_choice, check_error_weights, check_priors
-from ..formulas.offsets import error_offsets, map_offsets
+from ..formulas.offsets import N_ITER, error_offsets, map_offsets
 from ..training.distances import (
     leave_one_out_sq_distances,
     refuse_map,
@@ -26,7 +31,7 @@ from ..training.leave_one_out import leave_one_out_scores
 from .distances import KernelMahalanobisEstimator
 from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 
-OFFSETS = ("error", "loo", "map", None)
+OFFSETS = ("error", "least_squares", "loo", "map", None)
 
 
 def _has_probabilities(estimator):
@@ -43,7 +48,7 @@ def check_offset(offset, class_weight, priors):
     offset = check_choice(offset, "offset", OFFSETS)
     if priors is not None and offset != "map":
         raise ValueError("priors belong to offset='map'; use class_weight with offset='error'.")
-    if class_weight is not None and offset not in ("error", "loo"):
+    if class_weight is not None and offset in ("map", None):
         raise ValueError(
             "class_weight belongs to offset='error' and 'loo'; use priors with offset='map'."
         )
@@ -102,10 +107,11 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Whether the columns are centred and divided by their standard deviations first, for the
         kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
         deviations differ by more than a factor of ten.
-    offset : {"error", "loo", "map", None}, default="error"
-        Offsets that make the fewest pairwise training errors; the same with each object measured
-        against its own class without it (RC, nonnegative spectrum: closed forms); those of maximum
-        a posteriori probability (RC with one σ² or IC, nonnegative spectrum), which give
+    offset : {"error", "least_squares", "loo", "map", None}, default="error"
+        Offsets that make the fewest pairwise training errors; the same by plain least squares, as
+        the paper prints it (another rule for three classes or more only); "error" with each object
+        measured against its own class without it (RC, nonnegative spectrum: closed forms); those of
+        maximum a posteriori probability (RC with one σ² or IC, nonnegative spectrum), which give
         probabilities; none.
     class_weight : dict, "balanced" or None, default=None
         Weights of the errors that ``offset="error"`` and "loo" count. Without it a small class can
@@ -159,18 +165,18 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
 
     def __init__(
         self,
-        variant: str = "RC+",
+        variant: Variant = "RC+",
         reg: Reg = "auto",
         *,
-        reg_on: str = "auto",
+        reg_on: RegUnit = "auto",
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        offset: str | None = "error",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
+        offset: Literal["error", "least_squares", "loo", "map"] | None = "error",
         class_weight: ClassWeight | None = None,
         priors: ArrayLike | None = None,
         landmarks: Any = None,
@@ -234,7 +240,8 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
                 return map_offsets(log_volumes, labels.priors(self.priors))
         weights = labels.weights * self._error_weights(labels)
         scores = d2 / -2 if d2.ndim == 2 else np.moveaxis(d2, -1, 0) / -2
-        return error_offsets(scores, labels.codes, weights, rounding).T
+        n_iter = 0 if self.offset == "least_squares" else N_ITER
+        return error_offsets(scores, labels.codes, weights, rounding, n_iter).T
 
     def _error_weights(self, labels):
         """Weights of the errors of each class that is there; "balanced" by the sizes of all."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Kernel
+from .._typing import Gamma, Kernel, Spectrum, Standardize
 from .._validation import check_positive
 from ..formulas.kernel_ridge import (
     class_targets,
@@ -87,12 +87,12 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         reg: float = 1e-2,
         *,
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
     ) -> None:
         super().__init__(
             kernel=kernel,

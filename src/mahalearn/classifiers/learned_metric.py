@@ -1,6 +1,6 @@
 """Kernel ridge regression whose Mahalanobis metric is learned from its own gradients."""
 
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -78,7 +78,7 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         reg: float = 1e-3,
         *,
         length: float = 1.0,
-        metric: str = "diagonal",
+        metric: Literal["diagonal", "full"] = "diagonal",
         n_iter: int = 3,
     ) -> None:
         self.reg = reg

@@ -1,12 +1,12 @@
 """Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
-from .._typing import Kernel
+from .._typing import Gamma, Kernel, Standardize
 from .._validation import check_positive
 from ..formulas.linalg import LinearScores
 from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute
@@ -147,12 +147,12 @@ class OneVsRestSVC(KernelClassifier):
         tol: float = 1e-3,
         max_iter: int = -1,
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "flip",
-        standardize: bool | str = "auto",
+        spectrum: Literal["flip", "clip", "square", "shift", "ignore", "raise"] = "flip",
+        standardize: Standardize = "auto",
     ) -> None:
         super().__init__(
             kernel=kernel,

@@ -1,7 +1,7 @@
 """Support vector machines with Mahalanobis kernels (paper B)."""
 
 from itertools import combinations
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import sklearn
@@ -11,7 +11,7 @@ from sklearn.utils import compute_class_weight
 
 from .._base import ScoreClassifierMixin
 from .._memory import row_chunks, scratch
-from .._typing import ArrayLike, ClassWeight, Objects
+from .._typing import ArrayLike, ClassWeight, Objects, Shrinkage
 from .._validation import (
     check_choice,
     check_classes,
@@ -186,10 +186,10 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self,
         C: float = 1.0,
         delta: float = 1.0,
-        covariance: str = "diag",
+        covariance: Literal["diag", "full"] = "diag",
         *,
-        covariance_from: str = "pair",
-        shrinkage: float | str | None = None,
+        covariance_from: Literal["pair", "all"] = "pair",
+        shrinkage: Shrinkage = None,
         class_weight: ClassWeight | None = None,
         tol: float = 1e-3,
         cache_size: float = 200,

@@ -146,17 +146,17 @@ def _files(paths):
     """The files that a path, a folder or a list stands for."""
     if isinstance(paths, (str, Path)):
         path = Path(paths)
-        found = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        if not found:
+        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not files:
             raise ValueError(f"There are no .parquet files in the folder {str(path)!r}.")
     else:
-        found = [Path(path) for path in paths]
-    for path in found:
+        files = [Path(path) for path in paths]
+    for path in files:
         if not path.is_file():
             raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    if not found:
+    if not files:
         raise ValueError("paths is empty; name at least one file.")
-    return found
+    return files
 
 
 def _parquet():

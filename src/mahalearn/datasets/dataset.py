@@ -1,4 +1,4 @@
-"""What a loader returns."""
+"""The data set that a loader returns."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

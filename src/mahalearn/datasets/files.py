@@ -80,7 +80,7 @@ def load(
 
 
 def provenance(entry, origin):
-    """What a Dataset says of where it comes from."""
+    """Name, classes, source and licence of a Dataset, from its entry."""
     return {
         "name": entry.name,
         "target_names": tuple(entry.counts),
@@ -138,8 +138,8 @@ def select(entry, X, labels, columns):
 
 def coded(entry, labels, origin):
     """Labels as codes into the classes of the entry, their counts checked."""
-    found, numbers = np.unique(labels, return_counts=True)
-    counts = dict(zip(found.tolist(), numbers.tolist()))
+    classes, numbers = np.unique(labels, return_counts=True)
+    counts = dict(zip(classes.tolist(), numbers.tolist()))
     if counts != entry.counts:
         got = ", ".join(f"{name} {number}" for name, number in counts.items())
         raise ValueError(
@@ -151,7 +151,7 @@ def coded(entry, labels, origin):
 
 
 def described(entry):
-    """What the set holds, in words."""
+    """Size and classes of the set, in words."""
     classes = ", ".join(f"{name} {number}" for name, number in entry.counts.items())
     features = "" if entry.n_features is None else f" with {entry.n_features} features"
     return f"{entry.n_objects} objects{features} ({classes})"
@@ -174,7 +174,7 @@ def find_file(entry, folder, *, required=True):
 
 
 def missing_file_message(entry, folder):
-    """Which file to put where."""
+    """Message that says which file to put where."""
     root = data_folder(folder)
     if root is None:
         problem = f"the environment variable {FOLDER_VARIABLE}, which names the folder, is not set"

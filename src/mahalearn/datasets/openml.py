@@ -26,9 +26,9 @@ def fetch(entry, missing_file):
     for old, new in query.merge:
         labels[labels == old] = new
     ours = dict(zip(query.classes or entry.counts, entry.counts))
-    known = np.isin(labels, list(ours))  # the papers leave some small classes out
-    labels = np.array([ours[label] for label in labels[known].tolist()])
-    return np.asarray(bunch.data, dtype=float)[known], labels, tuple(bunch.feature_names), origin
+    included = np.isin(labels, list(ours))  # the papers leave some small classes out
+    labels = np.array([ours[label] for label in labels[included].tolist()])
+    return np.asarray(bunch.data, dtype=float)[included], labels, tuple(bunch.feature_names), origin
 
 
 def _spelling(label):

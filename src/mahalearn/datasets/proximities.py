@@ -28,7 +28,7 @@ _LEVELS = 6
 _LEVEL_COST = (_LEVELS - 1) / 2
 
 
-class _Objects(NamedTuple):
+class _Proximities(NamedTuple):
     """Objects of a set with their classes, and the measure or the matrix that compares them."""
 
     objects: object
@@ -45,65 +45,69 @@ def load_proximities(entry, folder, download_if_missing, n_per_class, random_sta
     rng = check_random_state(random_state)
     if entry.file is None:
         sizes = [min(n, n_per_class or n) for n in entry.counts.values()]
-        found = _polygons(entry, sizes, rng)
+        data = _polygons(entry, sizes, rng)
         target = np.repeat(np.arange(len(sizes)), sizes)
     else:
         if entry.name == "heart-gower":
-            found = _heart(entry, folder, download_if_missing)
+            data = _heart(entry, folder, download_if_missing)
         else:
-            found = _READERS[entry.name](entry, find_file(entry, folder), rng)
-        target = coded(entry, found.labels, found.origin)
+            data = _READERS[entry.name](entry, find_file(entry, folder), rng)
+        target = coded(entry, data.labels, data.origin)
         if n_per_class is not None:
-            found, target = _sample(found, target, n_per_class, rng)
-    matrix = found.matrix
+            data, target = _sample(data, target, n_per_class, rng)
+    matrix = data.matrix
     if matrix is None:
-        matrix = pairwise(found.objects, found.measure, n_jobs=n_jobs)
+        matrix = pairwise(data.objects, data.measure, n_jobs=n_jobs)
     return Dataset(
         target=target,
-        data=found.objects,
+        data=data.objects,
         matrix=matrix,
         kind="dissimilarity",
-        **provenance(entry, found.origin),
+        **provenance(entry, data.origin),
     )
 
 
-def _sample(found, target, n_per_class, rng):
+def _sample(data, target, n_per_class, rng):
     """At most so many objects of each class, in their order."""
     rows = [rng.permutation(np.flatnonzero(target == c))[:n_per_class] for c in np.unique(target)]
     rows = np.sort(np.concatenate(rows))
-    matrix = None if found.matrix is None else found.matrix[np.ix_(rows, rows)]
-    objects = None if found.objects is None else take(found.objects, rows)
-    return found._replace(objects=objects, matrix=matrix), target[rows]
+    matrix = None if data.matrix is None else data.matrix[np.ix_(rows, rows)]
+    objects = None if data.objects is None else take(data.objects, rows)
+    return data._replace(objects=objects, matrix=matrix), target[rows]
 
 
 def _matrix(entry, path, rng):
     """Cat-cortex and Protein: the dissimilarities themselves."""
     arrays = read_arrays(path, "D", "labels")
     D, labels = arrays["D"].astype(float), arrays["labels"]
-    check_square(D, f"The matrix D of {path}")
+    name = f"The matrix D of {path}"
+    check_square(D, name)
     if len(labels) != len(D):
         raise ValueError(f"{path} has {len(labels)} labels for a matrix of {len(D)} objects.")
-    return _Objects(None, labels, str(path), matrix=check_symmetric(D, f"The matrix D of {path}"))
+    return _Proximities(
+        None, labels, str(path), matrix=check_symmetric(D, f"The matrix D of {path}")
+    )
 
 
 def _polygons(entry, sizes, rng):
     """Poly-H and Poly-MH."""
     shapes, _ = polygons(tuple(sizes), random_state=rng)
-    return _Objects(shapes, None, "generated", Hausdorff(modified=entry.name == "poly-mh"))
+    return _Proximities(shapes, None, "generated", Hausdorff(modified=entry.name == "poly-mh"))
 
 
 def _news(entry, path, rng):
-    """News-COR: a seeded sample of the documents, in the class sizes of the entry."""
+    """News-COR: a seeded sample of the documents of two words or more, in the entry's sizes."""
     arrays = read_arrays(path, "indices", "indptr", "shape", "y", "groups")
     ones = np.ones(len(arrays["indices"]))
     words = csr_matrix((ones, arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     labels = arrays["groups"][arrays["y"].astype(int) - 1]
+    long = words.sum(axis=1).A1 >= 2
     rows = [
-        rng.permutation(np.flatnonzero(labels == group))[:size]
+        rng.permutation(np.flatnonzero(long & (labels == group)))[:size]
         for group, size in entry.counts.items()
     ]
     rows = np.concatenate(rows)
-    return _Objects(words[rows].toarray(), labels[rows], str(path), Correlation())
+    return _Proximities(words[rows].toarray(), labels[rows], str(path), Correlation())
 
 
 def _heart(entry, folder, download_if_missing):
@@ -111,7 +115,7 @@ def _heart(entry, folder, download_if_missing):
     X, labels, _, _, origin = read_vectors(entry, folder, download_if_missing)
     severity = {"0": "absent", **dict.fromkeys("1234", "present")}
     labels = np.array([severity.get(label, label) for label in labels.tolist()])
-    return _Objects(X, labels, origin, Gower(nominal=list(_HEART_NOMINAL.values())))
+    return _Proximities(X, labels, origin, Gower(nominal=list(_HEART_NOMINAL.values())))
 
 
 def _nist(entry, path, rng):
@@ -120,11 +124,11 @@ def _nist(entry, path, rng):
     chosen = np.isin(arrays["y"], (3, 8))
     X, labels = arrays["x"][chosen].astype(float), arrays["y"][chosen].astype(str)
     if entry.name == "nist38-eu":
-        return _Objects(X, labels, str(path), matrix=cdist(X, X))
+        return _Proximities(X, labels, str(path), matrix=cdist(X, X))
     side = int(np.sqrt(X.shape[1]))
     images = X.reshape(-1, side, side) >= X.max() / 2
     points = [np.argwhere(image).astype(float) for image in images]
-    return _Objects(points, labels, str(path), Hausdorff(modified=True))
+    return _Proximities(points, labels, str(path), Hausdorff(modified=True))
 
 
 def _pens(entry, path, rng):
@@ -134,10 +138,10 @@ def _pens(entry, path, rng):
     labels = arrays["y_test"].astype(str)
     if entry.name == "pen-dis":
         measure = EditDistance("euclidean", _STEP_COST, _STEP_COST)
-        return _Objects(list(steps), labels, str(path), measure)
+        return _Proximities(list(steps), labels, str(path), measure)
     angles = np.degrees(np.arctan2(steps[..., 1], steps[..., 0]))
     measure = EditDistance("angular", _ANGLE_COST, _ANGLE_COST, period=360)
-    return _Objects(list(angles), labels, str(path), measure)
+    return _Proximities(list(angles), labels, str(path), measure)
 
 
 def _contours(entry, path, rng):
@@ -149,7 +153,7 @@ def _contours(entry, path, rng):
     labels = np.array([f"shape {label + 1}" for label in arrays["y"].tolist()])
     angles = [turning_angles(contour, length) for contour in contours]
     measure = EditDistance("absolute", _ANGLE_COST, _ANGLE_COST)
-    return _Objects(angles, labels, str(path), measure)
+    return _Proximities(angles, labels, str(path), measure)
 
 
 def turning_angles(contour, length):
@@ -190,7 +194,7 @@ def _bands(entry, path, rng):
         codes = np.diff(codes, axis=1)
     labels = np.array([f"chromosome {i + 1}" for i in y[rows].tolist()])
     measure = EditDistance("absolute", _LEVEL_COST, _LEVEL_COST)
-    return _Objects(list(codes), labels, str(path), measure)
+    return _Proximities(list(codes), labels, str(path), measure)
 
 
 _READERS = {

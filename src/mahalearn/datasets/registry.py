@@ -1,10 +1,11 @@
-"""The table of the sets that can be loaded: what each is, and what it must look like.
+"""The table of the sets that can be loaded: sources, shapes and class counts.
 
 Shapes and class counts are those of the papers' tables (A, table 2; C, table 6; the IDA benchmark),
 so that a wrong file is noticed before a wrong number is printed.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .._validation import check_choice
 
@@ -49,7 +50,7 @@ _UCI = "UCI Machine Learning Repository"
 _TEN_DIGITS = {str(digit): 200 for digit in range(10)}
 
 
-def _a(name, counts, n_features, description, fraction=0.5, source=_UCI, npz=False, **more):
+def _a(name, counts, n_features, description, fraction=0.5, source=_UCI, npz=False, **details):
     file = f"uci/{name.replace('-', '_')}.{'npz' if npz else 'csv'}"
     return Entry(
         name,
@@ -61,7 +62,7 @@ def _a(name, counts, n_features, description, fraction=0.5, source=_UCI, npz=Fal
         description,
         licence=_PRTOOLS,
         train_fraction=fraction,
-        **more,
+        **details,
     )
 
 
@@ -204,9 +205,9 @@ _PAPER_B = [
 ]
 
 
-def _c(name, file, counts, source, description, fraction, n_features=None, **more):
+def _c(name, file, counts, source, description, fraction, n_features=None, **details):
     return Entry(
-        name, "C", file, counts, n_features, source, description, train_fraction=fraction, **more
+        name, "C", file, counts, n_features, source, description, train_fraction=fraction, **details
     )
 
 
@@ -240,8 +241,8 @@ _PAPER_C = [
         "dissimilarity/20news_w100.npz",
         {"comp.*": 167, "rec.*": 128, "sci.*": 102, "talk.*": 203},
         "20 Newsgroups, 100 words (S. Roweis)",
-        "The paper's correlation measure on 600 seeded documents, in class sizes that keep its "
-        "102 to 203; which 600 the paper took is unknown.",
+        "The paper's correlation measure on 600 seeded documents of at least two words, in class "
+        "sizes that keep its 102 to 203; which 600 the paper took is unknown.",
         0.6,
         status="rebuilt",
     ),
@@ -250,7 +251,8 @@ _PAPER_C = [
         "uci/heart_raw303.csv",
         {"present": 139, "absent": 164},
         _UCI,
-        "Cleveland heart disease, all 303 rows, by Gower's distance √(1 − s); six cells missing.",
+        "Cleveland heart disease, all 303 rows, by Gower's distance √(1 − s); six missing cells "
+        "are left out pair by pair.",
         0.8,
         n_features=13,
         status="rebuilt",
@@ -350,7 +352,7 @@ ENTRIES = {entry.name: entry for entry in (*_PAPER_A, *_PAPER_B, *_PAPER_C)}
 LOST = ("mucosa", "prodom", "files", "zongker")
 
 
-def names(paper: str | None = None) -> list[str]:
+def names(paper: Literal["A", "B", "C"] | None = None) -> list[str]:
     """Names of the sets that `load` knows.
 
     Parameters

@@ -285,7 +285,7 @@ def _by_angle(points):
 
 
 def _is_convex(polygon):
-    """Whether the walk round the polygon turns left at every vertex."""
+    """True if the walk round the polygon turns left at every vertex."""
     edge = np.roll(polygon, -1, axis=0) - polygon
     after = np.roll(edge, -1, axis=0)
     return (edge[:, 0] * after[:, 1] > edge[:, 1] * after[:, 0]).all()

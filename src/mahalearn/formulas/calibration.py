@@ -1,4 +1,4 @@
-"""Probabilities from scores: what makes held-out scores likely."""
+"""Probabilities from scores: temperatures fitted by maximum likelihood on held-out scores."""
 
 import numpy as np
 
@@ -35,8 +35,10 @@ def fit_temperature(scores, truth, weights=None):
     weights = np.ones(len(truth)) if weights is None else weights[seen]
     if not weights.sum() > 0:
         return 1.0
-    known = np.isfinite(scores)
-    gap = np.where(known, scores, -np.inf).max(axis=1) - np.where(known, scores, np.inf).min(axis=1)
+    possible = np.isfinite(scores)
+    gap = np.where(possible, scores, -np.inf).max(axis=1) - np.where(possible, scores, np.inf).min(
+        axis=1
+    )
     scale = np.median(gap) or 1.0
     target = weights[:, None] * smoothed_targets(scores, truth)
     T = float(scale / _likeliest_factor(scores / scale, target))
@@ -46,7 +48,7 @@ def fit_temperature(scores, truth, weights=None):
 
 
 def _are_log_probabilities(scores, atol=1e-6):
-    """Whether the exponentials of each row (n, c) sum to 1."""
+    """True if the exponentials of each row (n, c) sum to 1."""
     best = scores.max(axis=1)
     # The largest of c probabilities is at least 1/c.
     if best.max() > atol or best.min() < -np.log(scores.shape[1]) - atol:
@@ -61,9 +63,9 @@ def _likeliest_factor(scores, target):
     Σ_i t_i Var_i[s], moments under the softmax of row i, t_i the sum of its targets. Newton's steps
     within a bracket, halved in the logarithm where a step leaves it.
     """
-    known = np.isfinite(scores)
+    possible = np.isfinite(scores)
     s = scores - scores.max(axis=1, keepdims=True)
-    finite = np.where(known, s, 0.0)
+    finite = np.where(possible, s, 0.0)
     square, total, wanted = finite**2, target.sum(axis=1), np.sum(target * finite)
     low, high, factor = 1 / WIDEST, 1 / NARROWEST, 1.0
     for _ in range(200):
@@ -85,8 +87,8 @@ def _likeliest_factor(scores, target):
 
 def log_loss(scores, truth, weights=None):
     """Weighted mean of −ln p of the true classes, p the softmax of scores (n, c)."""
-    own = log_softmax(scores)[np.arange(len(truth)), truth]
-    return float(-np.average(own, weights=weights))
+    log_p = log_softmax(scores)[np.arange(len(truth)), truth]
+    return float(-np.average(log_p, weights=weights))
 
 
 def smoothed_targets(scores, truth):

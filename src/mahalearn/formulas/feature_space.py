@@ -157,5 +157,5 @@ def _scatter(W, group):
 def _factor(C):
     """G with C = GGᵀ for a nonnegative C, by its eigenvectors, without those of zeros."""
     values, V = linalg.eigh(C, check_finite=False, driver="evd")
-    kept = values > len(C) * np.finfo(float).eps * values.max(initial=0.0)
-    return V[:, kept] * np.sqrt(values[kept])
+    nonzero = values > len(C) * np.finfo(float).eps * values.max(initial=0.0)
+    return V[:, nonzero] * np.sqrt(values[nonzero])

@@ -8,8 +8,8 @@ Difference weights belong to each value of each Z_ij and come before a descent s
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from .._typing import ArrayLike
 from .linalg import Workspace
 
 

@@ -67,7 +67,7 @@ def spectral_weights(variant, values, signs, n, alpha):
     lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
     match variant:
         case "IC-":
-            return _drop_small(lam, alpha, lambda kept: n / kept**2)
+            return _drop_small(lam, alpha, lambda large: n / large**2)
         case "IC+":
             return n / (lam + alpha * J) ** 2
         case "RC+":
@@ -87,7 +87,7 @@ def coordinate_weights(variant, values, signs, n, alpha):
     lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
     match variant:
         case "IC-":
-            return _drop_small(lam, alpha, lambda kept: n / kept)
+            return _drop_small(lam, alpha, lambda large: n / large)
         case "IC+":
             return n * lam / (lam + alpha * J) ** 2
         case "RC+":
@@ -103,15 +103,15 @@ def log_volumes(variant, values, n, alpha):
     if variant.startswith("RC"):
         return np.log1p(values.reshape(-1, *[1] * alpha.ndim) / alpha).sum(axis=0)
     lam = zero_negligible(values.copy()).reshape(-1, *[1] * alpha.ndim)
-    kept = lam > 0 if variant == "IC+" else (lam > 0) & (lam >= alpha)
+    large = lam > 0 if variant == "IC+" else (lam > 0) & (lam >= alpha)
     ridge = alpha if variant == "IC+" else 0.0
-    return np.where(kept, np.log(np.where(kept, lam + ridge, n) / n), 0.0).sum(axis=0)
+    return np.where(large, np.log(np.where(large, lam + ridge, n) / n), 0.0).sum(axis=0)
 
 
 def _drop_small(lam, alpha, weight):
     lam = lam + 0 * alpha
-    kept = (np.abs(lam) >= alpha) & (lam != 0)
-    return np.where(kept, weight(np.where(kept, lam, 1.0)), 0.0)
+    large = (np.abs(lam) >= alpha) & (lam != 0)
+    return np.where(large, weight(np.where(large, lam, 1.0)), 0.0)
 
 
 class SpectralModel(NamedTuple):
@@ -246,7 +246,7 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
 
 
 def rc_rounding(kxx, means, n, alpha):
-    """What rounding may leave in RC distances of objects with self-similarities kxx, as alpha."""
+    """Bound on the rounding error of RC distances, shaped as alpha; kxx: self-similarities."""
     size = np.abs(kxx).max() + 2 * np.abs(means.column_means).max() + abs(means.grand_mean)
     return 16 * np.finfo(float).eps * n * (1 + size / np.asarray(alpha, float))
 
@@ -291,12 +291,12 @@ def rc_minus_leave_one_out(K, alpha):
 class KrigingClass(NamedTuple):
     """A class at one α, ready to have objects left out.
 
-    S (n, n) is A⁻¹, w = S1; for all N objects, the class at `own`: U (N, n) with rows u = Sk,
+    S (n, n) is A⁻¹, w = S1; for all N objects, the class at `members`: U (N, n) with rows u = Sk,
     residual = k_xx − kᵀSk and weight = 1ᵀu. U is in Fortran order: a fold is a block of columns.
     """
 
     alpha: float
-    own: slice
+    members: slice
     log_det: float
     S: np.ndarray
     w: np.ndarray
@@ -322,15 +322,15 @@ class KrigingClass(NamedTuple):
         return d2, _log_volume(log_det, total, n, self.alpha)
 
 
-def kriging_class(k, kxx, own, alpha):
-    """The class whose objects stand at `own` among all N; None if α is lost in K's rounding.
+def kriging_class(k, kxx, members, alpha):
+    """The class whose objects stand at `members` among all N; None if α is lost in K's rounding.
 
     k (N, n) are the kernel values of all objects against the class, kxx (N,) their
     self-similarities; centred by the class (`centre_on_class`) they allow any kernel whose centred
     matrix is definite.
     """
     N, n = k.shape
-    A = k[own].copy()
+    A = k[members].copy()
     if alpha <= rounding_tolerance(np.trace(A), n):
         return None
     A.flat[:: n + 1] += alpha
@@ -344,23 +344,23 @@ def kriging_class(k, kxx, own, alpha):
     w = S.sum(axis=0)
     U = np.empty((N, n), order="F")
     residual, weight = np.empty(N), k @ w
-    U[own] = -alpha * S
-    U[np.arange(own.start, own.stop), np.arange(n)] += 1
-    residual[own] = alpha - alpha**2 * np.diagonal(S)
-    weight[own] = 1 - alpha * w
-    for others in (slice(0, own.start), slice(own.stop, N)):
+    U[members] = -alpha * S
+    U[np.arange(members.start, members.stop), np.arange(n)] += 1
+    residual[members] = alpha - alpha**2 * np.diagonal(S)
+    weight[members] = 1 - alpha * w
+    for others in (slice(0, members.start), slice(members.stop, N)):
         if others.start < others.stop:
             # kA⁻¹ with the queries as rows: two triangular solves from the right.
             u = linalg.blas.dtrsm(1.0, L, k[others], side=1, lower=1, trans_a=1)
             residual[others] = kxx[others] - np.einsum("ji,ji->i", u.T, u.T)
             U[others] = linalg.blas.dtrsm(1.0, L, u, side=1, lower=1, overwrite_b=1)
-    return KrigingClass(alpha, own, log_det, S, w, U, residual, weight)
+    return KrigingClass(alpha, members, log_det, S, w, U, residual, weight)
 
 
-def centre_on_class(K, kxx, own):
+def centre_on_class(K, kxx, members):
     """Kernel values of all objects against a class and their self-similarities, about its mean."""
-    k = K[:, own].copy()
-    means = centering(k[own])
+    k = K[:, members].copy()
+    means = centering(k[members])
     row_means = k.mean(axis=1)
     k -= means.column_means
     k -= (row_means - means.grand_mean)[:, None]
@@ -428,17 +428,17 @@ def leave_one_out_path(spectrum, alphas):
     return _left_out(diagonal, w, log_det, alphas)
 
 
-def without_each(spectrum, P, kxx, own, alpha, chunks):
+def without_each(spectrum, P, kxx, members, alpha, chunks):
     """d² (len(rows), N) of all objects to the class without each of its objects in turn.
 
-    P (N, n) = kV and kxx (N,) are of all objects, the class at `own`; α belongs to the class
+    P (N, n) = kV and kxx (N,) are of all objects, the class at `members`; α belongs to the class
     without the object. `chunks` are slices of the objects left out; a result for each.
     """
     V, inverse = spectrum.vectors, 1 / (spectrum.values + alpha)
     diagonal, w = np.square(V) @ inverse, V @ (spectrum.t * inverse)
     scaled = P * inverse
     residual, weight = kxx - np.einsum("ij,ij->i", scaled, P), scaled @ spectrum.t
-    residual[own], weight[own] = alpha - alpha**2 * diagonal, 1 - alpha * w
+    residual[members], weight[members] = alpha - alpha**2 * diagonal, 1 - alpha * w
     sigma2, U = alpha / (len(w) - 1), V @ scaled.T
     for rows in chunks:
         u, ratio = U[rows], (w / diagonal)[rows, None]

@@ -84,8 +84,8 @@ def _count_components(sizes, n_components):
     if n_components is None or (isinstance(n_components, float) and n_components == 1):
         return len(sizes)
     if isinstance(n_components, float):
-        kept = np.cumsum(sizes) / sizes.sum() if len(sizes) else sizes
-        return min(int(np.searchsorted(kept, n_components, side="right")) + 1, len(sizes))
+        shares = np.cumsum(sizes) / sizes.sum() if len(sizes) else sizes
+        return min(int(np.searchsorted(shares, n_components, side="right")) + 1, len(sizes))
     return min(n_components, len(sizes))
 
 
@@ -131,8 +131,8 @@ def gaussian_class(Z, *, pooled_with=None):
     _, s, axes, info = linalg.lapack.dgesdd(centred, full_matrices=0)
     if info != 0:
         raise ValueError("The covariance of a class could not be decomposed; check its values.")
-    kept = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
-    return GaussianClass(mean, axes[kept].T, s[kept] ** 2 / len(centred))
+    nonzero = s > rank_tolerance(s.max(initial=0.0), max(centred.shape))
+    return GaussianClass(mean, axes[nonzero].T, s[nonzero] ** 2 / len(centred))
 
 
 def quadratic_scores(classes, priors, Z, alphas, *, within_axes_only=False, workspace=None):

@@ -38,7 +38,7 @@ _EPS = np.finfo(float).eps
 
 
 class RidgeSpectrum(NamedTuple):
-    """What all λ share: the eigenvalues of K̃ other than 0, their eigenvectors, and K1/n."""
+    """Nonzero eigenvalues of K̃, their eigenvectors, and K1/n: common to all λ."""
 
     values: np.ndarray
     vectors: np.ndarray
@@ -46,7 +46,7 @@ class RidgeSpectrum(NamedTuple):
 
     @property
     def indefinite(self):
-        """Whether K̃ has eigenvalues below 0 by more than rounding leaves in them."""
+        """True if K̃ has eigenvalues below 0 by more than rounding."""
         sizes = np.abs(self.values).max(initial=0.0), np.abs(self.row_means).max()
         return bool((self.values < -len(self.row_means) * _EPS * max(sizes)).any())
 
@@ -65,8 +65,8 @@ def ridge_spectrum(K):
     """The decomposition of the symmetric kernel matrix K (n, n), which is not changed."""
     means = centering(K)
     values, U = eigh(center_gram(K, means), overwrite=True)
-    kept = values != 0
-    return RidgeSpectrum(values[kept], U[:, kept], means.column_means)
+    nonzero = values != 0
+    return RidgeSpectrum(values[nonzero], U[:, nonzero], means.column_means)
 
 
 def ridge_path(K, targets, lambdas):
@@ -124,9 +124,9 @@ def ridge_leave_one_out(K, targets, lambdas):
         _check_lambda(lam)
         # 1 − h directly, as the share that the penalty takes: no difference of near equals.
         each = np.broadcast_to(lam, n)[:, None]
-        kept = each / (np.abs(values) + each)
-        rest = outside + (U2 * kept).sum(axis=1)
-        residuals = centred - (U * (1 - kept)) @ projected
+        penalised = each / (np.abs(values) + each)
+        rest = outside + (U2 * penalised).sum(axis=1)
+        residuals = centred - (U * (1 - penalised)) @ projected
         if (rest <= _LEAST_REST * (1 - 1 / n)).any():
             raise _lost(lam)
         out[place] = targets - residuals / rest[:, None]

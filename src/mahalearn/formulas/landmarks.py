@@ -1,4 +1,4 @@
-r"""Kernel space by m landmarks: features, and what moments of kernel rows say in them.
+r"""Features of a kernel space from m landmarks, and moments of kernel rows in them.
 
 Landmarks Z (m objects), K = k(Z, Z) = UΛUᵀ without the eigenvalues that are cut, and for an object
 x its row k = k(x, Z):
@@ -6,12 +6,12 @@ x its row k = k(x, Z):
     W = U|Λ|^(−½),   J = sign Λ,   φ(x) = Wᵀk,   k(x, y) ≈ φ(x)ᵀJφ(y).
 
 The approximation is exact where x or y is a landmark (and nothing was cut), so that with all
-training objects as landmarks every method equals its exact form. What it leaves over of an object,
-k(x, x) − φᵀJφ, is its residual.
+training objects as landmarks every method equals its exact form. The residual of an object is
+k(x, x) − φᵀJφ.
 
-What a method needs of the training objects are the moments (`formulas.moments`) of the *raw* kernel
-rows of each class. They do not depend on the regularisation, the variant or the cut, and those of
-the first m' landmarks are their leading blocks.
+A method needs only the moments (`formulas.moments`) of the *raw* kernel rows of each class. They do
+not depend on the regularisation, the variant or the cut, and those of the first m' landmarks are
+their leading blocks.
 
 Kernels without an origin. −d² and its kind have self-similarities 0. There the kernel is taken
 relative to the mean of the landmarks, k̃(x, y) = k(x, y) − mean k(x, ·) − mean k(·, y) + mean K,
@@ -49,12 +49,12 @@ class LandmarkFeatures(NamedTuple):
 
     @property
     def definite(self):
-        """Whether J is the identity."""
+        """True if J is the identity."""
         return bool((self.signs > 0).all())
 
     @property
     def shift(self):
-        """What is subtracted from kernel rows before W is applied, (m,)."""
+        """Row (m,) that is subtracted from kernel rows before W is applied."""
         return np.zeros(len(self.W)) if self.means is None else self.means.column_means
 
     def transform(self, k):
@@ -68,7 +68,7 @@ class LandmarkFeatures(NamedTuple):
         return kxx - 2 * k.mean(axis=1) + self.means.grand_mean
 
     def residual(self, kxx, k):
-        """What the landmarks leave over, k(x, x) − φᵀJφ, corrected as the spectrum was, (q,)."""
+        """Residual k(x, x) − φᵀJφ, corrected as the spectrum was, (q,)."""
         if self.correction is not None:
             return correct_values(self.original.residual(kxx, k), self.correction)
         return self.self_similarities(kxx, k) - np.square(self.transform(k)) @ self.signs
@@ -88,8 +88,8 @@ def landmark_features(K, *, rtol=None, dtype=np.float64, correction=None, centre
         K = center_gram(K, means)
     values, U = eigh(K)
     rtol = default_rtol(values, dtype) if rtol is None else rtol
-    kept = np.abs(values) > rtol * np.abs(values).max(initial=0.0)
-    values, U = values[kept], U[:, kept]
+    large = np.abs(values) > rtol * np.abs(values).max(initial=0.0)
+    values, U = values[large], U[:, large]
     W = U / np.sqrt(np.abs(values))
     if means is not None:
         W -= W.mean(axis=0)  # the centring of rows, H, applied once
@@ -98,11 +98,11 @@ def landmark_features(K, *, rtol=None, dtype=np.float64, correction=None, centre
         return features
     # f(λ)/|λ| is how much of φ_i² counts in the corrected kernel.
     counts = correct_values(values, correction) / np.abs(values)
-    kept = counts > 0
+    large = counts > 0
     return LandmarkFeatures(
-        W[:, kept] * np.sqrt(counts[kept]),
-        np.ones(kept.sum()),
-        values[kept],
+        W[:, large] * np.sqrt(counts[large]),
+        np.ones(large.sum()),
+        values[large],
         means,
         correction,
         features,

@@ -31,7 +31,7 @@ def rank_tolerance(largest, n):
 
 
 def rounding_tolerance(trace, n):
-    """What rounding leaves in the eigenvalues of a definite n×n matrix of this trace."""
+    """Bound on the rounding error of the eigenvalues of a definite n×n matrix of this trace."""
     return n * _EPS * trace
 
 
@@ -77,7 +77,7 @@ def spectral_norm_lower_bound(A, n_iter=8):
 
 
 def is_psd(A):
-    """Whether no eigenvalue of the symmetric A is negative beyond the rank tolerance.
+    """True if no eigenvalue of the symmetric A is negative beyond the rank tolerance.
 
     A Cholesky factor of A + tol·I exists if and only if λ_min > −tol, up to a rounding far below
     tol: a proof, at a tenth of the price of the eigenvalues.
@@ -119,7 +119,7 @@ def solve_lower(L, B):
 
 
 def refuse_singular(info):
-    """Say what LAPACK's info of a triangular factor means: a zero on its diagonal."""
+    """Raise an error for LAPACK's info of a triangular factor with a zero on its diagonal."""
     if info != 0:
         raise ValueError(
             "A regularised matrix is singular in double precision: reg is too small for the scale "
@@ -192,7 +192,7 @@ class LinearScores(NamedTuple):
         return times(k, self.coefficients) + self.offsets
 
     def rounding(self, largest):
-        """What rounding may leave in f for kernel values of at most `largest`.
+        """Bound on the rounding error of f for kernel values of at most `largest`.
 
         A was found by solving equations, which leaves more in it than the product adds.
         """
@@ -206,8 +206,8 @@ class LinearScores(NamedTuple):
 class Workspace:
     """Uninitialised arrays by name, whose memory is kept for the next request of that name.
 
-    Fresh memory has to be handed over page by page. For the blocks in which objects are processed
-    that can cost as much as the arithmetic, so that a block takes the memory of the one before it.
+    Objects are processed in blocks. Allocating new memory for each block can cost as much as the
+    arithmetic, so a block reuses the memory of the one before it.
     """
 
     def __init__(self):
@@ -241,7 +241,7 @@ class Workspace:
 
 
 class Centering(NamedTuple):
-    """What centring needs to remember of K: 1ᵀK/n and 1ᵀK1/n²."""
+    """Means of K that centring needs: 1ᵀK/n and 1ᵀK1/n²."""
 
     column_means: np.ndarray
     grand_mean: float

@@ -6,15 +6,17 @@ import numpy as np
 TIE_RTOL = 1e-10
 # Weighted error counts that differ by less than this fraction of the total weight are equal.
 _COUNT_RTOL = 1e-9
+# Most steps from the least-squares solution towards the pairs' ranges.
+N_ITER = 200
 
 
-def error_offsets(scores, codes, class_weights=None, rounding=0.0):
+def error_offsets(scores, codes, class_weights=None, rounding=0.0, n_iter=N_ITER):
     """Offsets that minimise the pairwise training errors.
 
     scores (n, c) without offsets, or (b, n, c) for b score tables of the same objects; codes (n,)
     the class index of each object; class_weights (c,) the weight of an error on an object of each
     class; rounding, a number or (b,): what rounding may leave in the scores, where that is more
-    than their size tells. Returns (c,) or (b, c).
+    than their size tells; n_iter as in offsets_from_differences. Returns (c,) or (b, c).
 
     For each pair (i, j) the difference Δ_ij = b_i − b_j makes the fewest errors on the objects of
     the two classes; the offsets are the least-squares solution over all pairs.
@@ -31,7 +33,7 @@ def error_offsets(scores, codes, class_weights=None, rounding=0.0):
             pair = tables[:, rows, i], tables[:, rows, j]
             pair = pair_difference(*pair, above, weights[i], weights[j], rounding)
             set_difference(delta, i, j, pair)
-    return offsets_from_differences(delta).reshape(scores.shape[:-2] + (n_classes,))
+    return offsets_from_differences(delta, n_iter).reshape(scores.shape[:-2] + (n_classes,))
 
 
 def pair_difference(first, second, is_first, weight_first, weight_second, rounding=0.0):
@@ -57,14 +59,15 @@ def set_difference(delta, i, j, difference):
     delta[:, :, i, j], delta[:, :, j, i] = difference, -difference[::-1]
 
 
-def offsets_from_differences(delta, n_iter=200):
+def offsets_from_differences(delta, n_iter=N_ITER):
     """Offsets (b, c), summing to 0, from the differences (3, b, c, c) of all pairs.
 
     The least-squares solution of b_i − b_j = Δ_ij over the central values is b_i = Σ_j Δ_ij / c.
     With three classes or more it may leave the range where a pair makes its fewest errors although
     other values within the ranges would agree: far classes have wide gaps between them, and their
     centres need not add up. The squared distance to the ranges is then made smallest, starting
-    from there: where the first solution is in all of them, it stays.
+    from there: where the first solution is in all of them, it stays. With n_iter = 0 it stays
+    anyway: that is the rule as printed (C, IV-D).
     """
     low, centre, high = delta
     b = centre.mean(axis=-1)

@@ -13,11 +13,11 @@ def pair_coefficients(dual_coef, n_support):
     if len(n_support) == 2:
         return dual_coef.T
     ends = np.cumsum(n_support)
-    own = [slice(end - n, end) for n, end in zip(n_support, ends, strict=True)]
+    blocks = [slice(end - n, end) for n, end in zip(n_support, ends, strict=True)]
     pairs = list(zip(*np.triu_indices(len(n_support), 1), strict=True))
     A = np.zeros((ends[-1], len(pairs)))
     for column, (i, j) in zip(A.T, pairs, strict=True):
-        column[own[i]], column[own[j]] = dual_coef[j - 1, own[i]], dual_coef[i, own[j]]
+        column[blocks[i]], column[blocks[j]] = dual_coef[j - 1, blocks[i]], dual_coef[i, blocks[j]]
     return A
 
 

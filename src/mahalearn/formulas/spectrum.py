@@ -1,4 +1,4 @@
-r"""What to do about a negative spectrum: the names of the policies, and the corrections.
+r"""Corrections of a negative spectrum, and the names of the policies.
 
 A correction replaces the eigenvalues Λ of the training kernel matrix K = UΛUᵀ by f(Λ):
 
@@ -64,7 +64,7 @@ class SpectrumCorrection(NamedTuple):
     vectors: np.ndarray
 
     def gram_change(self, rows, columns):
-        """What is added to the training kernel values at `rows` × `columns`."""
+        """Change of the training kernel values at `rows` × `columns`."""
         if self.correction == "shift":
             index = np.arange(len(self.vectors))
             return self.shift * (index[rows][:, None] == index[columns])
@@ -72,21 +72,21 @@ class SpectrumCorrection(NamedTuple):
         return (U[rows] * change) @ U[columns].T
 
     def training_self_change(self):
-        """What is added to the self-similarities of the training objects."""
+        """Change of the self-similarities of the training objects."""
         if self.correction == "shift":
             return np.full(len(self.vectors), self.shift)
         _, change, U = self._changed()
         return np.square(U) @ change
 
     def cross_change(self, k):
-        """What is added to the rows k (m, n) of queries."""
+        """Change of the rows k (m, n) of queries."""
         values, change, U = self._changed()
         if not len(values):
             return 0.0
         return (self._centred(k) @ U * (change / values)) @ U.T
 
     def self_change(self, kxx, k):
-        """What is added to the self-similarities kxx (m,) of queries with uncorrected rows k."""
+        """Change of the self-similarities kxx (m,) of queries with uncorrected rows k."""
         if self.correction == "shift":
             return np.full(len(k), self.shift)
         P = self._centred(k) @ self.vectors
@@ -97,17 +97,17 @@ class SpectrumCorrection(NamedTuple):
             ratio = P / self.values
             rest = rest - np.einsum("ij,ij->i", P, ratio)
             f = correct_values(self.values, self.correction)
-            own = correct_values(rest, self.correction) - rest
-            return np.square(ratio) @ (f - self.values) + own
+            rest_change = correct_values(rest, self.correction) - rest
+            return np.square(ratio) @ (f - self.values) + rest_change
 
     def _changed(self):
         """λ, f(λ) − λ and the eigenvectors where they differ; "shift" has no such directions."""
         change = correct_values(self.values, self.correction) - self.values
-        kept = change != 0
+        changed = change != 0
         if self.correction in ("clip", "flip"):
             # Eigenvalues are in ascending order: the negative ones are a view, not a copy.
-            kept = slice(0, int(kept.sum()))
-        return self.values[kept], change[kept], self.vectors[:, kept]
+            changed = slice(0, int(changed.sum()))
+        return self.values[changed], change[changed], self.vectors[:, changed]
 
     def _centred(self, k):
         return k if self.means is None else center_cross(k, self.means)
@@ -126,5 +126,5 @@ def fit_correction(K, correction):
         return SpectrumCorrection(correction, shift, means, np.empty(0), np.empty((n, 0)))
     if (values != 0).all():
         return SpectrumCorrection(correction, 0.0, means, values, U)
-    kept = values != 0
-    return SpectrumCorrection(correction, 0.0, means, values[kept], U[:, kept])
+    nonzero = values != 0
+    return SpectrumCorrection(correction, 0.0, means, values[nonzero], U[:, nonzero])

@@ -44,10 +44,10 @@ def bounded(log_p, n_objects):
     n objects do not make the next one certain (Krichevsky and Trofimov's estimate). A class that
     cannot win (−inf) is not counted and keeps its 0.
     """
-    known = np.isfinite(log_p)
-    total = n_objects + known.sum(axis=-1, keepdims=True) / 2
+    possible = np.isfinite(log_p)
+    total = n_objects + possible.sum(axis=-1, keepdims=True) / 2
     bound = np.log((n_objects * np.exp(log_p) + 0.5) / total)
-    return np.where(known, bound, -np.inf)
+    return np.where(possible, bound, -np.inf)
 
 
 def calibrated_log_proba(calibrations, scores):
@@ -108,7 +108,7 @@ def fit_class_scaling(scores, truth, weights, temperature):
         return start[:c], start[c:]
     log_p = log_softmax(scores[seen] / temperature)
     targets = smoothed_targets(scores[seen], truth[seen])
-    found = minimize(
+    solution = minimize(
         scaling_objective,
         start,
         (log_p, targets, weights[seen]),
@@ -116,7 +116,7 @@ def fit_class_scaling(scores, truth, weights, temperature):
         method="L-BFGS-B",
         bounds=[(SMALLEST_SCALE, None)] * c + [(None, None)] * c,
     )
-    return found.x[:c], found.x[c:]
+    return solution.x[:c], solution.x[c:]
 
 
 def scaling_objective(parameters, log_p, targets, weights, penalty=SCALING_PENALTY):
@@ -126,12 +126,12 @@ def scaling_objective(parameters, log_p, targets, weights, penalty=SCALING_PENAL
     (n, c), 0 there; weights (n,).
     """
     c = log_p.shape[1]
-    known = np.isfinite(log_p)
-    finite = np.where(known, log_p, 0.0)
+    possible = np.isfinite(log_p)
+    finite = np.where(possible, log_p, 0.0)
     change = parameters - np.concatenate([np.ones(c), np.zeros(c)])
-    logits = np.where(known, parameters[:c] * finite + parameters[c:], -np.inf)
+    logits = np.where(possible, parameters[:c] * finite + parameters[c:], -np.inf)
     fitted = log_softmax(logits)
-    value = -weights @ (targets * np.where(known, fitted, 0.0)).sum(axis=1)
+    value = -weights @ (targets * np.where(possible, fitted, 0.0)).sum(axis=1)
     slope = weights[:, None] * (targets.sum(axis=1, keepdims=True) * np.exp(fitted) - targets)
     gradient = np.concatenate([(slope * finite).sum(axis=0), slope.sum(axis=0)])
     return value + penalty * change @ change, gradient + 2 * penalty * change
@@ -139,9 +139,9 @@ def scaling_objective(parameters, log_p, targets, weights, penalty=SCALING_PENAL
 
 def stack(log_p, weights):
     """Log-probabilities (n, c) of softmax(Σ_k w_k log p_k); log_p (K, n, c), weights (K,)."""
-    known = np.isfinite(log_p).all(axis=0)
-    logits = np.einsum("k,knc->nc", weights, np.where(known, log_p, 0.0))
-    return log_softmax(np.where(known, logits, -np.inf))
+    possible = np.isfinite(log_p).all(axis=0)
+    logits = np.einsum("k,knc->nc", weights, np.where(possible, log_p, 0.0))
+    return log_softmax(np.where(possible, logits, -np.inf))
 
 
 def stacking_weights(log_p, truth, penalty, weights=None, smallest=SMALLEST_WEIGHT):
@@ -157,15 +157,15 @@ def stacking_weights(log_p, truth, penalty, weights=None, smallest=SMALLEST_WEIG
     weights = np.ones(len(truth)) if weights is None else np.asarray(weights, dtype=float)
     seen = _seen(log_p[0], truth)
     log_p, truth, weights = log_p[:, seen], truth[seen], weights[seen]
-    kept = np.arange(len(log_p))
+    members = np.arange(len(log_p))
     while True:
-        K = len(kept)
+        K = len(members)
         w = np.full(K, 1 / K)
         if len(truth):
             w = minimize(
                 stacking_objective,
                 w,
-                (log_p[kept], truth, penalty, weights),
+                (log_p[members], truth, penalty, weights),
                 jac=True,
                 method="L-BFGS-B",
                 bounds=[(0, None)] * K,
@@ -174,9 +174,9 @@ def stacking_weights(log_p, truth, penalty, weights=None, smallest=SMALLEST_WEIG
         large = w >= smallest
         if large.all() or not large.any():
             break
-        kept = kept[large]
+        members = members[large]
     out = np.zeros(len(log_p))
-    out[kept] = _newton(w, log_p[kept], truth, penalty, weights) if len(truth) else w
+    out[members] = _newton(w, log_p[members], truth, penalty, weights) if len(truth) else w
     return out
 
 
@@ -196,11 +196,11 @@ def _newton(w, log_p, truth, penalty, weights, n_steps=3):
 
 
 def stacking_objective(w, log_p, truth, penalty, weights):
-    """What `stacking_weights` minimises, and its gradient; log_p (K, n, c)."""
-    known = np.isfinite(log_p).all(axis=0)
-    finite = np.where(known, log_p, 0.0)
+    """Objective of `stacking_weights` and its gradient; log_p (K, n, c)."""
+    possible = np.isfinite(log_p).all(axis=0)
+    finite = np.where(possible, log_p, 0.0)
     rows, change = np.arange(len(truth)), w - 1 / len(w)
-    logits = np.where(known, np.einsum("k,knc->nc", w, finite), -np.inf)
+    logits = np.where(possible, np.einsum("k,knc->nc", w, finite), -np.inf)
     log_p = log_softmax(logits)
     value = -weights @ log_p[rows, truth]
     slope = np.exp(log_p)
@@ -215,9 +215,9 @@ def stacking_hessian(w, log_p, penalty, weights):
 
     H_kl = Σ_i ω_i Cov_i[log p_k, log p_l] + 2·penalty·K·δ_kl, the classes drawn from the softmax.
     """
-    known = np.isfinite(log_p).all(axis=0)
-    finite = np.where(known, log_p, 0.0)
-    p = np.exp(log_softmax(np.where(known, np.einsum("k,knc->nc", w, finite), -np.inf)))
+    possible = np.isfinite(log_p).all(axis=0)
+    finite = np.where(possible, log_p, 0.0)
+    p = np.exp(log_softmax(np.where(possible, np.einsum("k,knc->nc", w, finite), -np.inf)))
     centred = finite - np.einsum("nc,knc->kn", p, finite)[:, :, None]
     A = (centred * np.sqrt(weights[:, None] * p)).reshape(len(w), -1)
     return A @ A.T + 2 * penalty * len(w) * np.eye(len(w))

@@ -53,9 +53,9 @@ def whitening(X, *, full=False, shrinkage=0.0, weights=None):
         Z *= np.sqrt(weights / weights.mean())[:, None]
     values, U = _correlation_spectrum(Z, thin=shrinkage == 0)
     shrunk = zero_negligible((1 - shrinkage) * values + shrinkage)
-    kept = shrunk > 0
+    positive = shrunk > 0
     rank = int((values > 0).sum())
-    values, U, shrunk = values[kept], U[:, kept], shrunk[kept]
+    values, U, shrunk = values[positive], U[:, positive], shrunk[positive]
     matrix = np.zeros((X.shape[1], len(shrunk)))
     matrix[varying] = scales[varying, None] * U / np.sqrt(shrunk)
     return Whitening(center, matrix, rank, float((values / shrunk).sum()))
@@ -86,5 +86,5 @@ def _correlation_spectrum(Z, *, thin):
     if not thin or n_rows >= n_columns:
         return eigh(Z.T @ Z / n_rows)
     values, V = eigh(Z @ Z.T / n_rows)
-    kept = values > 0
-    return values[kept], Z.T @ (V[:, kept] / np.sqrt(n_rows * values[kept]))
+    positive = values > 0
+    return values[positive], Z.T @ (V[:, positive] / np.sqrt(n_rows * values[positive]))

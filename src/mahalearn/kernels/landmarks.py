@@ -1,14 +1,14 @@
 """Features of a kernel by landmarks; public as :class:`mahalearn.kernels.LandmarkMap`."""
 
 import numbers
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._memory import row_chunks
-from .._typing import Kernel, Objects, RandomState
+from .._typing import Gamma, Kernel, Objects, RandomState, Standardize
 from .._validation import (
     check_choice,
     check_count,
@@ -120,14 +120,14 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self,
         landmarks: int | str = 100,
         *,
-        method: str = "auto",
+        method: Literal["auto", "kmeans", "rpcholesky", "uniform"] = "auto",
         kernel: Kernel = "rbf",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Literal["krein", "ignore", "raise", "clip", "flip", "square"] = "krein",
+        standardize: Standardize = "auto",
         rtol: float | None = None,
         random_state: RandomState | None = None,
     ) -> None:

@@ -1,6 +1,6 @@
 """The Mahalanobis kernel of paper B; public as :class:`mahalearn.kernels.MahalanobisKernel`."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -8,7 +8,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import ArrayLike, Objects
+from .._typing import ArrayLike, Objects, Shrinkage
 from .._validation import (
     check_choice,
     check_positive,
@@ -82,7 +82,10 @@ class MahalanobisKernel(BaseEstimator):
     positive_definite = True
 
     def __init__(
-        self, covariance: str = "diag", delta: float = 1.0, shrinkage: float | str | None = None
+        self,
+        covariance: Literal["diag", "full"] = "diag",
+        delta: float = 1.0,
+        shrinkage: Shrinkage = None,
     ) -> None:
         self.covariance = covariance
         self.delta = delta

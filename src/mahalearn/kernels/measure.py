@@ -1,11 +1,11 @@
 """Kernels of objects from a measure of two of them."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._typing import MeasureLike, Objects
+from .._typing import MeasureLike, Objects, ProximityKind, Symmetrize
 from .._validation import (
     check_choice,
     check_positive,
@@ -136,11 +136,11 @@ class MeasureKernel(BaseEstimator):
     def __init__(
         self,
         measure: MeasureLike,
-        kind: str = "auto",
+        kind: ProximityKind | Literal["auto"] = "auto",
         gamma: float = 1.0,
         symmetric: bool = False,
-        symmetrize: str | None = "mean",
-        scale: float | str | None = "mean",
+        symmetrize: Symmetrize = "mean",
+        scale: float | Literal["mean"] | None = "mean",
     ) -> None:
         self.measure = measure
         self.kind = kind

@@ -1,13 +1,13 @@
 """From a matrix of dissimilarities or similarities to a kernel, the scaling learned in fit."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import ArrayLike
+from .._typing import ArrayLike, ProximityKind
 from .._validation import (
     check_choice,
     check_square,
@@ -62,7 +62,10 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, kind: str = "neg_squared", scale: float | str | None = "mean", gamma: float = 1.0
+        self,
+        kind: ProximityKind = "neg_squared",
+        scale: float | Literal["mean"] | None = "mean",
+        gamma: float = 1.0,
     ) -> None:
         self.kind = kind
         self.scale = scale

@@ -256,7 +256,7 @@ def _twe(a, b, radius, stiffness, cost):
 
 @_compiled
 def _matches(a, i, b, j, epsilon):
-    """Whether a_i and b_j, counted from 1, differ by at most ε in every channel."""
+    """True if a_i and b_j, counted from 1, differ by at most ε in every channel."""
     for c in range(a.shape[0]):  # noqa: SIM110, numba compiles no generators
         if abs(a[c, i - 1] - b[c, j - 1]) > epsilon[c]:
             return False

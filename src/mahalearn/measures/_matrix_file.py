@@ -40,10 +40,10 @@ class MatrixFile:
 
     def _read_record(self):
         if not self.record.exists():
-            if found := [f.name for f in (self.path, self.part) if f.exists()]:
+            if existing := [f.name for f in (self.path, self.part) if f.exists()]:
                 raise ValueError(
-                    f"{found[0]} exists, but no record {self.record.name} of how it was made; it "
-                    "is not overwritten. Delete it or choose another name."
+                    f"{existing[0]} exists, but no record {self.record.name} of how it was made; "
+                    "it is not overwritten. Delete it or choose another name."
                 )
             return
         try:

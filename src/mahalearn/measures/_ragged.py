@@ -46,7 +46,7 @@ def join(arrays):
 
 
 def label(i, of_columns):
-    """What an error message calls an object."""
+    """Name of an object in an error message."""
     return f"Object {i} of the columns" if of_columns else f"Object {i}"
 
 

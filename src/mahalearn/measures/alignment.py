@@ -1,7 +1,7 @@
 """Alignment scores of biological sequences, by parasail."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .._validation import check_choice, is_whole
 from ._ragged import check_not_empty, label
 from .base import Measure, Prepared, object_list
 
-MODES = ("local", "global")
+Mode = Literal["local", "global"]
 # Scores up to this size, and intermediate values, fit the 16 bits that parasail is fastest with.
 _SHORT = 2**15 - 2**10
 
@@ -21,7 +21,7 @@ class _Sequences(Prepared):
 
     common = ("bits",)
     texts: list
-    own: np.ndarray
+    self_scores: np.ndarray
     bits: int
 
 
@@ -70,7 +70,7 @@ class Alignment(Measure):
 
     def __init__(
         self,
-        mode: str = "local",
+        mode: Mode = "local",
         matrix: str | tuple[str, ArrayLike] = "blosum62",
         gap_open: int = 11,
         gap_extend: int = 1,
@@ -84,7 +84,7 @@ class Alignment(Measure):
 
     @property
     def dissimilarity(self) -> bool:  # type: ignore[override]
-        """Whether larger means less alike: not for scores."""
+        """True unless the values are scores, which are larger for similar sequences."""
         return bool(self.normalize)
 
     @property
@@ -137,7 +137,7 @@ class Alignment(Measure):
             scores += np.triu(scores, 1).T
         if not self.normalize:
             return scores
-        return 1 - scores / np.sqrt(np.multiply.outer(P.own, Q.own))
+        return 1 - scores / np.sqrt(np.multiply.outer(P.self_scores, Q.self_scores))
 
     def _functions(self, bits):
         """parasail's functions for this mode and width: (profile, alignment).
@@ -145,14 +145,14 @@ class Alignment(Measure):
         By scan: its striped functions miss the optimum where gap_open equals gap_extend.
         """
         parasail = _parasail()
-        local = check_choice(self.mode, "mode", MODES) == "local"
+        local = check_choice(self.mode, "mode", get_args(Mode)) == "local"
         name = f"{'sw' if local else 'nw'}_scan_profile_{bits}"
         return getattr(parasail, f"profile_create_{bits}"), getattr(parasail, name)
 
     def _matrix(self):
         """parasail's matrix, and the letters that it has scores for."""
         parasail = _parasail()
-        check_choice(self.mode, "mode", MODES)
+        check_choice(self.mode, "mode", get_args(Mode))
         if isinstance(self.matrix, str):
             try:
                 # By attribute: parasail would take another name for that of a file.
@@ -196,14 +196,14 @@ class Alignment(Measure):
         create, align = self._functions(bits)
         matrix, _ = self._matrix()
         gaps = (self.gap_open, self.gap_extend)
-        own = np.array([float(align(create(a, matrix), a, *gaps).score) for a in texts])
-        if self.normalize and (own <= 0).any():
-            i = int(np.argmax(own <= 0))
+        self_scores = np.array([float(align(create(a, matrix), a, *gaps).score) for a in texts])
+        if self.normalize and (self_scores <= 0).any():
+            i = int(np.argmax(self_scores <= 0))
             raise ValueError(
-                f"{label(i, of_columns)} ({texts[i][:20]!r}) has the score {own[i]:g} with itself, "
-                "which nothing can be normalised by; remove it, or pass normalize=False."
+                f"{label(i, of_columns)} ({texts[i][:20]!r}) has the score {self_scores[i]:g} with "
+                "itself, which nothing can be normalised by; remove it, or pass normalize=False."
             )
-        return _Sequences(texts, own, bits)
+        return _Sequences(texts, self_scores, bits)
 
 
 def _parasail():

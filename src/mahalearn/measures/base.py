@@ -1,4 +1,4 @@
-"""What a measure of two objects is, and how a matrix of all pairs is put together from blocks.
+"""The base class of measures, and the matrix of all pairs, computed in blocks.
 
 A measure compares objects in two steps, so that what depends on one object is done once:
 ``prepare(X, Y)`` checks the objects and turns them into something with a length that can be sliced,
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._typing import Objects
+from .._typing import Objects, Symmetrize
 from .._validation import SYMMETRY_RTOL, check_choice, check_objects
 
 # Pairs of a block on the diagonal that a function said to be symmetric is checked with.
@@ -25,7 +25,7 @@ SYMMETRIZE = ("mean", "min", "max", None)
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare` may return: fields with an entry for each object, sliced together.
+    """Prepared objects: fields with an entry for each object, sliced together.
 
     The fields named in `common` belong to all objects.
     """
@@ -36,8 +36,8 @@ class Prepared:
         return len(next(iter(vars(self).values())))
 
     def __getitem__(self, rows):
-        own = {name: part for name, part in vars(self).items() if name not in self.common}
-        return replace(self, **{name: part[rows] for name, part in own.items()})
+        parts = {name: part for name, part in vars(self).items() if name not in self.common}
+        return replace(self, **{name: part[rows] for name, part in parts.items()})
 
 
 class Measure(BaseEstimator):
@@ -130,7 +130,7 @@ class Measure(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement block(P, Q).")
 
     def between(
-        self, X: Objects, Y: Objects | None = None, symmetrize: str | None = None
+        self, X: Objects, Y: Objects | None = None, symmetrize: Symmetrize = None
     ) -> np.ndarray:
         """The matrix of values between all objects of X and of Y.
 
@@ -154,9 +154,9 @@ class Measure(BaseEstimator):
         half = is_half(self, Y, symmetrize)
         out = np.empty((len(P), len(Q)))
         for rows, cols in block_slices(len(P), len(Q), self.block_size, half):
-            own = Y is None and rows == cols
+            same = Y is None and rows == cols
             start = rows.start, cols.start
-            values = pair_block(self, P[rows], Q[cols], own, symmetrize, start)
+            values = pair_block(self, P[rows], Q[cols], same, symmetrize, start)
             place(out, rows, cols, values, half)
         return out
 
@@ -270,7 +270,7 @@ def object_list(X):
 
 
 def is_half(measure, Y, symmetrize):
-    """Whether one triangle of the matrix is enough."""
+    """True if one triangle of the matrix is enough."""
     return Y is None and (measure.symmetric or symmetrize is not None)
 
 
@@ -281,15 +281,15 @@ def block_slices(n_rows, n_cols, size, half):
     return [(r, c) for r in rows for c in cols if not half or c.start >= r.start]
 
 
-def pair_block(measure, A, B, own, symmetrize, start=(0, 0)):
-    """One block of the matrix, between two slices; own: they are the same objects.
+def pair_block(measure, A, B, same, symmetrize, start=(0, 0)):
+    """One block of the matrix, between two slices; same: they are the same objects.
 
     start: positions of their first objects, for the message that names a pair.
     """
-    B = A if own else B
+    B = A if same else B
     values = np.asarray(measure.block(A, B), dtype=np.float64)
     if not measure.symmetric and symmetrize is not None:
-        back = values if own else np.asarray(measure.block(B, A), dtype=np.float64)
+        back = values if same else np.asarray(measure.block(B, A), dtype=np.float64)
         values = _symmetric(values, back.T, symmetrize)
     if values.shape != (len(A), len(B)):
         raise ValueError(
@@ -304,7 +304,7 @@ def pair_block(measure, A, B, own, symmetrize, start=(0, 0)):
             f"and object {start[1] + j} of the columns. Check these objects and their scale, or "
             "return a large number instead."
         )
-    if own and measure.self_value is not None:
+    if same and measure.self_value is not None:
         np.fill_diagonal(values, measure.self_value)
     return values
 

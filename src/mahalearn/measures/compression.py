@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,12 +70,14 @@ class Compression(Measure):
     self_value = None
     block_size = 64
 
-    def __init__(self, compressor: str | Callable[..., Any] = "zlib") -> None:
+    def __init__(
+        self, compressor: Literal["zlib", "bz2", "lzma"] | Callable[..., Any] = "zlib"
+    ) -> None:
         self.compressor = compressor
 
     @property
     def releases_gil(self) -> bool:  # type: ignore[override]
-        """Whether threads serve: the libraries release the lock, functions do not."""
+        """True for the named compressors, which release the lock; functions do not."""
         return isinstance(self.compressor, str)
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -65,10 +65,10 @@ class EditDistance(Measure):
 
     def __init__(
         self,
-        substitution: float | str | Callable[..., Any] = 1,
+        substitution: float | Literal["absolute", "angular", "euclidean"] | Callable[..., Any] = 1,
         insertion: float = 1,
         deletion: float = 1,
-        normalize: str | None = None,
+        normalize: Literal["longer", "sum"] | None = None,
         period: float = 2 * math.pi,
     ) -> None:
         self.substitution = substitution
@@ -79,12 +79,12 @@ class EditDistance(Measure):
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
-        """Whether d(a, b) = d(b, a); of a function as cost that is not known."""
+        """True if d(a, b) = d(b, a); False for a function as cost, of which that is unknown."""
         return self.insertion == self.deletion and not callable(self.substitution)
 
     @property
     def self_value(self) -> float | None:  # type: ignore[override]
-        """Value of an object with itself; a function as cost may have its own idea."""
+        """Value of an object with itself; None for a function as cost, which need not give 0."""
         return None if callable(self.substitution) else 0.0
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
@@ -182,7 +182,7 @@ def _rapidfuzz():
 
 
 def _kind(symbol):
-    """What symbols must agree in to be comparable."""
+    """Kind of a symbol; only symbols of one kind can be compared."""
     if isinstance(symbol, (bool, np.bool_)):
         return "truth value"
     return "number" if isinstance(symbol, (numbers.Number, np.number)) else type(symbol).__name__

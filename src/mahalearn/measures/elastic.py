@@ -3,7 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -14,7 +14,8 @@ from ._ragged import label, unmasked
 from .base import Measure, object_list
 
 # The methods, and the parameters that each of them has besides `normalize`.
-OPTIONS = {
+Method = Literal["euclidean", "dtw", "msm", "erp", "twe", "lcss", "edr", "frechet"]
+OPTIONS: dict[Method, tuple[str, ...]] = {
     "euclidean": (),
     "dtw": ("window",),
     "msm": ("window", "cost"),
@@ -120,7 +121,7 @@ class Elastic(Measure):
 
     def __init__(
         self,
-        method: str = "dtw",
+        method: Method = "dtw",
         window: float | None = None,
         cost: float = 1.0,
         gap: float = 0.0,

@@ -68,8 +68,8 @@ class Gower(Measure):
         for c, column in enumerate(columns):
             if not self.nominal_[c]:
                 values = _numbers(column, self.columns_[c])
-                known = values[~np.isnan(values)]
-                self.ranges_[c] = np.ptp(known) if len(known) else 0.0
+                present = values[~np.isnan(values)]
+                self.ranges_[c] = np.ptp(present) if len(present) else 0.0
         return self
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:

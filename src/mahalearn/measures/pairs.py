@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress as progress_bar
-from .._typing import File, MeasureLike, Objects
+from .._typing import File, MeasureLike, Objects, Symmetrize
 from .._validation import check_choice, check_memory
 from ._matrix_file import MatrixFile
 from .base import SYMMETRIZE, block_slices, is_half, pair_block, place
@@ -22,7 +22,7 @@ def pairwise(
     objects: Objects,
     measure: MeasureLike,
     other: Objects | None = None,
-    symmetrize: str | None = "mean",
+    symmetrize: Symmetrize = "mean",
     n_jobs: int | None = None,
     progress: bool = False,
     out: File | None = None,

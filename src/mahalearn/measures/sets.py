@@ -69,7 +69,7 @@ class Jaccard(Measure):
 
 
 def _is_set(x):
-    """Whether an object is a set, or a list of words, rather than a vector of bits."""
+    """True if an object is a set or a list of words, False for a vector of bits."""
     if isinstance(x, (set, frozenset)):
         return True
     words = isinstance(x, (list, tuple)) and len(x)
@@ -77,7 +77,7 @@ def _is_set(x):
 
 
 def _refuse_bits_among_sets(sides):
-    """Of a list of numbers beside sets nobody knows whether they are members or bits."""
+    """Refuse vectors of numbers beside sets: they could be members or bits."""
     for objects, of_columns in sides:
         for i, x in enumerate(objects):
             vector = sparse.issparse(x) or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf")

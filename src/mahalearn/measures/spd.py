@@ -1,6 +1,6 @@
 """Distances of symmetric positive definite matrices, such as covariances."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -11,7 +11,7 @@ from ..formulas.linalg import rank_tolerance
 from ._ragged import label
 from .base import Measure, object_list
 
-METRICS = ("log_euclidean", "affine_invariant")
+Metric = Literal["log_euclidean", "affine_invariant"]
 
 
 class SPDDistance(Measure):
@@ -44,12 +44,12 @@ class SPDDistance(Measure):
 
     block_size = 64
 
-    def __init__(self, metric: str = "log_euclidean") -> None:
+    def __init__(self, metric: Metric = "log_euclidean") -> None:
         self.metric = metric
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the matrices, see Measure: their logarithms as rows, or themselves."""
-        metric = check_choice(self.metric, "metric", METRICS)
+        metric = check_choice(self.metric, "metric", get_args(Metric))
         rows = _spd_matrices(object_list(X), None, False)
         sides = [rows]
         if Y is not None:
@@ -60,7 +60,7 @@ class SPDDistance(Measure):
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
-        if check_choice(self.metric, "metric", METRICS) == "log_euclidean":
+        if check_choice(self.metric, "metric", get_args(Metric)) == "log_euclidean":
             return cdist(P, Q)
         same = Q is P
         values = np.zeros((len(P), len(Q)))

@@ -1,6 +1,7 @@
 """The measures by name."""
 
 import reprlib
+from collections.abc import Callable
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -19,7 +20,7 @@ from .hausdorff import Hausdorff
 from .sets import Jaccard
 from .spd import SPDDistance
 
-MEASURES = {
+MEASURES: dict[str, Callable[..., Measure]] = {
     "hausdorff": Hausdorff,
     "modified_hausdorff": partial(Hausdorff, modified=True),
     "edit": EditDistance,
@@ -89,13 +90,13 @@ def make_measure(name: str, **options: Any) -> Measure:
     measure, fixed = make(), set()
     if isinstance(make, partial):  # what the name itself says
         fixed = {*list(signature(make.func).parameters)[: len(make.args)], *make.keywords}
-    known = [p for p in measure.get_params(deep=False) if p not in fixed]
+    allowed = [p for p in measure.get_params(deep=False) if p not in fixed]
     if isinstance(measure, Elastic):
-        known = [*OPTIONS[measure.method], "normalize"]
+        allowed = [*OPTIONS[measure.method], "normalize"]
     options = {key: value for key, value in options.items() if value is not None}
     for key, value in options.items():
-        if key not in known:
-            has = f"its options are {', '.join(known)}" if known else "it has no options"
+        if key not in allowed:
+            has = f"its options are {', '.join(allowed)}" if allowed else "it has no options"
             raise ValueError(f"The measure {name!r} does not take {key}={value!r}; {has}.")
     return measure.set_params(**options)
 

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from .._base import BestEstimatorMixin
 from .._progress import progress
-from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring
+from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
     check_choice,
     check_classes,
@@ -130,7 +130,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         "laplacian", of which ``combine="best"`` uses the first.
     combine : {"stack", "best"}, default="stack"
         "stack": the weighted ensemble above. "best": one model.
-    spectrum : str, default="krein"
+    spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues, as in the plain estimators. Where this is "krein",
         the SVM and ridge regression flip them.
     scoring : str or callable, default=None
@@ -217,8 +217,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         *,
         kernel: Kernel = "auto",
         kernels: Sequence[Kernel] | None = None,
-        combine: str = "stack",
-        spectrum: str = "krein",
+        combine: Literal["stack", "best"] = "stack",
+        spectrum: Spectrum = "krein",
         scoring: Scoring | None = None,
         class_weight: ClassWeight | None = None,
         cv: CV = 5,

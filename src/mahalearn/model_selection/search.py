@@ -5,7 +5,7 @@ import numbers
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -177,7 +177,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
         refit: bool | Callable[..., int] = True,
-        error_score: float | str = np.nan,
+        error_score: float | Literal["raise"] = np.nan,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid

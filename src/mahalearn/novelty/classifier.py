@@ -1,6 +1,6 @@
 """Prediction sets around any classifier."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import (
@@ -132,8 +132,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __init__(
         self,
         estimator: Any,
-        method: str = "auto",
-        nonconformity: str = "margin",
+        method: Literal["auto", "full", "cross", "split"] = "auto",
+        nonconformity: Literal["margin", "distance"] = "margin",
         *,
         class_conditional: bool = True,
         cv: CV = 5,

@@ -1,7 +1,7 @@
 """Novelty detection by kernel Mahalanobis distances."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin, clone
@@ -14,7 +14,18 @@ from sklearn.utils.validation import (
 
 from .._base import NO_LABELS, KernelEstimator
 from .._memory import row_chunks
-from .._typing import CV, Floats, Kernel, Objects, RandomState, Reg, Widths
+from .._typing import (
+    CV,
+    Floats,
+    Gamma,
+    Kernel,
+    Objects,
+    RandomState,
+    Reg,
+    Spectrum,
+    Standardize,
+    Variant,
+)
 from .._validation import (
     check_choice,
     check_count,
@@ -192,20 +203,20 @@ class KernelMahalanobisNovelty(OutlierMixin, KernelEstimator):
 
     def __init__(
         self,
-        variant: str = "auto",
+        variant: Variant | Literal["auto", "other-classes"] = "auto",
         level: float = 0.05,
         *,
         reg: Reg = "auto",
-        reg_on: str = "relative",
+        reg_on: Literal["relative", "covariance", "kernel"] = "relative",
         kernel: Kernel = "rbf",
-        gamma: float | str = "smooth",
+        gamma: Gamma | Literal["smooth"] = "smooth",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
-        search: str | None = None,
-        gammas: Widths = (0.03, 0.1, 0.3, 1),
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
+        search: Literal["auto", "loco", "permuted"] | None = None,
+        gammas: Floats = (0.03, 0.1, 0.3, 1),
         regs: Floats = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
         n_references: int | None = None,
         cv: CV = 5,

@@ -1,6 +1,6 @@
 """Whether a batch of objects differs from the training objects."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -56,7 +56,7 @@ def drift_test(
     X_batch: ArrayLike,
     y_batch: ArrayLike | None = None,
     *,
-    alternative: str = "greater",
+    alternative: Literal["greater", "less", "two-sided"] = "greater",
     batch_kernel: ArrayLike | None = None,
 ) -> DriftTest:
     """Whether a batch of objects differs from the training objects.

@@ -2,7 +2,7 @@
 
 import numbers
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn import get_config
@@ -253,14 +253,14 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     def __init__(
         self,
-        covariance: str = "auto",
+        covariance: Literal["auto", "class", "shared"] = "auto",
         level: float = 0.05,
         *,
-        normalize: bool | str = "auto",
-        pseudo_rows: float | str = "n_features",
-        reg: float | str = "auto",
+        normalize: bool | Literal["auto"] = "auto",
+        pseudo_rows: float | Literal["n_features"] = "n_features",
+        reg: float | Literal["auto"] = "auto",
         relative: bool = False,
-        calibration: str = "auto",
+        calibration: Literal["auto", "loo", "reservoir", "split"] = "auto",
         trim: float = 0.0,
         random_state: RandomState | None = 0,
     ) -> None:

@@ -120,15 +120,15 @@ def write_page(folder, docs=None, command=""):
     from .claims import statements
     from .describe import context
     from .page import document
-    from .record import read, sentence
+    from .record import read, sentence, times
     from .registry import EXPERIMENTS
 
-    found = results.read(folder)
-    rows = [row for row in found if row.experiment in EXPERIMENTS]
-    if len(rows) < len(found):
-        unknown = sorted({row.experiment for row in found} - set(EXPERIMENTS))
+    stored = results.read(folder)
+    rows = [row for row in stored if row.experiment in EXPERIMENTS]
+    if len(rows) < len(stored):
+        unknown = sorted({row.experiment for row in stored} - set(EXPERIMENTS))
         console.print(
-            f"{len(found) - len(rows)} rows of unknown experiments ({', '.join(unknown)}) were "
+            f"{len(stored) - len(rows)} rows of unknown experiments ({', '.join(unknown)}) were "
             "left out.",
             markup=False,
             soft_wrap=True,
@@ -136,6 +136,8 @@ def write_page(folder, docs=None, command=""):
     made_by = f"Made by: {command}." if command else sentence(read(folder), rows)
     page = document(rows, context(), statements(rows), made_by)
     results.write_text(folder / "report.html", html.render(page))
+    for line in (*page["summary"], times(rows)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print(f"{len(rows)} rows; page: {folder / 'report.html'}", markup=False, soft_wrap=True)
     if docs is not None:
         text, figures = markdown.render(page)

@@ -1,4 +1,4 @@
-"""What a page must be told of the experiments, as plain dicts: tables, figures, errata, sources."""
+"""The experiments as plain dicts, for the page: tables, figures, errata, sources."""
 
 from .registry import EXPERIMENTS, PAPERS
 
@@ -38,7 +38,7 @@ ERRATA = {
 
 
 def describe(experiment):
-    """A table or figure: what the page needs to compare and draw it.
+    """A table or figure as plain values, for comparing and drawing it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def describe(experiment):
         id, paper, title; columns (data sets) and lines (methods, or names of values); measure
         ("error", "balanced_error" or "values"); published {(column, line): Published}; slack and
         digits by line; readings, conventions, calibration (pairs of column and line), notes,
-        extra; repetitions of the paper; figure ("" for a table).
+        extra, chance; repetitions of the paper; planned (number of cells); figure ("" for a table).
     """
     published = experiment.published()
     values = experiment.measure == "values"
@@ -72,6 +72,8 @@ def describe(experiment):
         "calibration": experiment.calibration,
         "notes": list(experiment.notes),
         "extra": experiment.extra,
+        "chance": experiment.chance,
+        "planned": sum(1 for _ in experiment.cells()),
         "figure": experiment.figure,
     }
 
@@ -82,7 +84,7 @@ def descriptions():
 
 
 def sources():
-    """Data set of an experiment -> what it is and where it comes from, for those with files."""
+    """Description and origin of the data sets that have files, by experiment and set."""
     from ..datasets.registry import ENTRIES
     from .paper_b import NAMES as b
     from .paper_c import NAMES as c
@@ -104,7 +106,7 @@ def sources():
 
 
 def context():
-    """What the page of the papers is built from, beside the rows."""
+    """Everything the page needs besides the rows."""
     return {
         "papers": dict(PAPERS),
         "tables": descriptions(),

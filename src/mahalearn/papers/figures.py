@@ -60,15 +60,15 @@ def distance_map(problem):
             variant, reg, reg_on=reg_on, kernel="rbf", gamma=1.0, **COMMON
         )
         distances = model.fit(problem.X, problem.y).transform(points)[:, 0]
-        own = model.transform(problem.X)[:, 0]
+        to_first = model.transform(problem.X)[:, 0]
         panels.append(
             {
                 "title": title,
-                "subtitle": f"own class {own[problem.y == 0].mean():.2f}, "
-                f"other {own[problem.y == 1].mean():.2f}",
+                "subtitle": f"own class {to_first[problem.y == 0].mean():.2f}, "
+                f"other {to_first[problem.y == 1].mean():.2f}",
                 "distances": np.round(distances, 5).tolist(),
-                "own": float(own[problem.y == 0].mean()),
-                "other": float(own[problem.y == 1].mean()),
+                "own": float(to_first[problem.y == 0].mean()),
+                "other": float(to_first[problem.y == 1].mean()),
             }
         )
     return Measured(

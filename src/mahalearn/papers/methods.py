@@ -84,7 +84,7 @@ def _described(params):
 
 
 def kernel_settings(kernel):
-    """What all candidates have of an experiment's kernel, and the kernels to compare, in order.
+    """Split an experiment's kernel into fixed parameters and the kernels to compare, in order.
 
     kernel: gammas, degrees, kernels, kernel and coef0, each only where the experiment has it.
     """
@@ -111,11 +111,12 @@ COMMON = {"spectrum": "krein", "standardize": False}
 def distance_method(name, variant, values, *, reg_on, head=None, scoring=ACCURACY):
     """KQD (head None), or a discriminant in the dissimilarity space.
 
-    reg_on: "kernel" where the values are α, "covariance" where they are σ².
+    reg_on: "kernel" where the values are α, "covariance" where they are σ². Offsets are those that
+    paper C prints, by plain least squares over all pairs of classes.
     """
     fixed = {"variant": variant, "reg_on": reg_on}
     if head is None:
-        return Searched(name, "kqd", values, {**fixed, "offset": "error"}, scoring)
+        return Searched(name, "kqd", values, {**fixed, "offset": "least_squares"}, scoring)
     return Searched(name, "dissimilarity_space", values, {**fixed, "discriminant": head}, scoring)
 
 
@@ -135,7 +136,7 @@ def knn(name, most, scoring=ACCURACY):
     return Searched(name, "neighbors", tuple(range(1, most + 1)), fixed, scoring)
 
 
-def kpca_qd(name, values, kept, scoring=ACCURACY):
+def kpca_qd(name, values, share, scoring=ACCURACY):
     """Quadratic discriminant on the kernel principal components of a share of the variance."""
-    fixed = {"n_components": kept, "priors": None}
+    fixed = {"n_components": share, "priors": None}
     return Searched(name, "kernel_pca", values, fixed, scoring)

@@ -72,7 +72,7 @@ def noise_curves(
         mode, n_features = FIGURES[figure]
         values = [(k, None) for k in missing] if mode == "missing" else None
         conditions += [(figure, mode, *v) for v in values or [(n_features, v) for v in levels]]
-    found = {}
+    scores = {}
     rng = np.random.default_rng(seed)
     for _ in range(repetitions):
         means, variances = random_gaussians(random_state=rng)
@@ -86,11 +86,11 @@ def noise_curves(
             )
             predictions = _predictions(means, variances, disturbed, weights)
             for name, labels in predictions.items():
-                found.setdefault((*condition, name), []).append((labels == y).mean())
+                scores.setdefault((*condition, name), []).append((labels == y).mean())
     keys = ("figure", "mode", "n_features", "level", "classifier")
     return [
         dict(zip(keys, key), weights=weights, **_summary(accuracies))
-        for key, accuracies in found.items()
+        for key, accuracies in scores.items()
     ]
 
 
@@ -250,12 +250,12 @@ def plot_noise_curves(rows):
     numbers = sorted({row["figure"] for row in rows})
     figure = Figure(figsize=(4.2 * len(numbers), 3.6), layout="constrained")
     for panel, number in zip(figure.subplots(1, len(numbers), squeeze=False)[0], numbers):
-        mine = [row for row in rows if row["figure"] == number]
-        missing = mine[0]["mode"] == "missing"
+        drawn = [row for row in rows if row["figure"] == number]
+        missing = drawn[0]["mode"] == "missing"
         for style, name in zip(
-            ("k-o", "C0-s", "C1-^"), dict.fromkeys(r["classifier"] for r in mine)
+            ("k-o", "C0-s", "C1-^"), dict.fromkeys(r["classifier"] for r in drawn)
         ):
-            curve = [row for row in mine if row["classifier"] == name]
+            curve = [row for row in drawn if row["classifier"] == name]
             x = [row["n_features" if missing else "level"] for row in curve]
             y = [row["accuracy"] for row in curve]
             panel.plot(x, y, style, markersize=3, linewidth=1, label=name)
@@ -263,7 +263,7 @@ def plot_noise_curves(rows):
             panel.set_xscale("symlog", linthresh=0.2)
             panel.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
         panel.set_xlabel("missing features" if missing else "noise level (variance)")
-        n = mine[0]["n_features"]
+        n = drawn[0]["n_features"]
         title = "missing features" if missing else f"{n} noisy feature{'s' * (n > 1)}"
         panel.set_title(f"Figure {number}: {title}", fontsize=9)
         panel.set_ylabel("accuracy (%)")

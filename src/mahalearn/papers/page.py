@@ -1,21 +1,35 @@
 """The document of the papers' experiments: tables, statements, figures, errata, missing data."""
 
+from ..app.words import number
 from .agreement import Count, compare
-from .blocks import remarks, scatter_blocks, table_block
+from .blocks import chance_block, remarks, scatter_blocks, table_block
 
 RULE = (
-    "A cell agrees if |ours − published| ≤ 2·√(s²/R + s'²/R') + 1 point, with the standard "
-    "deviations s and the numbers of repetitions R of both sides. For measured values (spectra, "
-    "weights) the slack is 0.01 of a share, one eigenvalue, or 0.1 of a weight, and the paper's "
-    "unprinted spread is taken to be ours."
+    "A cell agrees if |ours − published| ≤ 2·√(s²/R + s'²/R') + slack, with the standard "
+    "deviations s and the numbers of repetitions R of both sides. The slack is the smaller of "
+    "one point and a tenth of the published error. For measured values (spectra, weights) it is "
+    "0.01 of a share, one eigenvalue, or 0.1 of a weight, and the paper's unprinted spread is "
+    "taken to be ours."
+)
+CHANCE = (
+    "Every count has its chance rate: the share of its cells that would agree if the published "
+    "number of another method in the same column stood there (of measured values: the same "
+    "value of another data set). A count near its chance rate says little. Calibration cells, "
+    "whose published numbers led to a convention that the papers do not print, are marked ° and "
+    "counted apart."
 )
 CONCLUSIONS = (
-    "What the paper concludes, judged by our means over the repetitions that stand at the tables. "
-    "With few of them a close verdict may turn."
+    "Conclusions of the paper, judged by paired t tests over our repetitions: confirmed if "
+    "every part is significant at 2.5 %, contradicted if the contrary of some part is (with "
+    "Bonferroni's factor), undecided otherwise. Methods count as comparable if two one-sided "
+    "tests put their difference within the slack of the rule of agreement; statements about "
+    "most sets are judged by a sign test over the sets. The population is all repetitions of "
+    "the protocol on these data sets, not other data."
 )
 SCATTER = (
-    "Every cell, ours against published. The bar of a cell is what the rule of agreement allows: a "
-    "cell agrees where its bar crosses the diagonal. Diamonds are calibration cells."
+    "Every cell, ours against published. The bar of a cell is its tolerance: a cell agrees "
+    "where its bar crosses the diagonal. Diamonds are calibration cells. Grey: ours against the "
+    "published number of the next method in the column."
 )
 # Longer lists of cells are counted.
 MOST_LISTED = 12
@@ -50,8 +64,9 @@ def document(rows, context, statements, made_by=""):
         A document for :mod:`mahalearn.app.report.html` and :mod:`mahalearn.app.report.markdown`.
     """
     tables = [table for table in context["tables"] if not table["figure"]]
-    found = {table["id"]: compare(rows, table) for table in tables}
-    sections = [_overview(tables, found, statements)]
+    compared = {table["id"]: compare(rows, table) for table in tables}
+    result = summary(compared.values(), statements)
+    sections = [_overview(tables, compared, result)]
     for paper, title in context["papers"].items():
         claims = statements.get(paper, [])
         sections.append(
@@ -60,7 +75,7 @@ def document(rows, context, statements, made_by=""):
                 "short": f"Paper {paper}",
                 "title": f"Paper {paper}: {title}",
                 "blocks": [
-                    *_scatters(paper, tables, found),
+                    *_scatters(paper, tables, compared),
                     {"kind": "text", "text": CONCLUSIONS},
                     {"kind": "statements", "items": claims},
                     {"kind": "text", "text": "Errata of the paper, found by rebuilding it:"},
@@ -70,87 +85,90 @@ def document(rows, context, statements, made_by=""):
         )
         for table in context["tables"]:
             if table["paper"] == paper:
-                sections.append(_section(rows, table, found, context["sources"]))
-    sections.append(_missing(found))
+                sections.append(_section(rows, table, compared, context["sources"]))
+    sections += [_runs(rows, context["tables"]), _missing(compared)]
     lead = [
         "Every table and figure of the four papers, computed by mahalearn, beside the published "
         "numbers. Errors are in percent, with standard deviations in parentheses; ours stand "
         "first, the published ones second.",
         RULE,
+        CHANCE,
     ]
     if made_by:
         lead.append(made_by)
     return {
         "title": "The papers' experiments, rebuilt",
         "lead": lead,
+        "summary": result,
         "sections": sections,
         "footer": _footer(rows),
     }
 
 
-def _overview(tables, found, statements):
+def summary(compared, statements):
+    """The result in two sentences: cells that agree, with chance rates, and verdicts."""
+    test = sum((one.test for one in compared), Count(0, 0))
+    calibration = sum((one.calibration for one in compared), Count(0, 0))
+    verdicts = [item["verdict"] for items in statements.values() for item in items]
+    counted = ", ".join(
+        f"{verdicts.count(verdict)} are {name}"
+        for verdict, name in (
+            ("confirmed", "confirmed"),
+            ("contradicted", "contradicted"),
+            ("undecided", "undecided"),
+            (None, "not measured"),
+        )
+        if verdict in verdicts
+    )
+    return (
+        f"Test cells that agree: {test}. Calibration cells: {calibration}.",
+        f"Of the papers' {len(verdicts)} conclusions {counted}.",
+    )
+
+
+def _overview(tables, compared, result):
     rows = [
         {
             "label": table["id"],
             "cells": [
                 table["title"],
-                *map(str, _counts([found[table["id"]]])),
-                remarks(found[table["id"]]),
+                str(compared[table["id"]].test),
+                str(compared[table["id"]].calibration),
+                remarks(compared[table["id"]]),
             ],
         }
         for table in tables
     ]
-    total, tested, calibration = _counts(found.values())
-    totals = [*map(str, (total, tested, calibration)), ""]
-    rows.append({"label": "all", "cells": ["all tables", *totals], "foot": True})
-    judged = [item for items in statements.values() for item in items]
-    confirmed = sum(item["verdict"] is True for item in judged)
-    refuted = sum(item["verdict"] is False for item in judged)
-    texts = (
-        f"{total} cells agree in total. The published numbers of {calibration.of} cells led to a "
-        f"convention that the papers do not print (marked °; each table says which led to what): "
-        f"{calibration.agreeing} of these calibration cells agree, and {tested} of the cells that "
-        "test the methods.",
-        f"Of the papers' {len(judged)} conclusions, {confirmed} are confirmed, {refuted} are not, "
-        f"{len(judged) - confirmed - refuted} are not measured yet.",
-    )
     return {
         "id": "overview",
         "title": "Overview",
         "blocks": [
-            *({"kind": "text", "text": text} for text in texts),
+            *({"kind": "text", "text": sentence} for sentence in result),
             {
                 "kind": "table",
                 "prose": True,
                 "caption": "",
                 "corner": "",
-                "columns": ["table", "in total", "test cells", "calibration cells", "remarks"],
+                "columns": ["table", "test cells", "calibration cells", "remarks"],
                 "rows": rows,
             },
             KEY,
+            *chance_block(tables, compared),
         ],
     }
 
 
-def _counts(found):
-    """Cells that agree: in total, of the test, of the calibration."""
-    found = list(found)
-    total = sum((one.total for one in found), Count(0, 0))
-    calibration = sum((one.calibration for one in found), Count(0, 0))
-    return total, total - calibration, calibration
-
-
-def _scatters(paper, tables, found):
+def _scatters(paper, tables, compared):
     """Ours against published for all cells of a paper."""
-    blocks = scatter_blocks(paper, [table for table in tables if table["paper"] == paper], found)
+    blocks = scatter_blocks(paper, [table for table in tables if table["paper"] == paper], compared)
     return [{"kind": "text", "text": SCATTER}, *blocks] if blocks else []
 
 
-def _section(rows, table, found, sources):
+def _section(rows, table, compared, sources):
     if table["figure"]:
         blocks = _FIGURES[table["figure"]](rows, table)
     else:
-        blocks = [table_block(table, found[table["id"]]), *_origins(table, found, sources)]
+        blocks = [table_block(table, compared[table["id"]]), *_origins(table, compared, sources)]
     blocks += _conventions(table)
     blocks += table["extra"]([row for row in rows if row.experiment == table["id"]])
     blocks += [{"kind": "text", "text": note} for note in table["notes"]]
@@ -163,7 +181,7 @@ def _section(rows, table, found, sources):
 
 
 def _conventions(table):
-    """What the paper leaves open, what was chosen, and which cells led to it."""
+    """Choices that the paper leaves open, and the cells that led to them."""
     items = []
     for convention in table["conventions"]:
         cells = sorted(f"{line} on {column}" for column, line in convention.cells)
@@ -174,12 +192,12 @@ def _conventions(table):
     return [{"kind": "text", "text": "Conventions:"}, {"kind": "list", "items": items}]
 
 
-def _origins(table, found, sources):
+def _origins(table, compared, sources):
     """Which columns are not the paper's own data, and what they are."""
     items = []
     for column in table["columns"]:
         source = sources.get((table["id"], column))
-        measured = any(found[table["id"]].cells[column, m].ours for m in table["lines"])
+        measured = any(compared[table["id"]].cells[column, m].ours for m in table["lines"])
         if source and measured and source["status"] != "original":
             items.append(f"{column} ({source['status']}): {source['description']}")
     return [{"kind": "list", "items": items}] if items else []
@@ -189,25 +207,25 @@ def _curves(rows, table):
     """Means over the repetitions, a chart for each figure."""
     blocks = []
     for name in table["columns"]:
-        mine = [r for r in rows if r.experiment == table["id"] and r.dataset == name]
-        mine = [r for r in mine if "curves" in r.values]
-        if not mine:
+        drawn = [r for r in rows if (r.experiment, r.dataset) == (table["id"], name)]
+        drawn = [r for r in drawn if "curves" in r.values]
+        if not drawn:
             continue
-        values = mine[0].values
+        values = drawn[0].values
         missing = values["axis"] == "n_features"
         n = values["noisy"]
         what = "missing features" if missing else f"{n} noisy feature{'s' * (n != 1)}"
         blocks.append(
             {
                 "kind": "curves",
-                "title": f"{table['paper']}, {name}: {what} ({len(mine)} repetitions)",
+                "title": f"{table['paper']}, {name}: {what} ({len(drawn)} repetitions)",
                 "xlabel": "missing features" if missing else "noise level (variance)",
                 "ylabel": "accuracy (%)",
                 "x": values["x"],
                 "xticks": None if missing else [0, 1, 10, 100, 500],
                 "log": not missing,
                 "series": [
-                    {"name": key, "y": _mean_curve([r.values["curves"][key] for r in mine])}
+                    {"name": key, "y": _mean_curve([r.values["curves"][key] for r in drawn])}
                     for key in values["curves"]
                 ],
             }
@@ -231,9 +249,36 @@ def _maps(rows, table):
 _FIGURES = {"curves": _curves, "maps": _maps}
 
 
-def _missing(found):
+def _runs(rows, tables):
+    """Cells, commits and processor time of every table and figure."""
+    lines = []
+    for table in tables:
+        measured = [r for r in rows if r.experiment == table["id"] and r.seconds]
+        commits = sorted({r.versions.get("commit", "unknown") for r in measured})
+        minutes = sum(r.seconds for r in measured) / 60
+        cells = [f"{len(measured)} of {table['planned']}", ", ".join(commits), number(minutes, 1)]
+        lines.append({"label": table["id"], "cells": cells})
+    return {
+        "id": "runs",
+        "short": "Runs",
+        "title": "Runs",
+        "blocks": [
+            {
+                "kind": "table",
+                "prose": True,
+                "caption": "Cells that were measured, of those of the papers' protocol (lost data "
+                "sets included).",
+                "corner": "",
+                "columns": ["cells", "commit", "processor time (min)"],
+                "rows": lines,
+            }
+        ],
+    }
+
+
+def _missing(compared):
     reasons = {}
-    for name, one in found.items():
+    for name, one in compared.items():
         reasons |= {f"{name}, {dataset}": reason for dataset, reason in one.missing.items()}
     blocks = [{"kind": "text", "text": "All data sets that were asked for were there."}]
     if reasons:

@@ -26,14 +26,14 @@ def _simulation(draw, name):
 
 def weights(draw, seed, earlier):
     """Weights of the ten ranks."""
-    found = _simulation(draw, WEIGHTS[draw.dataset])["rank_weights"]
-    return Measured(values={f"rank {i}": weight for i, weight in enumerate(found, start=1)})
+    ranks = _simulation(draw, WEIGHTS[draw.dataset])["rank_weights"]
+    return Measured(values={f"rank {i}": weight for i, weight in enumerate(ranks, start=1)})
 
 
 def accuracy(draw, seed, earlier):
     """Accuracy at noise 10 on all features."""
-    found = _simulation(draw, CLASSIFIERS[draw.dataset])["accuracy"]
-    return Measured(error=1 - found / 100, values={"accuracy": found})
+    percent = _simulation(draw, CLASSIFIERS[draw.dataset])["accuracy"]
+    return Measured(error=1 - percent / 100, values={"accuracy": percent})
 
 
 def curves(draw, seed, earlier):

@@ -1,4 +1,4 @@
-"""What an experiment is, and the one loop that runs all of them.
+"""Experiments as data, and the one loop that runs all of them.
 
 An experiment is data: data sets, methods, repetitions, and where the published numbers are. A cell
 is one method on one repetition of one data set. Its seed follows from its name alone, so that rows
@@ -17,7 +17,7 @@ from .record import commit
 
 
 class Measured(NamedTuple):
-    """What a method's run gives: errors as shares, chosen parameters, other numbers."""
+    """Result of a method's run: errors as shares, chosen parameters, other numbers."""
 
     error: float | None = None
     balanced_error: float | None = None
@@ -58,8 +58,7 @@ class Measurement:
         return self.function(data, seed, earlier)
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """A published number: mean, standard deviation and the repetitions behind them."""
 
     mean: float
@@ -125,6 +124,9 @@ class Experiment:
         What else a reader of the comparison must know.
     extra : callable
         Rows of the experiment -> further blocks of the page.
+    chance : callable
+        Rows, data set, line -> the chance rate of a cell; None for that of the other published
+        numbers (see `agreement`).
     availability : callable
         Name of a data set -> nothing, or an error that says how to get it; None if none is needed.
     """
@@ -151,6 +153,7 @@ class Experiment:
     readings: dict = field(default_factory=dict)
     notes: tuple = ()
     extra: Callable = lambda rows: []
+    chance: Callable | None = None
     availability: Callable | None = None
 
     def cells(self, *, quick=False, repetitions=None):
@@ -199,15 +202,13 @@ def run_cell(experiment, cell, earlier):
     seed = seed_of(experiment.paper, experiment.draws(cell.dataset), cell.repetition)
     with threadpool_limits(limits=1):
         data = experiment.source(Draw(cell.dataset, cell.repetition, seed, cell.setting))
-        found = experiment.method(cell.method).run(data, seed, earlier)
+        measured = experiment.method(cell.method).run(data, seed, earlier)
     return results.Row(
         *cell[:4],
-        error=found.error,
-        balanced_error=found.balanced_error,
-        params=found.params,
-        values={**getattr(data, "values", {}), **found.values}
-        if isinstance(data, Trial)
-        else found.values,
+        error=measured.error,
+        balanced_error=measured.balanced_error,
+        params=measured.params,
+        values={**(data.values if isinstance(data, Trial) else {}), **measured.values},
         seed=seed,
         setting=cell.setting,
         status=getattr(data, "status", "generated"),

@@ -21,11 +21,12 @@ def errors(name, n, dataset, method="classifier", where=lambda row: True):
     n: repetitions behind the numbers, or {data set: repetitions}; dataset: row -> name of the
     data set; method: column of the methods.
     """
-    found = {}
+    numbers = {}
     for row in table(name):
         if where(row):
             key = dataset(row)
             count = n.get(key, n[None]) if isinstance(n, dict) else n
-            number = Published(float(row["error_mean"]), float(row["error_std"]), count)
-            found[key, row[method]] = number
-    return found
+            numbers[key, row[method]] = Published(
+                float(row["error_mean"]), float(row["error_std"]), count
+            )
+    return numbers

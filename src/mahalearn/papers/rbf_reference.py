@@ -217,27 +217,24 @@ def _cv_errors(estimator, X, y, grid, cv, n_jobs):
 
 
 class Excess(NamedTuple):
-    """Cross-validation errors (shares) with two choices of parameters, and the spread of the first.
+    """Cross-validation error of a model (share), its standard error, and the excess of others.
 
-    `standard_error` is that of the mean error of ours over all folds of all training sets.
+    The excesses are in units of the standard error: up to 1 a model is as good as the first.
     """
 
-    ours: float
-    published: float
+    error: float
     standard_error: float
-
-    @property
-    def within(self):
-        """Whether the published parameters are within one standard error of ours."""
-        return self.published <= self.ours + self.standard_error + TIE
+    others: list
 
 
-def excess(ours, published, realisations, *, cv=5):
-    """How much worse one model's cross-validation error is than another's, on the first five sets.
+def excess(model, others, realisations, *, cv=5):
+    """How much larger the cross-validation errors of other models are, on the first five sets.
 
     Parameters
     ----------
-    ours, published : estimator
+    model : estimator
+        Not fitted.
+    others : list of estimator
         Not fitted.
     realisations : iterable of (X, y)
         Training sets in their order; those after the fifth are not looked at.
@@ -247,12 +244,15 @@ def excess(ours, published, realisations, *, cv=5):
     Returns
     -------
     Excess
-        Errors over the folds of all sets.
+        Over the folds of all sets.
     """
     first = list(islice(realisations, N_REALISATIONS))
-    errors = [
-        1 - np.concatenate([cross_val_score(model, X, y, cv=cv) for X, y in first])
-        for model in (ours, published)
-    ]
-    spread = errors[0].std(ddof=1) / np.sqrt(len(errors[0]))
-    return Excess(*(float(e.mean()) for e in errors), float(spread))
+
+    def errors(estimator):
+        return 1 - np.concatenate([cross_val_score(estimator, X, y, cv=cv) for X, y in first])
+
+    ours = errors(model)
+    # Where all folds have one error, any other is infinitely far: TIE keeps that finite.
+    spread = max(float(ours.std(ddof=1) / np.sqrt(len(ours))), TIE)
+    gaps = [(float(errors(other).mean() - ours.mean()) - TIE) / spread for other in others]
+    return Excess(float(ours.mean()), spread, gaps)

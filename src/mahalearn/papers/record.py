@@ -1,4 +1,4 @@
-"""What a run was made with: its command, its commit, its wall time. One file beside the rows.
+"""Records of runs: command, commit and wall time, in one file beside the rows.
 
 A run writes its entry when it starts and again after every few cells, so that a killed run counts
 up to then. The processor time stands in the rows, cell by cell.
@@ -96,6 +96,17 @@ def sentence(runs, rows):
     if commits:
         parts.append(f"Commit {', '.join(commits)}")
     return ". ".join(parts) + "."
+
+
+def times(rows):
+    """Processor time of every experiment, in words."""
+    seconds = {}
+    for row in rows:
+        seconds[row.experiment] = seconds.get(row.experiment, 0.0) + row.seconds
+    parts = [f"{name} {time / 60:.1f}" for name, time in seconds.items()]
+    return (
+        f"Processor time in minutes: {', '.join(parts)}; {sum(seconds.values()) / 60:.1f} in all."
+    )
 
 
 def _hours(seconds):

@@ -20,8 +20,7 @@ TOGETHER = {"C5": ("C5", "C5s")}
 def select(ids):
     """Experiments of the ids, in the order of the papers; none or "all" means all of them."""
     wanted = {name.lower() for name in ids} or {"all"}
-    known = {name.lower() for name in EXPERIMENTS} | {"all"}
-    if unknown := sorted(wanted - known):
+    if unknown := sorted(wanted - {name.lower() for name in EXPERIMENTS} - {"all"}):
         raise ValueError(
             f"There is no experiment {', '.join(map(repr, unknown))}; there are "
             f"{', '.join(EXPERIMENTS)} and all."

@@ -4,10 +4,12 @@ What GridSearchCV over OneVsRestSVC finds (a test compares them), without comput
 same kernel matrix for every candidate and fold: on the papers' small sets that took most time.
 """
 
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
@@ -34,8 +36,9 @@ class OneVsAllSearch:
     scoring : {"accuracy", "balanced_accuracy"}, default="accuracy"
         What to maximise.
     pseudo_fisher : bool, default=False
-        Whether the pseudo-Fisher discriminant takes the place of an SVM where the squared distance
-        of the class means is negative (as in DisTools): no margin separates them.
+        Replace an SVM that is not properly defined by the pseudo-Fisher discriminant, as DisTools
+        does: where the squared distance of the class means is negative, where the squared norm of
+        the weight vector is, or where a class has no support vector within its bounds.
     """
 
     def __init__(
@@ -79,8 +82,7 @@ class OneVsAllSearch:
         self.best_params_ = {k: v for k, v in chosen.items() if k != "coef0"}
         self.best_score_ = float(scores[number, place])
         self._X, self._kernel = X, self.kernels[number]
-        K = _matrix(X, X, self._kernel)
-        self._models = [self._path(K, codes == j, [self.Cs[place]]) for j in self._positives]
+        self._models = self._paths(_matrix(X, X, self._kernel), codes, [self.Cs[place]])
         return self
 
     def predict(self, X):
@@ -96,7 +98,7 @@ class OneVsAllSearch:
         scores = []
         for train, test in self.folds:
             K_train, K_test = K[np.ix_(train, train)], K[np.ix_(test, train)]
-            paths = [self._path(K_train, codes[train] == j, self.Cs) for j in self._positives]
+            paths = self._paths(K_train, codes[train], self.Cs)
             values = np.stack([path.values(K_test) for path in paths])
             right = self._winners(values) == codes[test]
             scores.append(self._fold_score(right, codes[test]))
@@ -107,24 +109,44 @@ class OneVsAllSearch:
             return right.mean(axis=1)
         return np.mean([right[:, codes == j].mean(axis=1) for j in np.unique(codes)], axis=0)
 
-    def _path(self, K, positive, Cs):
-        """Two-class SVMs for each C. One that no bound C holds is the one of every larger C."""
-        if self.pseudo_fisher:
-            groups = np.flatnonzero(positive), np.flatnonzero(~positive)
-            if mean_distance_sq(K, *groups) < 0:
-                weights, constant = fit_pseudo_fisher(K, positive)
-                n = len(Cs)
-                return LinearPath(np.tile(weights, (n, 1)), np.full(n, constant))
-        weights, constants, settled = np.zeros((len(Cs), len(K))), np.zeros(len(Cs)), None
-        for i in np.argsort(Cs):
-            if settled is None:
-                svc = SVC(C=Cs[i], kernel="precomputed", max_iter=MAX_ITER).fit(K, positive)
-                weights[i, svc.support_], constants[i] = svc.dual_coef_[0], svc.intercept_[0]
-                if svc.n_iter_[0] < MAX_ITER and np.abs(svc.dual_coef_).max() < Cs[i]:
-                    settled = i
-            else:
-                weights[i], constants[i] = weights[settled], constants[settled]
-        return LinearPath(weights, constants)
+    def _paths(self, K, codes, Cs):
+        """Two-class machines for each C, one path for each class against the rest."""
+        replacement = PseudoFisher(K) if self.pseudo_fisher else None
+        return [_path(K, codes == j, Cs, replacement) for j in self._positives]
+
+
+def _path(K, positive, Cs, replacement):
+    """Two-class SVMs for each C. One that no bound C holds is the one of every larger C."""
+    weights, constants, settled = np.zeros((len(Cs), len(K))), np.zeros(len(Cs)), None
+    groups = np.flatnonzero(positive), np.flatnonzero(~positive)
+    improper = replacement is not None and mean_distance_sq(K, *groups) < 0
+    for i in np.argsort(Cs):
+        if settled is not None:
+            weights[i], constants[i] = weights[settled], constants[settled]
+            continue
+        if not improper:
+            svc = SVC(C=Cs[i], kernel="precomputed", max_iter=MAX_ITER).fit(K, positive)
+            weights[i, svc.support_], constants[i] = svc.dual_coef_[0], svc.intercept_[0]
+            if svc.n_iter_[0] < MAX_ITER and np.abs(svc.dual_coef_).max() < Cs[i]:
+                settled = i
+        if replacement is not None and (improper or not is_proper(K, weights[i], Cs[i])):
+            weights[i], constants[i] = replacement.fit(positive)
+    return LinearPath(weights, constants)
+
+
+# DisTools' accuracies: a coefficient nearer to 0 or C is at its bound; a norm below is none.
+AT_BOUND, NO_NORM = 1e-9, 1e-14
+
+
+def is_proper(K, coefficients, C):
+    """True if an SVM's weight vector has a positive squared norm and free vectors on both sides.
+
+    coefficients (n,) are y_iα_i.
+    """
+    sizes = np.abs(coefficients)
+    free = coefficients[(sizes > AT_BOUND) & (sizes < C - AT_BOUND)]
+    norm = coefficients @ K @ coefficients
+    return bool(norm >= NO_NORM and (free > 0).any() and (free < 0).any())
 
 
 class LinearPath(NamedTuple):
@@ -149,13 +171,28 @@ def _matrix(X, Y, kernel):
     return pairwise_kernels(X, Y, metric=function, filter_params=True, **parameters)
 
 
-def fit_pseudo_fisher(K, positive):
-    """Coefficients a (n,) and b of f(x) = aᵀk_x + b, the least-norm fit of ±1 to the rows of K.
+class PseudoFisher:
+    """Least-norm fit of ±1 to the rows of the centred kernel and a constant, [K̃ 1]⁺y (DisTools).
 
-    Unlike in `LeastSquaresHead` the constant counts in the norm: [K 1]⁺y, as DisTools does
-    where a support vector machine on an indefinite kernel is not defined.
+    K̃1 = 0 separates the two: a = K̃⁺y and b the mean of y. One decomposition serves all classes.
     """
-    targets = np.where(positive, 1.0, -1.0)
-    design = np.column_stack([K, np.ones(len(K))])
-    solution = np.linalg.lstsq(design, targets, rcond=None)[0]
-    return solution[:-1], solution[-1]
+
+    def __init__(self, K):
+        self._K = K
+
+    @cached_property
+    def _inverse(self):
+        """Pseudo-inverse of the centred kernel; eigenvalues within rounding of 0 are dropped."""
+        means = self._K.mean(axis=0)
+        centred = self._K - means - means[:, None] + means.mean()
+        values, vectors = eigh(centred)
+        nonzero = np.abs(values) > len(values) * np.finfo(float).eps * np.abs(values).max()
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=nonzero)
+        return vectors * inverse @ vectors.T
+
+    def fit(self, positive):
+        """Coefficients (n,) and the constant of f(x) = aᵀk_x + b, for the kernel as it is."""
+        targets = np.where(positive, 1.0, -1.0)
+        weights = self._inverse @ targets
+        weights -= weights.mean()
+        return weights, targets.mean() - self._K.mean(axis=0) @ weights

@@ -1,8 +1,8 @@
-"""What a matrix of dissimilarities or similarities is like, and what that means for methods."""
+"""Diagnosis of a matrix of dissimilarities or similarities, with advice on methods."""
 
 import html
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
@@ -40,7 +40,7 @@ MOST_OBJECTS = 2000
 
 @dataclass(frozen=True, repr=False)
 class ProximityDiagnosis:
-    """What :func:`diagnose` found. Printing it gives a table; notebooks show it as HTML.
+    """Result of :func:`diagnose`. Printing it gives a table; notebooks show it as HTML.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class ProximityDiagnosis:
 def diagnose(
     matrix: ArrayLike,
     y: Objects | None = None,
-    kind: str = "dissimilarity",
+    kind: Literal["dissimilarity", "similarity"] = "dissimilarity",
     *,
     random_state: RandomState = 0,
 ) -> ProximityDiagnosis:
@@ -238,15 +238,15 @@ def diagnose(
             "value); this is about (m + m.T)/2, and the estimators want that too."
         )
     if kind == "dissimilarity":
-        own = float(np.abs(diagonal).max())
+        self_value = float(np.abs(diagonal).max())
         K, d2 = -(matrix**2) / 2, matrix**2
-        if own > SYMMETRY_RTOL * largest:
+        if self_value > SYMMETRY_RTOL * largest:
             warnings.append(
-                f"Objects are not at dissimilarity 0 from themselves (up to {own:.3g}); most "
-                "methods assume so."
+                f"Objects are not at dissimilarity 0 from themselves (up to {self_value:.3g}); "
+                "most methods assume so."
             )
     else:
-        own = float(np.ptp(diagonal))
+        self_value = float(np.ptp(diagonal))
         K, d2 = matrix.copy(), diagonal[:, None] + diagonal - 2 * matrix
     np.fill_diagonal(d2, 0.0)
     by_class = {} if y is None else _by_class(K, d2, y)
@@ -257,11 +257,11 @@ def diagnose(
         warnings.append(equal)
     fraction, interval = triangle_violations(d, check_random_state(random_state))
     lowest, highest = float(values.min()), float(values.max())
-    found = {
+    figures = {
         "kind": kind,
         "n_objects": n,
         "asymmetry": asymmetry,
-        "self_dissimilarity": own,
+        "self_dissimilarity": self_value,
         "eigenvalues": values,
         "signature": signature(values),
         "negative_fraction": negative_fraction(values),
@@ -273,7 +273,7 @@ def diagnose(
         "warnings": tuple(warnings),
         **by_class,
     }
-    return ProximityDiagnosis(**found, advice=tuple(_advice(found, bool(equal))))
+    return ProximityDiagnosis(**figures, advice=tuple(_advice(figures, bool(equal))))
 
 
 def equal_share(d):
@@ -347,11 +347,11 @@ def _by_class(K, d2, y):
     }
 
 
-def _advice(found, equal):
+def _advice(figures, equal):
     """Two or three plain sentences."""
-    r_neg, (p, q) = found["negative_fraction"], found["signature"]
+    r_neg, (p, q) = figures["negative_fraction"], figures["signature"]
     matrix, fine, bad = "similarities", "positive definite", "indefinite"
-    if found["kind"] == "dissimilarity":
+    if figures["kind"] == "dissimilarity":
         matrix, fine, bad = "dissimilarities", "Euclidean", "not Euclidean"
     if equal:
         yield (
@@ -371,21 +371,21 @@ def _advice(found, equal):
             f"({p}, {q})): methods for indefinite kernels (spectrum='krein') use that part; "
             "compare them with 'clip' and 'flip', which remove or reverse it."
         )
-    means = found.get("class_mean_sq_distances")
+    means = figures.get("class_mean_sq_distances")
     if means is not None and (means < 0).any():
         i, j = np.unravel_index(means.argmin(), means.shape)
-        a, b = found["classes"][[i, j]]
+        a, b = figures["classes"][[i, j]]
         yield (
             f"The means of the classes {a} and {b} are at a negative squared distance: nearest "
             "means and support vector machines cannot be trusted with this kernel."
         )
-    elif found["triangle_violations"] > 0:
+    elif figures["triangle_violations"] > 0:
         yield (
-            f"{100 * found['triangle_violations']:.2g}% of the triangle inequalities do not hold: "
-            "searches that rely on a metric would miss neighbours."
+            f"{100 * figures['triangle_violations']:.2g}% of the triangle inequalities do not "
+            "hold: searches that rely on a metric would miss neighbours."
         )
-    error = found.get("nearest_neighbor_error")
+    error = figures.get("nearest_neighbor_error")
     if error is not None:
         yield f"The nearest neighbour alone errs on {error:.1%}: what a classifier has to beat."
-    elif found["n_objects"] > TRIANGLE_EXACT:
+    elif figures["n_objects"] > TRIANGLE_EXACT:
         yield "Pass y to see how well the nearest neighbour does and how far class means are apart."

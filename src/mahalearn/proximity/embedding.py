@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import NO_LABELS, KernelEstimator, over_rows
-from .._typing import Kernel, Objects
+from .._typing import Gamma, Kernel, Objects, Spectrum, Standardize
 from .._validation import check_components
 from ..formulas.kernel_pca import fit_embedding
 from ..formulas.linalg import signature
@@ -82,12 +82,12 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         n_components: int | float | None = None,
         *,
         kernel: Kernel = "precomputed",
-        gamma: float | str = "scale",
+        gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        spectrum: str = "krein",
-        standardize: bool | str = "auto",
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
     ) -> None:
         super().__init__(
             kernel=kernel,

@@ -11,8 +11,8 @@ from rich.table import Table
 from ...persistence import model_bytes, save_model
 from ...results import locked, write_files
 from ..comparing.compare import Silent, conclude, fit_winner, quick_methods, rank, sampled
+from ..comparing.explain import SECONDS
 from ..comparing.methods import METHODS, QUICK
-from ..comparing.winner import SECONDS
 from ..reading.problem import DataError
 from ..report import html
 from ..report.comparison import document, results_table
@@ -54,7 +54,7 @@ def compare(
         if part is not problem and whole is None:
             fitted = f"the best, fitted on the sample of {len(part)} rows"
         with _resumable(progress), console.status("Fitting the best one on all objects"):
-            winner = fit_winner(ranked, whole=whole, command=command)
+            winner = fit_winner(ranked, full_problem=whole, command=command)
             seconds = SECONDS
             if time_budget is not None:
                 left = time_budget - (time.monotonic() - started)
@@ -192,7 +192,7 @@ def run(problem, wanted, plan, jobs, time_budget=None, progress=None, resume=Fal
             time_budget=time_budget,
             progress=progress,
             resume=resume,
-            told=live,
+            listener=live,
         )
 
 

@@ -57,7 +57,7 @@ def _measures(problem, matrices):
 
 
 def _vectors(problem):
-    from ..reading.encoder import TableEncoder
+    from ...table_encoder import TableEncoder
 
     problem.check_classes(least=1)
     Z = TableEncoder().fit_transform(problem.X)

@@ -364,7 +364,7 @@ def _everything(context, size, seed=0):
 
 
 def _plan(folds, repeats, seed, by, landmarks=None):
-    from ..comparing.crossval import Plan
+    from ..comparing.plan import Plan
     from ..reading.problem import DataError
 
     if by not in ("plain", "balanced"):

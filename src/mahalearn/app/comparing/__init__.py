@@ -2,8 +2,12 @@
 
 :mod:`~mahalearn.app.comparing.compare` is the entry.
 :mod:`~mahalearn.app.comparing.methods` is the table of classifiers, and alone calls them,
-:mod:`~mahalearn.app.comparing.crossval` runs them on the same folds and ranks them,
-:mod:`~mahalearn.app.comparing.winner` fits the best one, measures and explains it,
+:mod:`~mahalearn.app.comparing.plan` draws the folds,
+:mod:`~mahalearn.app.comparing.crossval` runs the methods on them, a
+:mod:`cell <mahalearn.app.comparing.cells>` at a time,
+:mod:`~mahalearn.app.comparing.ranking` makes the leaderboard,
+:mod:`~mahalearn.app.comparing.winner` fits the best one,
+:mod:`~mahalearn.app.comparing.explain` says why it decides so,
 :mod:`~mahalearn.app.comparing.model` is what gets saved, and
 :mod:`~mahalearn.app.comparing.findings` turns it all into plain values for the report.
 """

@@ -1,7 +1,7 @@
 """A comparison, from a problem to plain values: rank the methods, fit the winner, look at it.
 
 >>> from mahalearn.app.comparing.compare import conclude, fit_winner, rank
->>> from mahalearn.app.comparing.crossval import Plan
+>>> from mahalearn.app.comparing.plan import Plan
 >>> from mahalearn.app.reading.read import builtin_problem
 >>> ranked = rank(builtin_problem("iris"), ["lda"], Plan(folds=2, repeats=1))
 >>> winner = fit_winner(ranked)
@@ -19,18 +19,15 @@ from scipy.special import softmax
 from ...proximity.diagnosis import equal_distances
 from ...results import versions
 from ..reading.problem import SMALLEST_CLASS, Note, Problem
-from .crossval import (
-    Outcome,
-    Progress,
-    cross_validate,
-    decide,
-    fingerprint,
-    leaderboard,
-    with_best_measure,
-)
+from .cells import Outcome, with_best_measure
+from .crossval import cross_validate
+from .explain import SECONDS, explain
 from .findings import count_errors, findings
 from .methods import QUICK, QUICK_KERNELS, select_methods
-from .winner import SECONDS, Refitted, explain, look_at, refit
+from .plan import decide
+from .progress import Progress, fingerprint
+from .ranking import leaderboard
+from .winner import Refitted, geometry_of, refit
 
 # Larger tables are ranked on a stratified sample of SAMPLE rows.
 LARGE, SAMPLE = 5000, 4000
@@ -84,9 +81,9 @@ def sampled(problem, size, seed):
         return problem
     rng, rows = np.random.default_rng(seed), []
     for label, n in problem.counts.items():
-        mine = np.flatnonzero(problem.y == label)
+        members = np.flatnonzero(problem.y == label)
         wanted = min(n, max(SMALLEST_CLASS, round(size * n / len(problem))))
-        rows.append(rng.choice(mine, wanted, replace=False))
+        rows.append(rng.choice(members, wanted, replace=False))
     part = problem.take(np.sort(np.concatenate(rows)))
     part.notes.append(
         Note(
@@ -107,7 +104,7 @@ def quick_methods(problem):
 
 
 def rank(
-    problem, wanted, plan, *, jobs=1, time_budget=None, progress=None, resume=False, told=None
+    problem, wanted, plan, *, jobs=1, time_budget=None, progress=None, resume=False, listener=None
 ):
     """Cross-validate methods and rank them.
 
@@ -125,38 +122,38 @@ def rank(
         File that keeps finished folds; the caller removes it once the results are saved.
     resume : bool
         Whether the folds of an earlier run are taken over from that file.
-    told : Silent or None
+    listener : Silent or None
         Who is told how far it is.
 
     Returns
     -------
     ranked : Ranked
     """
-    told, known, keep = told or Silent(), None, None
+    listener, finished, keep = listener or Silent(), None, None
     if progress is not None:
-        kept = Progress(progress, fingerprint(problem, plan))
-        known, keep = kept.start(resume), kept.add
+        saved = Progress(progress, fingerprint(problem, plan))
+        finished, keep = saved.start(resume), saved.add
         if resume:
-            told.resumed(len(known))
+            listener.resumed(len(finished))
     problem.check_classes()
     chosen, fitting, notes = decide(problem, wanted, plan)
     problem.notes += notes
     if problem.kind == "objects" and problem.proximity == "dissimilarity":
-        with told.working("Comparing all objects"):
+        with listener.working("Comparing all objects"):
             matrix = problem.matrix()  # kept for the folds
         problem.notes += _equal_distances(problem, matrix)
-    told.notes(problem.notes)
+    listener.notes(problem.notes)
     outcome = cross_validate(
         problem,
         chosen,
         fitting,
         jobs=jobs,
         time_budget=time_budget,
-        tell=told.state,
-        known=known,
+        tell=listener.state,
+        finished=finished,
         keep=keep,
     )
-    told.notes(outcome.notes)
+    listener.notes(outcome.notes)
     return Ranked(problem, outcome, leaderboard(outcome))
 
 
@@ -170,14 +167,14 @@ def _equal_distances(problem, matrix):
         yield equal
 
 
-def fit_winner(ranked, *, whole=None, command=None):
+def fit_winner(ranked, *, full_problem=None, command=None):
     """Fit the best method on all objects, with parameters chosen on them.
 
     Parameters
     ----------
     ranked : Ranked
         Of :func:`rank`.
-    whole : Problem or None
+    full_problem : Problem or None
         The problem of which the ranked one is a sample, if the classifier is to be fitted on it.
     command : str or None
         What made it.
@@ -187,7 +184,7 @@ def fit_winner(ranked, *, whole=None, command=None):
     winner : Winner
     """
     problem = with_best_measure(ranked.problem, ranked.outcome.plan, ranked.winner)
-    refitted = refit(problem, ranked.outcome, ranked.winner, whole)
+    refitted = refit(problem, ranked.outcome, ranked.winner, full_problem)
     return Winner(problem, refitted, describe(problem, ranked, refitted, command))
 
 
@@ -243,5 +240,5 @@ def conclude(ranked, winner, seconds=SECONDS):
     proba = softmax(held.scores / refitted.model.temperature, axis=1)
     errors = count_errors(held, proba)
     explained = explain(problem, ranked.outcome, refitted, ranked.winner, errors.order, seconds)
-    look = look_at(problem, refitted)
-    return findings(ranked, winner, held, proba, errors, look, explained)
+    geometry = geometry_of(problem, refitted)
+    return findings(ranked, winner, held, proba, errors, geometry, explained)

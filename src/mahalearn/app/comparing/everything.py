@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from ...formulas.calibration import fit_temperature
 from ...novelty._models import CrossFold
-from ..reading.encoder import TableEncoder
+from ...table_encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
 from .methods import METHODS, class_distances, class_scores, fixed
@@ -33,7 +33,7 @@ class Rows:
     ----------
     table : ParquetTable or TextTable
         The table.
-    look : Look
+    summary : Look
         What its first pass found.
     problem : Problem
         The problem of the sample: which columns are features, how classes are written.
@@ -43,15 +43,15 @@ class Rows:
         Called with the number of rows of each part.
     """
 
-    def __init__(self, table, look, problem, seed, tell=None):
-        self.table, self.look, self.problem = table, look, problem
+    def __init__(self, table, summary, problem, seed, tell=None):
+        self.table, self.summary, self.problem = table, summary, problem
         self.seed, self.tell = seed, tell
-        n = sum(look.counts.values())
+        n = sum(summary.counts.values())
         self.share = min(TEST_SHARE, MOST_TEST / n)
         self.classes = np.unique(problem.y)
         # The sample holds the rows with the smallest numbers, of a small class perhaps all rows.
-        self.common = [k for k in self.classes if look.counts[str(k)] >= 2 * LEAST]
-        self.encoder = encoder_of(problem, look)
+        self.common = [k for k in self.classes if summary.counts[str(k)] >= 2 * LEAST]
+        self.encoder = encoder_of(problem, summary)
         self.features = list(problem.X.columns)
 
     def __iter__(self):
@@ -83,17 +83,17 @@ class Rows:
 
 def encoded_part(rows, position, frame):
     """Vectors, classes and test rows of one part."""
-    known = frame[rows.look.target].notna().to_numpy()
-    y = rows.labels(frame[rows.look.target][known])
-    X = rows.encoder.transform(frame[known][rows.features])
-    return X, y, rows.held_out(position + np.flatnonzero(known), y)
+    labelled = frame[rows.summary.target].notna().to_numpy()
+    y = rows.labels(frame[rows.summary.target][labelled])
+    X = rows.encoder.transform(frame[labelled][rows.features])
+    return X, y, rows.held_out(position + np.flatnonzero(labelled), y)
 
 
-def encoder_of(problem, look):
+def encoder_of(problem, summary):
     """The encoder of the sample, with the means and scales of all rows."""
     encoder = TableEncoder().fit(problem.X)
-    for i, column in enumerate(encoder.numeric_):
-        n, mean, spread = look.moments[column]
+    for i, j in enumerate(encoder.numeric_):
+        n, mean, spread = summary.moments[problem.X.columns[j]]
         if n and spread > 0:
             encoder.means_[i], encoder.scales_[i] = mean, np.sqrt(spread / n)
     return encoder
@@ -178,7 +178,7 @@ def dask_arrays(rows):
         parts.append(dask.delayed(_group_arrays)(shared, i, position))
         position += n
     sizes = dask.compute(*[dask.delayed(lambda part: len(part[1]))(part) for part in parts])
-    d = len(rows.encoder.feature_names_out_)
+    d = len(rows.encoder.source_columns_)
     X = [da.from_delayed(part[0], (n, d), float) for part, n in zip(parts, sizes, strict=True) if n]
     y = [
         da.from_delayed(part[1], (n,), rows.classes.dtype)
@@ -199,35 +199,35 @@ def _group_arrays(rows, i, position):
 
 def tested(rows, models):
     """Predictions of the test rows: their classes, and for each model labels, scores, distances."""
-    truth, found = [], [[] for _ in models]
+    truth, outputs = [], [[] for _ in models]
     for position, frame in rows.table.parts():
-        known = frame[rows.look.target].notna().to_numpy()
+        labelled = frame[rows.summary.target].notna().to_numpy()
         test = rows.held_out(
-            position + np.flatnonzero(known), rows.labels(frame[rows.look.target][known])
+            position + np.flatnonzero(labelled), rows.labels(frame[rows.summary.target][labelled])
         )
         if rows.tell:
             rows.tell(len(frame))
         if not test.any():
             continue
-        frame = frame[known][test].reset_index(drop=True)
-        truth.append(rows.labels(frame[rows.look.target]))
+        frame = frame[labelled][test].reset_index(drop=True)
+        truth.append(rows.labels(frame[rows.summary.target]))
         X = frame[rows.features]
-        for model, mine in zip(models, found, strict=True):
-            mine.append((model.predict(X), class_scores(model, X)[0], class_distances(model, X)))
+        for model, results in zip(models, outputs, strict=True):
+            results.append((model.predict(X), class_scores(model, X)[0], class_distances(model, X)))
     if not truth:
         raise DataError("There are too few rows to hold some out for a test.")
-    return np.concatenate(truth), found
+    return np.concatenate(truth), outputs
 
 
-def finalist(rows, name, model, fitted_rows, truth, found, seconds):
+def finalist(rows, name, model, fitted_rows, truth, outputs, seconds):
     """A finalist with a model to save: calibrated, and ranked, on the test rows."""
-    predicted = np.concatenate([part[0] for part in found])
+    predicted = np.concatenate([part[0] for part in outputs])
     codes = np.searchsorted(rows.classes, truth)
-    temperature = float(fit_temperature(np.vstack([part[1] for part in found]), codes))
-    d2 = np.vstack([part[2] for part in found])[:MOST_CALIBRATION]
-    own = codes[: len(d2)]
-    held_out = [np.sort(d2[own == j, j]) for j in range(len(rows.classes))]
-    folds = [CrossFold(model, None, d2, own)]
+    temperature = float(fit_temperature(np.vstack([part[1] for part in outputs]), codes))
+    d2 = np.vstack([part[2] for part in outputs])[:MOST_CALIBRATION]
+    true = codes[: len(d2)]
+    held_out = [np.sort(d2[true == j, j]) for j in range(len(rows.classes))]
+    folds = [CrossFold(model, None, d2, true)]
     trained = TrainedModel(model, model, held_out, temperature, folds)
     title, errors = METHODS[name].title, int((predicted != truth).sum())
     return Finalist(name, title, fitted_rows, errors, len(truth), seconds, trained)

@@ -18,8 +18,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ...classifiers.distances import KernelMahalanobisEstimator
+from ...table_encoder import TableEncoder
 from ...training.distances import reg_for_part
-from ..reading.encoder import TableEncoder
 from ..reading.problem import DataError, listed
 
 # Widths of RBF kernels on standardised features, for one feature: γ = value/number of features.
@@ -376,7 +376,7 @@ def encoded_width(problem):
     if problem.kind != "vectors":
         return len(problem.X)
     try:
-        return len(TableEncoder().fit(problem.X).feature_names_out_)
+        return len(TableEncoder().fit(problem.X).source_columns_)
     except ValueError as error:
         raise DataError(str(error)) from None
 
@@ -386,11 +386,11 @@ def fitted(pipeline, X, y, weights=None):
 
     Weights have the mean 1, so that regularisation keeps its meaning.
     """
-    given = {}
+    fit_params = {}
     if weights is not None and takes_weights(pipeline[-1]):
-        given = {f"{pipeline.steps[-1][0]}__sample_weight": weights / weights.mean()}
+        fit_params = {f"{pipeline.steps[-1][0]}__sample_weight": weights / weights.mean()}
     with quiet():
-        return clone(pipeline).fit(X, y, **given)
+        return clone(pipeline).fit(X, y, **fit_params)
 
 
 def takes_weights(estimator):
@@ -497,8 +497,8 @@ def for_part(pipeline, y, part):
     pipeline = clone(pipeline)
     if isinstance(pipeline[-1], KernelMahalanobisEstimator):
         sizes = (np.unique(some, return_counts=True)[1] for some in (y, y[part]))
-        given = [getattr(pipeline[-1], name) for name in ("reg", "reg_on", "variant")]
-        pipeline[-1].set_params(reg=reg_for_part(*given, *sizes))
+        regularisation = [getattr(pipeline[-1], name) for name in ("reg", "reg_on", "variant")]
+        pipeline[-1].set_params(reg=reg_for_part(*regularisation, *sizes))
     return pipeline
 
 
@@ -548,7 +548,7 @@ def fit_best_measure(pipeline, D, y, scout=None):
         return place, fitted(pipeline, D[..., place], y)
     best, place, model = -np.inf, 0, pipeline
     for m in places:
-        found = fitted(pipeline, D[..., m], y)
-        if found[-1].best_score_ > best + TIE:
-            best, place, model = found[-1].best_score_, m, found
+        candidate = fitted(pipeline, D[..., m], y)
+        if candidate[-1].best_score_ > best + TIE:
+            best, place, model = candidate[-1].best_score_, m, candidate
     return place, model

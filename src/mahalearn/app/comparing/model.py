@@ -100,7 +100,7 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        found : FoldValues
+        values : FoldValues
             With p_values (m, c), p_none (m,), and nearest, from which drift is judged. Ranks are
             cross-conformal: an object and those of a fold are compared inside one model, which had
             seen neither. Of one fold alone they are exact (split conformal).
@@ -115,12 +115,12 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         ]
         return evaluate_folds(self.folds, distances)
 
-    def outliers(self, found, level=0.05):
+    def outliers(self, values, level=0.05):
         """Whether objects belong to none of the classes.
 
         Parameters
         ----------
-        found : FoldValues
+        values : FoldValues
             Of `typicality`.
         level : float, default=0.05
             p_none of at most this; 1/(n + 1) where n training objects allow no smaller value.
@@ -130,4 +130,4 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         outliers : ndarray of shape (m,), dtype bool
         """
         least = 1 / (1 + sum(len(fold.codes) for fold in self.folds))
-        return found.p_none <= max(level, least) + 1e-12
+        return values.p_none <= max(level, least) + 1e-12

@@ -79,11 +79,11 @@ def score(truth, predicted, proba, classes):
         notes.append("No object has a class that the model knows, so nothing was scored.")
         return Scores(0, np.nan, np.nan, np.nan, np.nan, list(classes), [], notes)
     true = np.array([code[truth[i]] for i in rows])
-    found = np.array([code[predicted[i]] for i in rows])
+    codes = np.array([code[predicted[i]] for i in rows])
     confusion = np.zeros((len(classes), len(classes)), dtype=int)
-    np.add.at(confusion, (true, found), 1)
-    own = np.maximum(np.asarray(proba)[rows, true], SMALLEST)
-    return _of_confusion(confusion, float(-np.log(own).mean()), list(classes), notes)
+    np.add.at(confusion, (true, codes), 1)
+    true_probability = np.maximum(np.asarray(proba)[rows, true], SMALLEST)
+    return _of_confusion(confusion, float(-np.log(true_probability).mean()), list(classes), notes)
 
 
 def _of_confusion(confusion, log_loss, classes, notes):
@@ -122,10 +122,10 @@ def merged(parts):
     >>> merged(parts).accuracy, merged(parts).confusion
     (0.5, [[1, 0], [1, 0]])
     """
-    known = [part for part in parts if part.n]
+    scored = [part for part in parts if part.n]
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
-    if not known:
+    if not scored:
         return parts[0]._replace(notes=notes)
-    confusion = np.sum([part.confusion for part in known], axis=0)
-    log_loss = float(sum(part.log_loss * part.n for part in known) / confusion.sum())
-    return _of_confusion(confusion, log_loss, known[0].classes, notes)
+    confusion = np.sum([part.confusion for part in scored], axis=0)
+    log_loss = float(sum(part.log_loss * part.n for part in scored) / confusion.sum())
+    return _of_confusion(confusion, log_loss, scored[0].classes, notes)

@@ -1,18 +1,10 @@
-"""The winner of a comparison: fitted on all objects, measured by folds, and explained.
+"""The winner of a comparison, fitted on all objects, and held-out distances to the classes."""
 
-Its distances to objects are of models that had not seen them. Why it decides as it does, and
-whether more data would help, is found on held-out objects: it is fitted again on outer training
-parts with the parameters that were chosen on all objects. These fits may take long, so each part
-has a limit in seconds; what was not finished by then is left out and said to be.
-"""
-
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
@@ -21,22 +13,11 @@ from ...display import pair_rule
 from ...formulas.calibration import fit_temperature
 from ...formulas.linalg import center_gram, centering, eigh
 from ...novelty._models import CrossFold
-from ..reading.encoder import TableEncoder
-from .crossval import (
-    FINAL_FOLDS,
-    corrected_interval,
-    error_interval,
-    fit_plan,
-    outer_splits,
-    setting_for,
-)
 from .methods import (
     DISTANCE_METHOD,
     METHODS,
     chosen_params,
     class_distances,
-    class_scores,
-    ensemble,
     file_bytes,
     fitted,
     fixed,
@@ -44,11 +25,11 @@ from .methods import (
     for_part,
     has_distances,
     kernel_spectrum,
-    labels,
     log_odds,
     quiet,
 )
 from .model import MeasureRows, TrainedModel
+from .plan import FINAL_FOLDS, fit_plan, outer_splits, setting_for
 
 # With more objects, distances of a method without any of its own are those of Gaussians.
 MOST_FOR_KERNEL, QUICK_DISTANCES = 2000, "gaussian"
@@ -69,7 +50,7 @@ class Refitted(NamedTuple):
     parts: list  # the objects of each fold of these models
 
 
-def refit(problem, outcome, name, whole=None):
+def refit(problem, outcome, name, full_problem=None):
     """Fit the method of a name on all objects, and its distances.
 
     Parameters
@@ -80,7 +61,7 @@ def refit(problem, outcome, name, whole=None):
         The comparison that the method was part of.
     name : str
         The method.
-    whole : Problem or None
+    full_problem : Problem or None
         The problem of which `problem` is a sample, if the classifier is to be fitted on all of it.
 
     Returns
@@ -101,8 +82,8 @@ def refit(problem, outcome, name, whole=None):
         distance_method = QUICK_DISTANCES if large else DISTANCE_METHOD
         measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
         d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
-    if whole is not None:
-        classifier, _ = _fit(whole, fixed(classifier))
+    if full_problem is not None:
+        classifier, _ = _fit(full_problem, fixed(classifier))
     held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(np.unique(problem.y))]
     held = outcome.held_out(name, problem.y)
     temperature = float(fit_temperature(held.scores, held.truth))
@@ -183,7 +164,7 @@ def _fit(problem, pipeline):
     return pipeline, params
 
 
-class Look(NamedTuple):
+class Geometry(NamedTuple):
     """What the fitted winner tells of itself: how it decides between classes, and its kernel."""
 
     last: object  # the estimator that measures distances
@@ -192,7 +173,7 @@ class Look(NamedTuple):
     kernel: str  # what that kernel is
 
 
-def look_at(problem, refitted):
+def geometry_of(problem, refitted):
     """How the winner decides by distances, and the spectrum of its kernel (None if large)."""
     model = refitted.model.distances
     last, logs, spectrum = flattened(model)[-1], None, None
@@ -209,272 +190,4 @@ def look_at(problem, refitted):
         K = M.copy() if similar else -(M**2) / 2
         spectrum = eigh(center_gram(K, centering(K), overwrite=True), vectors=False).values
         kernel = "the centred similarities" if similar else "−d²/2, centred"
-    return Look(last, logs, spectrum, kernel)
-
-
-# --- why it decides so, and whether more data would help ------------------------------------------
-
-# Seconds that each of the two parts may take.
-SECONDS = 15.0
-NOT_MEASURED = (
-    "The importance of the columns was not measured, because it would have taken too long."
-)
-ENDS_EARLY = (
-    "The learning curve ends early, because larger training sets would have taken too long."
-)
-OF_A_MEMBER = (
-    "The best method is an ensemble of {} models. Importance, contributions and learning curve are "
-    "those of its member with the largest weight ({})."
-)
-NO_CURVE = "There is no learning curve: {}."
-WHY_SLOW = "it would have taken too long"
-WHY_SMALL = "the best method cannot be fitted on smaller training sets"
-SHUFFLES = 5
-MOST_COLUMNS = 60
-# Held-out objects of a fold that are enough for the importance of a column.
-MOST_TESTED = 2000
-MOST_CONTRIBUTIONS = 6
-SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-# Objects of the smallest class that the smallest part of a learning curve needs.
-LEAST_OF_CLASS = 3
-
-
-def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
-    """Permutation importance, contributions and the learning curve of the winner.
-
-    Parameters
-    ----------
-    problem : Problem
-        What was classified.
-    outcome : Outcome
-        The comparison.
-    refitted : Refitted
-        The winner.
-    name : str
-        Its method.
-    hardest : list of int
-        Numbers of the objects whose contributions are wanted.
-    seconds : float
-        Limit of each of the two parts.
-
-    Returns
-    -------
-    found : dict
-        importance, contributions, learning (each None where there is none) and skipped, a list of
-        sentences.
-    """
-    pipeline = fixed(refitted.model.classifier)
-    if pipeline.steps[0][0] == "measure":
-        pipeline = Pipeline(pipeline.steps[1:])
-    work = _Work(problem, outcome, pipeline, refitted.model.temperature)
-    found = {"importance": None, "contributions": None, "skipped": []}
-    if several := ensemble(refitted.model.classifier):
-        found["skipped"].append(OF_A_MEMBER.format(*several))
-    # A fit with fixed parameters takes less than one with its search, but it cannot be stopped.
-    too_slow = np.mean([cell.fit_seconds for cell in outcome.of(name)]) > 2 * seconds
-    if problem.kind == "vectors" and too_slow:
-        found["skipped"].append(NOT_MEASURED)
-    elif problem.kind == "vectors":
-        found["importance"], found["contributions"] = work.importance(
-            hardest, time.monotonic() + seconds, found["skipped"]
-        )
-    found["learning"] = work.learning(time.monotonic() + seconds, found["skipped"])
-    return found
-
-
-class _Work:
-    """The winner with fixed parameters, on the outer folds of the first repetition."""
-
-    def __init__(self, problem, outcome, pipeline, temperature):
-        self.problem, self.plan, self.pipeline = problem, outcome.plan, pipeline
-        self.temperature = temperature
-        self.classes = np.unique(problem.y)
-        self.splits = outcome.splits[: outcome.plan.folds]
-
-    def fit(self, train, test):
-        """The fitted pipeline and the held-out objects as it takes them."""
-        X_train, X_test = self.problem.fold(train, test)
-        return fitted(self.pipeline, X_train, self.problem.y[train]), X_test
-
-    def importance(self, hardest, deadline, skipped):
-        """How much the error rises when a column is shuffled among the held-out objects."""
-        X, y = self.problem.X, self.problem.y
-        columns = _candidates(X, y)
-        rng = np.random.default_rng(self.plan.seed)
-        rises, contributions, done = [], {}, []
-        for train, test in self.splits:
-            start = time.monotonic()
-            model, X_test = self.fit(train, test)
-            mine = [i for i in hardest if i in set(test.tolist())]
-            for i in mine:
-                place = int(np.flatnonzero(test == i)[0])
-                contributions[i] = self._contribution(
-                    model, X.iloc[train], X_test.iloc[[place]], columns
-                )
-            truth = y[test]
-            if len(test) > MOST_TESTED:
-                kept = np.sort(rng.choice(len(test), MOST_TESTED, replace=False))
-                X_test, truth = X_test.iloc[kept], truth[kept]
-            base = self.plan.error(truth, labels(model, X_test))
-            shuffles = [rng.permutation(len(truth)) for _ in range(SHUFFLES)]
-            row = []
-            for column in columns:
-                errors = []
-                for shuffle in shuffles:
-                    changed = X_test.copy()
-                    changed[column] = X_test[column].iloc[shuffle].array
-                    errors.append(self.plan.error(truth, labels(model, changed)))
-                row.append(np.mean(errors) - base)
-                if time.monotonic() > deadline:
-                    break
-            if len(row) < len(columns):
-                break
-            rises.append(row)
-            done.append(len(test) / len(train))
-            if time.monotonic() + (time.monotonic() - start) > deadline:
-                break
-        if len(rises) < 2:
-            skipped.append(NOT_MEASURED)
-            return None, _contributions(self.problem, hardest, contributions)
-        share = float(np.mean(done))
-        rows = [
-            {"name": str(name), "increase": corrected_interval(values, share)}
-            for name, values in zip(columns, np.transpose(rises))
-        ]
-        rows.sort(key=lambda row: -row["increase"][0])
-        return {
-            "rows": rows,
-            "folds": len(rises),
-            "shuffles": SHUFFLES,
-            "columns": X.shape[1],
-        }, _contributions(self.problem, hardest, contributions)
-
-    def _contribution(self, model, seen, row, columns):
-        """How the log-probability of the predicted class changes without each value of a row."""
-        import pandas as pd
-
-        typical = {}
-        for column in columns:
-            values = seen[column].dropna()
-            if not len(values):
-                typical[column] = row[column].iloc[0]
-            elif pd.api.types.is_numeric_dtype(values):
-                typical[column] = float(values.median())
-            else:
-                typical[column] = values.mode().iloc[0]
-        changed = pd.concat([row] * (len(columns) + 1), ignore_index=True)
-        for k, column in enumerate(columns, 1):
-            cells = changed[column].astype(object).tolist()
-            cells[k] = typical[column]
-            numeric = pd.api.types.is_numeric_dtype(row[column])
-            changed[column] = pd.Series(cells, dtype=float if numeric else object)
-        scores, logs = class_scores(model, changed)
-        log_p = log_softmax(scores if logs else scores / self.temperature, axis=1)
-        taken = int(log_p[0].argmax())
-        changes = log_p[0, taken] - log_p[1:, taken]
-        rows = [
-            {
-                "feature": str(column),
-                "value": _cell(row[column].iloc[0]),
-                "typical": _cell(typical[column]),
-                "change": float(change),
-            }
-            for column, change in zip(columns, changes)
-        ]
-        rows.sort(key=lambda r: -abs(r["change"]))
-        return {"taken_for": str(model.classes_[taken]), "rows": rows[:MOST_CONTRIBUTIONS]}
-
-    def learning(self, deadline, skipped):
-        """The held-out error by the number of training objects, on nested parts."""
-        y = self.problem.y
-        smallest = min(int((y == label).sum()) for label in self.classes)
-        smallest -= -(-smallest // self.plan.folds)  # in a training part
-        shares = [s for s in SHARES if s * smallest >= LEAST_OF_CLASS]
-        if len(shares) < 2:
-            skipped.append(NO_CURVE.format("the smallest class has too few objects for it"))
-            return None
-        orders = [self._nested(train, fold) for fold, (train, _) in enumerate(self.splits)]
-        errors, sizes, start = {}, {}, time.monotonic()
-        for k, share in enumerate(shares):
-            mine, size = [], []
-            if k:  # kernel methods take the square of the number of objects, or more
-                spent = time.monotonic() - start
-                if time.monotonic() + spent * (share / shares[k - 1]) ** 2 > deadline:
-                    skipped.append(ENDS_EARLY)
-                    break
-            start = time.monotonic()
-            for (train, test), rank in zip(self.splits, orders):
-                part = train[rank <= share + 1e-12]
-                try:
-                    model, X_test = self.fit(part, test)
-                    mine.append(self.plan.error(y[test], labels(model, X_test)))
-                except ValueError:  # parameters that so few objects do not allow
-                    break
-                size.append(len(part))
-                if time.monotonic() > deadline:
-                    break
-            if len(mine) == len(self.splits):
-                errors[share], sizes[share] = mine, round(np.mean(size))
-            elif time.monotonic() > deadline:
-                skipped.append(ENDS_EARLY)
-                break
-        if len(errors) < 2:
-            slow = skipped[-1:] == [ENDS_EARLY]
-            skipped[len(skipped) - slow :] = [NO_CURVE.format(WHY_SLOW if slow else WHY_SMALL)]
-            return None
-        kept = list(errors)
-        ratio = float(np.mean([len(test) / len(train) for train, test in self.splits]))
-        half = min(kept[:-1], key=lambda s: abs(s - kept[-1] / 2))
-        change = np.subtract(errors[kept[-1]], errors[half])
-        return {
-            "sizes": [sizes[s] for s in kept],
-            "errors": [error_interval(errors[s], ratio) for s in kept],
-            "from": sizes[half],
-            "difference": corrected_interval(change, ratio),
-            "complete": kept[-1] == 1.0,
-        }
-
-    def _nested(self, train, fold):
-        """For each training object the smallest share it belongs to, the same in each class."""
-        rng = np.random.default_rng([self.plan.seed, fold])
-        rank = np.ones(len(train))
-        for label in self.classes:
-            mine = np.flatnonzero(self.problem.y[train] == label)
-            rank[rng.permutation(mine)] = np.arange(len(mine)) / len(mine) + 1e-9
-        return rank
-
-
-def _candidates(X, y):
-    """All columns, or of very many those that separate the classes most one by one."""
-    if X.shape[1] <= MOST_COLUMNS:
-        return list(X.columns)
-    from sklearn.feature_selection import f_classif
-
-    encoder = TableEncoder().fit(X)
-    with quiet():  # constant columns
-        F = np.nan_to_num(f_classif(encoder.transform(X), y)[0], posinf=np.inf)
-    best = dict.fromkeys(X.columns, 0.0)
-    owners = encoder.numeric_ + [c for c, levels in encoder.levels_.items() for _ in levels]
-    for column, value in zip(owners, F):
-        best[column] = max(best[column], float(value))
-    return sorted(best, key=lambda c: -best[c])[:MOST_COLUMNS]
-
-
-def _contributions(problem, hardest, found):
-    rows = [
-        {
-            "name": problem.called(i),
-            "class": str(problem.y[i]),
-            **found[i],
-        }
-        for i in hardest
-        if i in found
-    ]
-    return rows or None
-
-
-def _cell(value):
-    """A cell of a table as text."""
-    if isinstance(value, float | np.floating):
-        return "missing" if value != value else f"{value:.4g}"
-    return "missing" if value is None else str(value)
+    return Geometry(last, logs, spectrum, kernel)

@@ -1,9 +1,8 @@
-"""From a table with numbers, names and gaps to standardised vectors; the columns a model takes."""
+"""How a table is encoded, in sentences; the columns that a model takes."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from ...table_encoder import TableEncoder
 from ..words import counted
 from .columns import check_magnitude, is_number, number, written
 from .problem import (
@@ -18,88 +17,10 @@ from .problem import (
 )
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
-    """Numbers standardised, names one-hot, gaps filled; everything learned from the training rows.
-
-    A missing number becomes the training median. A name becomes a column for each name of the
-    training rows, scaled so that two different names are as far apart as numbers are on average; an
-    unknown or missing name has zeros there. Constant columns say nothing and are left out.
-
-    Attributes
-    ----------
-    columns_ : list of str
-        Columns that must be there.
-    numeric_ : list of str
-        Those used as numbers.
-    medians_, means_, scales_ : ndarray
-        Of the numeric ones.
-    levels_ : dict
-        Nominal column -> its names.
-    feature_names_out_ : list of str
-        Columns of the result.
-    """
-
-    def fit(self, X, y=None):
-        """Learn columns, names, medians and scales from a data frame."""
-        self.columns_ = [str(column) for column in X.columns]
-        texts = text_columns(X)
-        numeric = X.columns[~texts]
-        self.levels_ = {
-            str(column): sorted({str(value) for value in X[column].dropna()})
-            for column in X.columns[texts]
-        }
-        Z = X.loc[:, ~texts].to_numpy(dtype=float)
-        known = np.isfinite(Z)
-        self.medians_ = np.median(Z, axis=0)
-        for j in np.flatnonzero(~known.all(axis=0)):
-            self.medians_[j] = np.median(Z[known[:, j], j]) if known[:, j].any() else 0.0
-        Z = np.where(known, Z, self.medians_)
-        means, scales = Z.mean(axis=0), Z.std(axis=0)
-        # A spread within rounding of the mean is none.
-        varies = scales > 1e-10 * np.maximum(np.abs(means), 1e-300)
-        self.numeric_ = [str(column) for column in numeric[varies]]
-        self.medians_, self.means_, self.scales_ = (
-            a[varies] for a in (self.medians_, means, scales)
-        )
-        self.levels_ = {c: levels for c, levels in self.levels_.items() if len(levels) > 1}
-        self.feature_names_out_ = self.numeric_ + [
-            f"{column}={level}" for column, levels in self.levels_.items() for level in levels
-        ]
-        if not self.feature_names_out_:
-            raise ValueError("Every column is constant: there is nothing to classify by.")
-        return self
-
-    def transform(self, X):
-        """Vectors of a data frame's rows."""
-        check_is_fitted(self)
-        absent = [column for column in self.columns_ if column not in X.columns]
-        if absent:
-            raise ValueError(f"The table lacks the columns {absent}.")
-        Z = X[self.numeric_].to_numpy(dtype=float)
-        Z = np.where(np.isfinite(Z), Z, self.medians_)
-        blocks = [(Z - self.means_) / self.scales_]
-        for column, levels in self.levels_.items():
-            position = {level: i for i, level in enumerate(levels)}
-            block = np.zeros((len(X), len(levels)))
-            for i, value in enumerate(X[column]):
-                j = position.get(str(value))
-                if j is not None:
-                    block[i, j] = 1.0
-            blocks.append(block)
-        return np.hstack(blocks)
-
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns of the result."""
-        check_is_fitted(self)
-        return np.array(self.feature_names_out_, dtype=object)
-
-
 def describe_table(X):
     """Sentences on how a table is turned into vectors; a ValueError if it cannot be."""
-    TableEncoder().fit(X)
-    notes = []
-    texts = text_columns(X)
-    nominal = list(X.columns[texts])
+    encoder, notes = TableEncoder().fit(X), []
+    nominal = list(X.columns[text_columns(X)])
     if nominal:
         notes.append(
             Note(
@@ -112,26 +33,33 @@ def describe_table(X):
     gaps = X.isna()
     if gaps.to_numpy().any():
         cells, columns = int(gaps.to_numpy().sum()), int(gaps.any().sum())
+        indicators = X.columns[encoder.indicators_]
         notes.append(
             f"{counted(cells, 'cell')} ({gaps.to_numpy().mean():.1%}) in "
             f"{counted(columns, 'column')} {'is' if cells == 1 else 'are'} missing: the median of "
-            "the training rows replaces a number; a missing category belongs to no category."
+            "the training rows replaces a number; a missing category belongs to no category"
+            + (f"; missing cells of {listed(indicators)} are marked" if len(indicators) else "")
+            + "."
         )
-    constant = np.array([text and X.iloc[:, i].nunique() <= 1 for i, text in enumerate(texts)])
-    seen, twins = {}, []
-    for at, V in number_blocks(X):
-        low, high = np.fmin.reduce(V, axis=0), np.fmax.reduce(V, axis=0)
-        constant[at] = (low == high) | np.isnan(low)
-        for j in np.flatnonzero(~constant[at]):
-            column, key = X.columns[at[j]], V[:, j].tobytes()
-            if key in seen:
-                twins.append(f"{column} = {seen[key]}")
-            seen.setdefault(key, column)
-    if constant.any():
-        notes.append(f"Constant columns were left out: {', '.join(X.columns[constant][:6])}.")
+    constant = X.columns[[j for j, why in encoder.dropped_.items() if why == "constant"]]
+    if len(constant):
+        notes.append(f"Constant columns were left out: {listed(constant, 6)}.")
+    twins = equal_columns(X.iloc[:, encoder.numeric_])
     if twins:
-        notes.append(f"Columns with equal values count twice: {', '.join(twins[:6])}.")
+        pairs = (f"{copy} = {first}" for copy, first in twins)
+        notes.append(f"Columns with equal values count twice: {listed(pairs, 6)}.")
     return notes
+
+
+def equal_columns(X):
+    """Numeric columns with the values of an earlier one: pairs (later, earlier)."""
+    first, twins = {}, []
+    for at, V in number_blocks(X):
+        for j, values in zip(at, V.T):
+            earlier = first.setdefault(values.tobytes(), X.columns[j])
+            if earlier != X.columns[j]:
+                twins.append((X.columns[j], earlier))
+    return twins
 
 
 # --- the columns that a model file lists, and a new table brought into that form ------------------

@@ -15,7 +15,8 @@ sections are optional. A section is ``{"id", "title", "short", "blocks"}``. A bl
   ``{"label", "cells"}``; a cell is a text or ``{"text", "detail", "state", "hint", "value"}`` with
   the state agree, differ, apart, best, words or "". With ``prose`` its cells are text rather than
   numbers; ``sortable`` and ``filter`` ask for the script's help; ``value`` is what is sorted by.
-- ``statements``: ``items`` of ``{"text", "verdict": True, False or None, "detail"}``.
+- ``statements``: ``items`` of ``{"text", "verdict", "detail"}``; the verdict is confirmed,
+  contradicted, undecided or None.
 - ``key``: ``states``, pairs of a state and what it means.
 - ``figures``: ``items``, figures side by side, each with ``words`` below it, and ``beside``, other
   blocks next to them; ``choice``: ``items``, figures of which one is shown, with a ``label``.

@@ -22,12 +22,12 @@ SAME = 5e-4
 NEGLIGIBLE = 5e-4
 
 
-def document(found):
+def document(values):
     """The page of a comparison.
 
     Parameters
     ----------
-    found : dict
+    values : dict
         Plain values, see :mod:`mahalearn.app.comparing.findings`.
 
     Returns
@@ -36,36 +36,36 @@ def document(found):
         A document for :mod:`mahalearn.app.report.html`.
     """
     sections = [
-        _leaderboard(found),
-        _everything(found),
-        _classes(found),
-        _confusion(found),
-        _curves(found),
-        _calibration(found),
-        _importance(found),
-        _hardest(found),
-        _distances(found),
-        _learning(found),
-        _novelty(found),
-        _spectrum(found),
-        _data(found),
-        _repeat(found),
+        _leaderboard(values),
+        _everything(values),
+        _classes(values),
+        _confusion(values),
+        _curves(values),
+        _calibration(values),
+        _importance(values),
+        _hardest(values),
+        _distances(values),
+        _learning(values),
+        _novelty(values),
+        _spectrum(values),
+        _data(values),
+        _repeat(values),
     ]
     return {
-        "title": f"Which classifier for {found['problem']['name']}?",
-        "lead": _lead(found),
-        "facts": _facts(found),
-        "notices": [*found["notes"], *found.get("skipped", ())],
+        "title": f"Which classifier for {values['problem']['name']}?",
+        "lead": _lead(values),
+        "facts": _facts(values),
+        "notices": [*values["notes"], *values.get("skipped", ())],
         "sections": [section for section in sections if section],
-        "footer": f"mahalearn {found['about'].get('versions', {}).get('mahalearn', '')}. "
+        "footer": f"mahalearn {values['about'].get('versions', {}).get('mahalearn', '')}. "
         "This page is one file and needs no network.",
     }
 
 
-def results_table(found):
+def results_table(values):
     """Rows of results.csv: a line for each method."""
     names, rows = ("error", "balanced", "difference"), []
-    for rank, row in enumerate(found["leaderboard"], 1):
+    for rank, row in enumerate(values["leaderboard"], 1):
         out = {"rank": rank, "method": row["name"], "title": row["title"]}
         for name in names:
             label = {"balanced": "balanced_error", "difference": "difference_to_best"}.get(
@@ -80,45 +80,45 @@ def results_table(found):
             "tied_with_best": row["tied"],
             "fit_seconds": round(row["fit_seconds"], 4),
             "predict_ms_per_1000": round(row["predict_ms"], 4),
-            "folds": found["n_folds"],
+            "folds": values["n_folds"],
             "parameters": row["params"],
         }
         rows.append(out)
     return rows
 
 
-def _lead(found):
+def _lead(values):
     """The answer: who has the smallest error, and who is as good."""
-    winner, board = found["winner"], found["leaderboard"]
-    mean, low, high = winner[_error_key(found)]
-    family = found["chosen"].get("family")
-    which = _article(found) if len(board) == 1 else "the smallest"
+    winner, board = values["winner"], values["leaderboard"]
+    mean, low, high = winner[_error_key(values)]
+    family = values["chosen"].get("family")
+    which = _article(values) if len(board) == 1 else "the smallest"
     best = (
-        f"{winner['title']}{f' ({family})' * bool(family)} has {which} {_error_name(found)} of "
-        f"{percent(mean)} on {found['problem']['name']} (95 % interval {percent(low)} to "
+        f"{winner['title']}{f' ({family})' * bool(family)} has {which} {_error_name(values)} of "
+        f"{percent(mean)} on {values['problem']['name']} (95 % interval {percent(low)} to "
         f"{percent(high)})."
     )
-    return [" ".join([best, *_rivals(found)])]
+    return [" ".join([best, *_rivals(values)])]
 
 
-def _error_key(found):
+def _error_key(values):
     """The error of a row of the leaderboard that decides."""
-    return "error" if found["plan"]["by"] == "plain" else "balanced"
+    return "error" if values["plan"]["by"] == "plain" else "balanced"
 
 
-def _error_name(found):
+def _error_name(values):
     """What the error that decides is called."""
-    return "error" if found["plan"]["by"] == "plain" else "balanced error"
+    return "error" if values["plan"]["by"] == "plain" else "balanced error"
 
 
-def _article(found):
-    return "an" if _error_name(found).startswith("e") else "a"
+def _article(values):
+    return "an" if _error_name(values).startswith("e") else "a"
 
 
-def _rivals(found):
+def _rivals(values):
     """One sentence on the methods that are as good, none if the winner is alone."""
-    key = _error_key(found)
-    winner, *others = found["leaderboard"]
+    key = _error_key(values)
+    winner, *others = values["leaderboard"]
     tied = [row for row in others if row["tied"]]
     same = [row for row in others if abs(row[key][0] - winner[key][0]) < SAME]
     fast = min(same, key=lambda row: row["fit_seconds"], default=winner)
@@ -148,25 +148,25 @@ def _rivals(found):
         yield "; ".join(parts) + "."
 
 
-def _facts(found):
+def _facts(values):
     """What was compared on what: pairs of a name and a value."""
-    p, plan, board = found["problem"], found["plan"], found["leaderboard"]
+    p, plan, board = values["problem"], values["plan"], values["leaderboard"]
     what = {
-        "vectors": f"{p['n']} rows with {_features(found)}",
+        "vectors": f"{p['n']} rows with {_features(values)}",
         "proximity": f"a matrix of {p['n']} × {p['n']} {str(p['proximity'])[:-1]}ies",
         "objects": f"{p['n']} objects, compared by {p['measure']}",
     }[p["kind"]]
     classes = counted(len(p["counts"]), "class", "classes")
-    if found["about"].get("features") and p["target"]:
+    if values["about"].get("features") and p["target"]:
         classes += f" (column “{p['target']}”)"
-    seconds = found.get("seconds") or 0.0
+    seconds = values.get("seconds") or 0.0
     return [
         ("Data", what),
         ("Classes", classes),
         ("Methods", f"{len(board)}, each with its own search for parameters"),
         (
             "Validation",
-            f"{counted(found['n_folds'], 'train/test split')} ({plan['folds']} stratified folds, "
+            f"{counted(values['n_folds'], 'train/test split')} ({plan['folds']} stratified folds, "
             f"drawn {counted(plan['repeats'], 'time')}); parameters are chosen on the training "
             "part alone",
         ),
@@ -174,24 +174,24 @@ def _facts(found):
     ]
 
 
-def _features(found):
+def _features(values):
     """How many columns there are, and their names if they are few."""
-    names = [str(feature["name"]) for feature in found["about"].get("features") or []]
-    count = counted(found["problem"]["d"], "column")
+    names = [str(feature["name"]) for feature in values["about"].get("features") or []]
+    count = counted(values["problem"]["d"], "column")
     return f"{count} ({', '.join(names)})" if 0 < len(names) <= MOST_NAMED else count
 
 
 def _section(name, title, *blocks, short=None):
-    found = {"id": name, "title": title, "blocks": [block for block in blocks if block]}
-    return {**found, "short": short} if short else found
+    section = {"id": name, "title": title, "blocks": [block for block in blocks if block]}
+    return {**section, "short": short} if short else section
 
 
 def _text(text):
     return {"kind": "text", "text": text}
 
 
-def _leaderboard(found):
-    board = found["leaderboard"]
+def _leaderboard(values):
+    board = values["leaderboard"]
     most = max(min(2.2 * row["error"][0] + 0.01, row["error"][2]) for row in board) or 1.0
     rows = []
     for i, row in enumerate(board):
@@ -225,7 +225,7 @@ def _leaderboard(found):
                 ],
             }
         )
-    by = _error_name(found)
+    by = _error_name(values)
     return _section(
         "leaderboard",
         "Leaderboard",
@@ -264,7 +264,11 @@ def _leaderboard(found):
                     "title": f"{by.capitalize()} with 95 % interval",
                     "xlabel": by,
                     "rows": [
-                        {"name": r["title"], "value": list(r[_error_key(found)]), "ours": r["ours"]}
+                        {
+                            "name": r["title"],
+                            "value": list(r[_error_key(values)]),
+                            "ours": r["ours"],
+                        }
                         for r in board
                     ],
                     "words": "Mean over the splits. The smaller, the better.",
@@ -290,8 +294,8 @@ def _leaderboard(found):
     )
 
 
-def _everything(found):
-    everything = found.get("everything")
+def _everything(values):
+    everything = values.get("everything")
     if not everything:
         return None
     rows = []
@@ -334,8 +338,8 @@ def _area(value):
     )
 
 
-def _classes(found):
-    per_class = found.get("per_class")
+def _classes(values):
+    per_class = values.get("per_class")
     if not per_class:
         return None
     rows = [
@@ -359,7 +363,7 @@ def _classes(found):
         "Results by class",
         {
             "kind": "table",
-            "caption": f"{found['winner']['title']}: held-out predictions by class",
+            "caption": f"{values['winner']['title']}: held-out predictions by class",
             "corner": "class",
             "sortable": True,
             "filter": len(rows) > 8,
@@ -384,8 +388,8 @@ def _classes(found):
     )
 
 
-def _confusion(found):
-    classes, table = found["classes"], found["confusion"]
+def _confusion(values):
+    classes, table = values["classes"], values["confusion"]
     many = len(classes) > MOST_CLASSES
     blocks = []
     if many:
@@ -404,20 +408,20 @@ def _confusion(found):
     else:
         blocks.append(
             _text(
-                f"Predictions of {found['winner']['title']} for held-out objects. Rows are true "
+                f"Predictions of {values['winner']['title']} for held-out objects. Rows are true "
                 "classes, columns are predicted classes; percent of the row, and number of "
                 "predictions."
             )
         )
-        blocks.append(_confusion_table(found))
+        blocks.append(_confusion_table(values))
     worst = _worst_pairs(classes, table)
     if worst and (many or len(classes) > 6):
         blocks.append(worst)
     return _section("confusion", "Confusion matrix", *blocks)
 
 
-def _confusion_table(found):
-    classes, table = found["classes"], found["confusion"]
+def _confusion_table(values):
+    classes, table = values["classes"], values["confusion"]
     rows = []
     for i, name in enumerate(classes):
         total = sum(table[i]) or 1
@@ -471,11 +475,11 @@ def _worst_pairs(classes, table):
     }
 
 
-def _curves(found):
-    curves = found.get("curves")
+def _curves(values):
+    curves = values.get("curves")
     if not curves or not curves["precision_recall"]:
         return None
-    n, shown = len(found["classes"]), len(curves["precision_recall"])
+    n, shown = len(values["classes"]), len(curves["precision_recall"])
     which = f" The {shown} classes with the smallest areas of {n} are drawn." if n > shown else ""
     rest = "" if n == 2 else " against all other classes"
 
@@ -487,7 +491,7 @@ def _curves(found):
         "ROC and precision-recall curves",
         _text(
             f"One curve for each class{rest}, from the held-out probabilities of "
-            f"{found['winner']['title']}.{which}"
+            f"{values['winner']['title']}.{which}"
         ),
         {
             "kind": "figures",
@@ -521,8 +525,8 @@ def _curves(found):
     )
 
 
-def _calibration(found):
-    calibration = found["calibration"]
+def _calibration(values):
+    calibration = values["calibration"]
     before, after = calibration.get("before"), calibration.get("after")
     series = [{"name": "held-out predictions", "bins": calibration.get("bins")}]
     if before:
@@ -589,16 +593,16 @@ def _calibration(found):
     )
 
 
-def _importance(found):
-    importance, contributions = found.get("importance"), found.get("contributions")
+def _importance(values):
+    importance, contributions = values.get("importance"), values.get("contributions")
     if not importance:
         return None
     rows = importance["rows"]
     shown = rows[:MOST_IMPORTANCES]
-    by = _error_name(found)
+    by = _error_name(values)
     certain = [row["name"] for row in rows if row["increase"][1] > 0]
     text = (
-        f"How much the {by} of {found['winner']['title']} rises when the values of one column are "
+        f"How much the {by} of {values['winner']['title']} rises when the values of one column are "
         f"shuffled among the held-out objects ({importance['shuffles']} shuffles in "
         f"{importance['folds']} folds; 95 % intervals). Columns that carry the same information "
         "can replace each other, so each of them may look unimportant."
@@ -686,8 +690,8 @@ def _importance(found):
     return _section("importance", "Which columns matter", *blocks)
 
 
-def _hardest(found):
-    hardest = found["hardest"]
+def _hardest(values):
+    hardest = values["hardest"]
     if not hardest["rows"]:
         return _section("hardest", "Hardest objects", _text("No object was misclassified."))
     texts = any(row.get("text") for row in hardest["rows"])
@@ -721,7 +725,7 @@ def _hardest(found):
         "hardest",
         "Hardest objects",
         _text(
-            f"{n} of {found['problem']['n']} objects {'was' if n == 1 else 'were'} misclassified "
+            f"{n} of {values['problem']['n']} objects {'was' if n == 1 else 'were'} misclassified "
             "at least once. The table lists those with the most, and the most confident, errors. "
             "Check them: wrong labels and unusual objects are often among them. The last column is "
             "the share of the other objects of the same class that are at least as far from it; "
@@ -738,10 +742,10 @@ def _hardest(found):
     )
 
 
-def _distances(found):
-    pairs = found["pairs"]
-    winner, who = found["winner"], found["distance_title"]
-    foreign = found["about"].get("distances") != winner["name"]
+def _distances(values):
+    pairs = values["pairs"]
+    winner, who = values["winner"], values["distance_title"]
+    foreign = values["about"].get("distances") != winner["name"]
     text = (
         f"Mahalanobis distances by {who}. Each object is measured by a model that was fitted "
         "without it."
@@ -753,7 +757,7 @@ def _distances(found):
             "is measured by a model that was fitted without it."
         )
     figures = [_pair(i, pair, who if foreign else None) for i, pair in enumerate(pairs, 1)]
-    histograms = _histograms(found)
+    histograms = _histograms(values)
     return _section(
         "distances",
         "Distances to the classes",
@@ -799,14 +803,14 @@ def _pair(i, pair, who):
     }
 
 
-def _histograms(found):
-    distances = found["distances"]
+def _histograms(values):
+    distances = values["distances"]
     rows = distances["classes"]
-    recall = {row["name"]: row["recall"] for row in found.get("per_class", ())}
+    recall = {row["name"]: row["recall"] for row in values.get("per_class", ())}
     words = "Relative frequencies. The smaller the overlap, the easier the class."
     if len(rows) > MOST_HISTOGRAMS:
         rows = sorted(rows, key=lambda row: recall.get(row["name"]) or 0.0)[:MOST_HISTOGRAMS]
-        words += f" The {len(rows)} classes with the lowest recall of {len(found['classes'])}."
+        words += f" The {len(rows)} classes with the lowest recall of {len(values['classes'])}."
     return {
         "kind": "histograms",
         "id": "distance-histograms",
@@ -819,14 +823,14 @@ def _histograms(found):
     }
 
 
-def _learning(found):
-    learning = found.get("learning")
+def _learning(values):
+    learning = values.get("learning")
     if not learning:
         return None
     d, low, high = learning["difference"]
     first, last = learning["from"], learning["sizes"][-1]
     change = (
-        f"From {first} to {last} training objects the {_error_name(found)} changed by "
+        f"From {first} to {last} training objects the {_error_name(values)} changed by "
         f"{number(100 * d)} percentage points (95 % interval {number(100 * low)} to "
         f"{number(100 * high)})."
     )
@@ -848,10 +852,10 @@ def _learning(found):
                     "id": "learning-curve",
                     "title": "Learning curve",
                     "xlabel": "training objects",
-                    "ylabel": _error_name(found),
+                    "ylabel": _error_name(values),
                     "sizes": learning["sizes"],
                     "errors": learning["errors"],
-                    "words": f"{found['winner']['title']} with the parameters that were selected "
+                    "words": f"{values['winner']['title']} with the parameters that were selected "
                     "on all objects, fitted on stratified parts of the training data and tested "
                     "on held-out objects; band: 95 % interval.",
                 }
@@ -860,18 +864,18 @@ def _learning(found):
     )
 
 
-def _novelty(found):
-    novelty, drift = found.get("novelty"), found.get("drift")
+def _novelty(values):
+    novelty, drift = values.get("novelty"), values.get("drift")
     blocks = []
     if novelty:
-        blocks += _typicality(found, novelty)
+        blocks += _typicality(values, novelty)
     if drift:
         blocks += _drift(drift)
     return _section("novelty", "Novelty and drift", *blocks, short="Novelty") if blocks else None
 
 
-def _typicality(found, novelty):
-    who, confidence = found["distance_title"], novelty["confidence"]
+def _typicality(values, novelty):
+    who, confidence = values["distance_title"], novelty["confidence"]
     level = 1 - confidence
     yield _text(
         f"For each new object, predict gives a p-value for each class by the distances of {who}: "
@@ -917,7 +921,7 @@ def _typicality(found, novelty):
     }
     series = [{**one, "text": percent(one["rejected"], 0)} for one in novelty["curves"]]
     shown = len(series) - 1
-    few = f" The {shown} classes that accept most." if shown < len(found["classes"]) else ""
+    few = f" The {shown} classes that accept most." if shown < len(values["classes"]) else ""
     yield {
         "kind": "figures",
         "items": [
@@ -1002,8 +1006,8 @@ def _drift(drift):
     }
 
 
-def _spectrum(found):
-    spectrum = found.get("spectrum")
+def _spectrum(values):
+    spectrum = values.get("spectrum")
     if not spectrum:
         return None
     p, q = spectrum["signature"]
@@ -1043,9 +1047,9 @@ def _spectrum(found):
     )
 
 
-def _data(found):
-    p = found["problem"]
-    features = found["about"].get("features") or []
+def _data(values):
+    p = values["problem"]
+    features = values["about"].get("features") or []
     categories = any(feature.get("levels") for feature in features)
     counts = p["counts"]
     listed = "; ".join(f"{name}: {n}" for name, n in counts[:MOST_COUNTS])
@@ -1068,7 +1072,7 @@ def _data(found):
         )
     else:
         items.append(f"Objects were compared pairwise by the measure {p['measure']}.")
-    if found["notes"]:
+    if values["notes"]:
         items.append("See also the notices at the top of this page.")
     table = None
     if features:
@@ -1093,13 +1097,13 @@ def _data(found):
                 for feature in features[:MOST_FEATURES]
             ],
         }
-    more = len(features) - MOST_FEATURES
+    unlisted = len(features) - MOST_FEATURES
     return _section(
         "data",
         "What was done to the data",
         {"kind": "list", "items": items},
         table,
-        _text(f"{more} more columns are not listed.") if more > 0 else None,
+        _text(f"{unlisted} more columns are not listed.") if unlisted > 0 else None,
         short="Data",
     )
 
@@ -1109,14 +1113,15 @@ def _levels(levels, most=8):
     return text + (f" and {len(levels) - most} more" if len(levels) > most else "")
 
 
-def _repeat(found):
-    about = found["about"]
+def _repeat(values):
+    about = values["about"]
     versions = ", ".join(f"{name} {v}" for name, v in about.get("versions", {}).items())
-    chosen = ", ".join(f"{k} = {v}" for k, v in found["chosen"].items())
+    chosen = ", ".join(f"{k} = {v}" for k, v in values["chosen"].items())
     items = [
-        f"Seed {found['plan']['seed']}; {found['plan']['inner_folds']} folds within each training "
-        "part for the choice of parameters (for the saved model: up to 5 folds of all objects).",
-        f"Saved model: {found['winner']['title']}" + (f" ({chosen})." if chosen else "."),
+        f"Seed {values['plan']['seed']}; {values['plan']['inner_folds']} folds within each "
+        "training part for the choice of parameters (for the saved model: up to 5 folds of all "
+        "objects).",
+        f"Saved model: {values['winner']['title']}" + (f" ({chosen})." if chosen else "."),
         f"Versions: {versions}.",
         "mahalearn report DIR renders this page again from comparison.json; it needs neither the "
         "data nor the model.",

@@ -349,8 +349,8 @@ def histograms(block):
             ax.stairs(heights, edges, fill=True, color=colour, alpha=0.3)
             handles.append(ax.stairs(heights, edges, color=colour, linewidth=1.4, linestyle=line))
         table += [
-            [row["name"], a, b, own, other]
-            for a, b, own, other in zip(edges, edges[1:], row["own"], row["other"])
+            [row["name"], a, b, to_class, other]
+            for a, b, to_class, other in zip(edges, edges[1:], row["own"], row["other"])
         ]
         ax.set_title(clean(row["name"], 40), loc="right", fontsize=10, pad=-2)
         ax.set_yticks([])
@@ -394,10 +394,10 @@ def space(block):
         )
     handles, rows = [], []
     for k in (0, 1):
-        mine = [point for point in block["points"] if point[2] == k]
+        members = [point for point in block["points"] if point[2] == k]
         (line,) = ax.plot(
-            [p[0] for p in mine],
-            [p[1] for p in mine],
+            [p[0] for p in members],
+            [p[1] for p in members],
             "os"[k],
             color=SERIES[k],
             markersize=4.4,
@@ -405,9 +405,9 @@ def space(block):
             markeredgewidth=0.4,
             linestyle="none",
         )
-        mark(line, len(rows), len(mine))
+        mark(line, len(rows), len(members))
         handles.append(line)
-        rows += [[p[3] if len(p) > 3 else "", block["classes"][k], p[0], p[1]] for p in mine]
+        rows += [[p[3] if len(p) > 3 else "", block["classes"][k], p[0], p[1]] for p in members]
     x0, x1, y0, y1 = block["extent"]
     for limit, line, colour in zip(block.get("limits", ()), (ax.axvline, ax.axhline), SERIES):
         if limit is not None:
@@ -430,9 +430,9 @@ def stems(block):
     wide = max(0.8, min(4.0, 300 / len(values)))
     handles = []
     for sign, colour in ((1, SERIES[0]), (-1, SERIES[1])):
-        mine = [(x, v) for x, v in zip(at, values) if v * sign > 0]
-        if mine:
-            x, y = zip(*mine)
+        members = [(x, v) for x, v in zip(at, values) if v * sign > 0]
+        if members:
+            x, y = zip(*members)
             handles.append(ax.vlines(x, 0, y, color=colour, linewidth=wide))
     ax.axhline(0, color=SOFT, linewidth=1)
     ax.set_xlim(0, at[-1] + 1)
@@ -494,7 +494,7 @@ def counts(block):
 
 
 def curves(block):
-    """A line chart: x, series of name and y, xlabel, ylabel, log (x on a symlog scale)."""
+    """A line chart: x, series of name, y (and grey), xlabel, ylabel, log (x on a symlog scale)."""
     series = block["series"]
     figure, ax = _axes(block, height=326 + 18 * math.ceil(len(series) / 2))
     handles, rows = [], []
@@ -502,7 +502,7 @@ def curves(block):
         (line,) = ax.plot(
             block["x"],
             one["y"],
-            color=SERIES[i % 8],
+            color=SOFT if one.get("grey") else SERIES[i % 8],
             linestyle=DASHES[i % 8],
             marker=MARKERS[i % 8],
             markersize=5,
@@ -531,7 +531,8 @@ def scatter(block):
     """Points about the diagonal, each with a bar of what is allowed.
 
     points of x, y, allowed, state (agree, differ, apart), calibration (drawn as a diamond) and
-    name; log for logarithmic axes, without bars.
+    name; log for logarithmic axes, without bars. A point's `chance`, if any, is another x for the
+    same y, drawn small and grey.
     """
     figure, ax = _axes(block, width=520, height=560, grid="both")
     log = block.get("log")
@@ -545,9 +546,21 @@ def scatter(block):
         low, high = min(values) - room, max(values) + room
     ax.plot([low, high], [low, high], color=SOFT, linewidth=1, linestyle="--")
     handles, labels, rows = [], [], []
+    chance = [p for p in block["points"] if p.get("chance") is not None]
+    if chance:
+        (line,) = ax.plot(
+            [p["chance"] for p in chance],
+            [p["y"] for p in chance],
+            ".",
+            color=SOFT,
+            alpha=0.5,
+            markersize=3,
+        )
+        handles.append(line)
+        labels.append(f"chance ({len(chance)})")
     for state, (colour, marker, name) in SCATTER_STATES.items():
-        mine = [p for p in block["points"] if p["state"] == state]
-        bars = [p for p in mine if p["allowed"] and not log]
+        members = [p for p in block["points"] if p["state"] == state]
+        bars = [p for p in members if p["allowed"] and not log]
         ax.vlines(
             [p["x"] for p in bars],
             [p["y"] - p["allowed"] for p in bars],
@@ -557,7 +570,7 @@ def scatter(block):
             alpha=0.3,
         )
         for shape in (marker, "D"):
-            part = [p for p in mine if bool(p["calibration"]) == (shape == "D")]
+            part = [p for p in members if bool(p["calibration"]) == (shape == "D")]
             if not part:
                 continue
             (line,) = ax.plot(
@@ -596,9 +609,9 @@ def maps(block, size=180, columns=4):
     x0, x1, y0, y1 = block["extent"]
     for ax, panel in zip(grid.flat, panels):
         if "labels" in panel:
-            values, look = [int(v) for v in panel["labels"]], {"cmap": regions, "vmax": 3}
+            values, style = [int(v) for v in panel["labels"]], {"cmap": regions, "vmax": 3}
         else:
-            values, look = panel["distances"], {"cmap": shades, "vmax": max(panel["distances"])}
+            values, style = panel["distances"], {"cmap": shades, "vmax": max(panel["distances"])}
         image = [values[i : i + n] for i in range(0, len(values), n)]
         low = 0 if "labels" in panel else min(values)
         ax.imshow(
@@ -608,13 +621,13 @@ def maps(block, size=180, columns=4):
             aspect="auto",
             vmin=low,
             interpolation="nearest",
-            **look,
+            **style,
         )
         for label, marker, colour in ((0, "o", "#003b5c"), (1, "s", "#8a3b00")):
-            mine = [p for p in block["points"] if int(p[2]) == label]
+            members = [p for p in block["points"] if int(p[2]) == label]
             ax.plot(
-                [p[0] for p in mine],
-                [p[1] for p in mine],
+                [p[0] for p in members],
+                [p[1] for p in members],
                 marker,
                 color=colour,
                 markersize=3,
@@ -782,8 +795,8 @@ def _straightened(path):
     return "".join(command + " ".join(f"{v:g}" for v in at) for command, at in kept)
 
 
-def _rounded(found):
-    text = f"{float(found[0]):.1f}"
+def _rounded(match):
+    text = f"{float(match[0]):.1f}"
     return text.removesuffix(".0") if text != "-0.0" else "0"
 
 
@@ -804,8 +817,8 @@ def _style(style, themed):
     return ";".join(parts)
 
 
-def _variable(found):
-    colour = found[0]
+def _variable(match):
+    colour = match[0]
     return f"var(--{VARIABLES[colour]},{colour})" if colour in VARIABLES else colour
 
 

@@ -12,7 +12,13 @@ from importlib.resources import files
 
 from .figures import FIGURES, drawn, svg
 
-VERDICTS = {True: ("yes", "confirmed"), False: ("no", "not confirmed"), None: ("", "not measured")}
+# Verdict of a statement -> its class in the style sheet and its words.
+VERDICTS = {
+    "confirmed": ("yes", "confirmed"),
+    "contradicted": ("no", "contradicted"),
+    "undecided": ("", "undecided"),
+    None: ("", "not measured"),
+}
 # Digits that the numbers of a figure keep on the page.
 DIGITS = 5
 
@@ -88,12 +94,12 @@ def _filled(document, prefix):
 
 def figure_name(block, used, prefix=""):
     """A name that is not among the used ones, of letters, digits and hyphens."""
-    given = block.get("id") or "figure"
-    given = "".join(c if c.isascii() and c.isalnum() else "-" for c in given).strip("-")
-    name, i = f"{prefix}{given}", 1
+    stem = block.get("id") or "figure"
+    stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in stem).strip("-")
+    name, i = f"{prefix}{stem}", 1
     while name in used:
         i += 1
-        name = f"{prefix}{given}-{i}"
+        name = f"{prefix}{stem}-{i}"
     return name
 
 
@@ -155,12 +161,12 @@ def _markup():
 def environment():
     """Templates of the package; whatever they show is escaped."""
     jinja2 = _jinja()
-    found = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["units"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
-    found.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    return found
+    templates.filters["units"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
+    templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    return templates

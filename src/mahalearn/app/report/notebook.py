@@ -16,13 +16,13 @@ class Report:
 
     Parameters
     ----------
-    found : dict
+    values : dict
         Plain values, as :func:`mahalearn.app.comparing.findings.findings` returns them and
         comparison.json holds them.
 
     Attributes
     ----------
-    found : dict
+    values : dict
         The plain values.
     document : dict
         Sections and blocks, see :mod:`mahalearn.app.report`.
@@ -36,9 +36,9 @@ class Report:
     FileNotFoundError: 'no such folder' holds no comparison.json; mahalearn compare writes one.
     """
 
-    def __init__(self, found):
+    def __init__(self, values):
         try:
-            self.found, self.document = found, document(found)
+            self.values, self.document = values, document(values)
         except _UNREADABLE:
             raise ValueError(
                 "These are not the values of a comparison that this version of mahalearn knows; "
@@ -161,21 +161,21 @@ class Comparison:
 
     Parameters
     ----------
-    found : dict
+    values : dict
         Plain values for the report.
     model : TrainedModel
         The winner, fitted on all objects.
 
     Attributes
     ----------
-    found : dict
+    values : dict
         The plain values.
     best_estimator_ : TrainedModel
         The winner, fitted on all objects.
     """
 
-    def __init__(self, found, model):
-        self.found = found
+    def __init__(self, values, model):
+        self.values = values
         self.best_estimator_ = model
 
     def report(self, path=None):
@@ -191,7 +191,7 @@ class Comparison:
         report : Report
             What a notebook shows.
         """
-        report = Report(self.found)
+        report = Report(self.values)
         if path is not None:
             report.save(path)
         return report
@@ -236,14 +236,14 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
     >>> from mahalearn.app.report.notebook import compare
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> comparison = compare(X, y, methods=["lda", "knn"], folds=3, repeats=1, name="iris")
-    >>> comparison.found["winner"]["title"]
+    >>> comparison.values["winner"]["title"]
     'LDA (reference)'
     """
     import numpy as np
     import pandas as pd
 
     from ..comparing.compare import conclude, fit_winner, rank
-    from ..comparing.crossval import Plan
+    from ..comparing.plan import Plan
     from ..reading.problem import Problem
 
     if by not in ("plain", "balanced"):

@@ -18,7 +18,7 @@ comparison = compare(X, y, methods=methods, folds=5, repeats=1, name="wine")
 
 # %%
 # The leaderboard as a picture of our own: errors with their 95 % intervals.
-board = comparison.found["leaderboard"]
+board = comparison.values["leaderboard"]
 fig, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
 for i, row in enumerate(board):
     error, low, high = (100 * value for value in row["error"])

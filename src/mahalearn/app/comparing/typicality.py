@@ -1,0 +1,128 @@
+"""How typical objects are of the classes, and whether the file drifts, as plain values."""
+
+import numpy as np
+
+from ...formulas.conformal import class_coverage, prediction_sets, rank_p_values, rank_sum_p_value
+
+CONFIDENCE = 0.95
+MOST_UNUSUAL = 10
+# Classes whose curves one figure holds.
+MOST_CLASSES = 7
+POINTS = 60
+# Objects of a class that a test of its two halves needs.
+LEAST = 10
+
+
+def novelty(problem, refitted, codes, classes):
+    """Coverage by class, the typicality of the objects and the most unusual ones.
+
+    An object is compared with the objects of the other folds, each measured by the model of its own
+    fold: no object, and no object of its fold, calibrates its own p-value.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was classified.
+    refitted : Refitted
+        The winner and its held-out distances.
+    codes : ndarray of shape (n,)
+        Class of each object.
+    classes : list of str
+        Names.
+
+    Returns
+    -------
+    values : dict
+        confidence, coverage (a row for each class), curves and rows (the most unusual objects).
+    """
+    p, none = _held_out_p_values(refitted.d2, codes, refitted.parts)
+    sets = prediction_sets(p, CONFIDENCE)
+    share = class_coverage(sets, codes, CONFIDENCE)
+    coverage = []
+    for j, name in enumerate(classes):
+        others = codes != j
+        coverage.append(
+            {
+                "name": name,
+                "objects": int(share.counts[j]),
+                "covered": float(share.coverage[j]),
+                "expected": [float(share.lower[j]), float(share.upper[j])],
+                "size": float(share.mean_size[j]),
+                "empty": float(share.empty[j]),
+                "accepted": float(sets[others, j].mean()) if others.any() else None,
+            }
+        )
+    to_class = p[np.arange(len(codes)), codes]
+    curves = [_curve("its own class", to_class)]
+    hardest = sorted(range(len(classes)), key=lambda j: -(coverage[j]["accepted"] or 0.0))
+    for j in sorted(hardest[:MOST_CLASSES]):
+        curves.append(_curve(classes[j], p[codes != j, j]))
+    order = np.argsort(none, kind="stable")[:MOST_UNUSUAL]
+    nearest = refitted.d2.argmin(axis=1)
+    return {
+        "confidence": CONFIDENCE,
+        "coverage": coverage,
+        "curves": curves,
+        "rows": [
+            {
+                "name": problem.called(i),
+                "class": classes[codes[i]],
+                "nearest": classes[nearest[i]],
+                "p_value": float(none[i]),
+            }
+            for i in order
+            if none[i] <= 1 - CONFIDENCE
+        ],
+        "models": len(refitted.model.folds),
+        "folds": len(refitted.parts),
+    }
+
+
+def _held_out_p_values(d2, codes, parts):
+    """p-values (n, c) and p_none (n,) of the objects of each fold by those of the others."""
+    p, none = np.full_like(d2, np.nan), np.full(len(d2), np.nan)
+    nearest = d2.min(axis=1)
+    for part in parts:
+        rest = np.setdiff1d(np.arange(len(d2)), part)
+        none[part] = rank_p_values(nearest[rest], nearest[part])
+        for j in range(d2.shape[1]):
+            p[part, j] = rank_p_values(d2[rest[codes[rest] == j], j], d2[part, j])
+    return p, none
+
+
+def _curve(name, p):
+    """The share of p-values up to each value."""
+    x = np.unique(np.r_[0.0, np.quantile(p, np.linspace(0, 1, POINTS)), 1.0])
+    y = np.searchsorted(np.sort(p), x, side="right") / len(p)
+    return {
+        "name": name,
+        "x": np.round(x, 4).tolist(),
+        "y": np.round(y, 4).tolist(),
+        "rejected": float((p <= 1 - CONFIDENCE + 1e-12).mean()),
+    }
+
+
+def drift(problem, d2, codes, classes):
+    """Whether the later rows of the file lie farther from their class than the earlier ones.
+
+    The folds are drawn without regard to the order of the rows, so that the held-out distances of a
+    class are exchangeable if its objects are, and the rank-sum test is exact. None where there are
+    groups, whose objects are not.
+    """
+    if problem.groups is not None:
+        return None
+    rows = []
+    for j, name in enumerate(classes):
+        members = np.flatnonzero(codes == j)
+        if len(members) < LEAST:
+            continue
+        to_class, half = d2[members, j], len(members) // 2
+        rows.append(
+            {
+                "name": name,
+                "objects": len(members),
+                "medians": [float(np.median(to_class[:half])), float(np.median(to_class[half:]))],
+                "p_value": rank_sum_p_value(to_class[:half], to_class[half:], "two-sided"),
+            }
+        )
+    return {"rows": rows} if rows else None
