@@ -21,7 +21,7 @@ LIBRARY = [
     {"classifiers", "proximity"},
     {"model_selection"},
     {"novelty"},
-    {"distributed", "persistence"},
+    {"distributed", "onnx", "persistence"},
 ]
 APPLICATION = [
     {"app.words", "app.workers"},
@@ -37,7 +37,7 @@ ORDER = {
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
     "typicality findings compare scores everything",
     "report": "figures html markdown export comparison notebook",
-    "cli": "_terminal _large _inspect _predict _compare _doctor app",
+    "cli": "_terminal _large _inspect _predict _compare _export _doctor app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -25,6 +25,7 @@ from .novelty.classifier import ConformalClassifier
 from .novelty.detector import KernelMahalanobisNovelty
 from .novelty.drift import drift_test
 from .novelty.mahalanobis import MahalanobisNovelty
+from .onnx.export import to_onnx
 from .persistence import load_model, model_about, save_model
 from .proximity.embedding import PseudoEuclideanEmbedding
 from .table_encoder import TableEncoder
@@ -62,4 +63,5 @@ __all__ = [
     "load_model",
     "model_about",
     "save_model",
+    "to_onnx",
 ]

@@ -2,8 +2,8 @@ r"""Every fitted class as a `QuadraticForm`, d²(x) = s·κ(x) + Σ_i w_iP_i², 
 
 The models of a class keep what is cheapest to evaluate with LAPACK: triangular factors, bases,
 roots. Here they become the one form, for evaluators that know matrix products only. A centred row
-is k̃ = H(k − m) with H = I − 11ᵀ/n and the column means m, its self-similarity k̃_xx = k_xx − 2·mean k
-+ grand mean; so F is H times what multiplies k̃.
+is k̃ = H(k − m) with H = I − 11ᵀ/n and the column means m, and its self-similarity is k_xx less
+twice the mean of k, plus the grand mean; so F is H times what multiplies k̃.
 """
 
 import numpy as np
@@ -59,5 +59,6 @@ def density_form_of(model, alpha, *, within_axes_only=False):
     return _form(model.mean, F, weights[:, None])
 
 
-def _form(mean, F, weights, s=np.zeros(1), linear=None, constant=0.0):
+def _form(mean, F, weights, s=None, linear=None, constant=0.0):
+    s = np.zeros(1) if s is None else s
     return QuadraticForm(mean, F, weights, s, linear, constant, np.full(1, np.nan))

@@ -17,6 +17,7 @@ from ..kernels.landmarks import LandmarkMap
 from ..model_selection.ensemble import MahalanobisClassifierCV
 from ..model_selection.search import KernelSearchCV
 from ..novelty.mahalanobis import MahalanobisNovelty
+from ..table_encoder import TableEncoder
 from .graph import OPSET, TENSOR_TYPES, Graph
 from .outputs import output_names, output_type, write
 
@@ -36,6 +37,7 @@ CONVERTED = (
     MahalanobisSVC,
     OneVsRestSVC,
     RecursiveFeatureMachine,
+    TableEncoder,
 )
 
 

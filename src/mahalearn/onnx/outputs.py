@@ -1,4 +1,4 @@
-"""What a graph gives for an estimator: labels, scores, probabilities, distances, p-values, features."""
+"""The outputs of a graph: labels, scores, probabilities, distances, p-values or features."""
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -10,6 +10,7 @@ from ..kernels.landmarks import LandmarkMap
 from ..model_selection.ensemble import MahalanobisClassifierCV
 from ..model_selection.search import KernelSearchCV
 from ..novelty.mahalanobis import MahalanobisNovelty
+from ..table_encoder import TableEncoder
 from .detectors import detector_outputs
 from .graph import TENSOR_TYPES, Node, Value
 from .kernels import NoGraphError, kernel_values
@@ -62,6 +63,8 @@ def estimator_outputs(estimator, X):
         )
     if isinstance(estimator, MahalanobisNovelty):
         return detector_outputs(estimator, X)
+    if isinstance(estimator, TableEncoder):
+        return {"features": encoded_table(estimator, X)}
     if isinstance(estimator, LandmarkMap):
         rows = estimator._rows
         if rows.kernel is None:
@@ -117,3 +120,21 @@ def probabilities(estimator, scores):
     if isinstance(estimator, KernelSearchCV | MahalanobisClassifierCV) and not stacked:
         scores = scores / estimator.temperature_
     return scores.graph.add("Softmax", scores, axis=1)
+
+
+def encoded_table(encoder, X):
+    """The columns of a table of numbers, `TableEncoder.transform`; a missing cell is NaN."""
+    if len(encoder.nominal_):
+        names = encoder.get_feature_names_out().tolist()
+        column = next(name for name in names if "=" in name).partition("=")[0]
+        raise NoGraphError(
+            f"The column {column!r} holds categories: a table with text has no ONNX graph. Encode "
+            "such columns as numbers before."
+        )
+    Z = X[:, encoder.numeric_]
+    missing = X.graph.add("IsNaN", X)
+    Z = np.where(missing[:, encoder.numeric_], encoder.medians_, Z)
+    blocks = [(Z - encoder.means_) / encoder.scales_]
+    if len(encoder.indicators_):
+        blocks.append(missing[:, encoder.indicators_].cast(float))
+    return np.concatenate(blocks, axis=1)

@@ -38,7 +38,6 @@ from ..model_selection.search import KernelSearchCV
 from ..training.landmark import LandmarkDistances, LandmarkTraining
 from .kernels import NoGraphError, kernel_values, self_similarities, sq_distances
 
-
 # --- kernel rows ----------------------------------------------------------------------------------
 
 
@@ -214,14 +213,14 @@ def _least_squares_head(head: LeastSquaresHead, X):
 
 @class_scores.register
 def _neighbors(estimator: KernelKNeighborsClassifier, X):
+    if estimator.weights != "uniform":
+        raise NoGraphError("Neighbours have an ONNX graph with weights='uniform' only.")
     models, graph = estimator._fitted_models(), X.graph
     k = kernel_rows(estimator._training, X)[:, models.back]
     constant = np.ptp(models.diagonal) <= 1e-12 * np.abs(models.diagonal).max(initial=0.0)
     values = -k if constant else models.diagonal - 2 * k
     options = {"axis": 1, "largest": 0, "sorted": 1, "n_outputs": 2}
-    near, index = graph.add("TopK", values, np.array([models.counts[0]]), **options)
-    if estimator.weights != "uniform":
-        raise NoGraphError("Neighbours have an ONNX graph with weights='uniform' only.")
+    _, index = graph.add("TopK", values, np.array([models.counts[0]]), **options)
     codes = graph.add("Gather", models.codes, index)
     classes = np.arange(models.n_classes)[:, None]
     same = graph.add("Equal", graph.add("Unsqueeze", codes, np.array([1])), classes)
