@@ -37,6 +37,7 @@ _HOME = {
     "model_about": "persistence",
     "save_model": "persistence",
     "to_onnx": "onnx.export",
+    "trusted_types": "persistence",
 }
 
 __getattr__, __dir__, _names = lazy(__name__, _HOME)

@@ -26,7 +26,7 @@ from .novelty.detector import KernelMahalanobisNovelty
 from .novelty.drift import drift_test
 from .novelty.mahalanobis import MahalanobisNovelty
 from .onnx.export import to_onnx
-from .persistence import load_model, model_about, save_model
+from .persistence import load_model, model_about, save_model, trusted_types
 from .proximity.embedding import PseudoEuclideanEmbedding
 from .table_encoder import TableEncoder
 
@@ -64,4 +64,5 @@ __all__ = [
     "model_about",
     "save_model",
     "to_onnx",
+    "trusted_types",
 ]
