@@ -26,12 +26,13 @@ from mahalearn import (
     save_model,
 )
 from mahalearn.classifiers.dissimilarity_space import head_scores
+from mahalearn.classifiers.members import fit_members, member_scores
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
-from mahalearn.model_selection import families, grid
-from mahalearn.model_selection.combining import fit_members, held_out_rows, member_scores
+from mahalearn.model_selection import grid, race
 from mahalearn.model_selection.families import FAMILIES
+from mahalearn.model_selection.weighing import held_out_rows
 from mahalearn.training.distances import DistanceModel
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -44,7 +45,7 @@ def small_grids():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grid, "GAMMAS", (0.3, 1.0, 3.0))
         patch.setattr(grid, "CS", (1.0, 10.0))
-        patch.setattr(families, "FEWER_CS", (1.0,))
+        patch.setattr(race, "FEWER_CS", (1.0,))
         patch.setattr(grid, "DELTAS", (0.5, 1.0))
         yield
 
@@ -348,7 +349,7 @@ def test_an_ensemble_is_the_combination_of_its_members(fitted, data, tmp_path, w
 def test_members_one_by_one_in_cache_sized_chunks(fitted, data, monkeypatch):
     X, _ = data
     expected = fitted.predict_log_proba(X)
-    monkeypatch.setattr("mahalearn.model_selection.combining.IN_CACHE", 1000)
+    monkeypatch.setattr("mahalearn.classifiers.members.IN_CACHE", 1000)
     assert_allclose(fitted.predict_log_proba(X), expected, atol=1e-10)
 
 
@@ -397,7 +398,7 @@ def test_members_with_equal_class_models_share_them(data, tmp_path, monkeypatch)
         "another variant": KernelQuadraticDiscriminant("FK+", reg=0.1, **width),
     }
     copies = {name: clone(member) for name, member in alone.items()}
-    model = fit_members(copies, X, y, lambda member: None)
+    model = fit_members(copies, X, y)
     again = load_model(save_model(model, tmp_path / "members.skops"))
     expected = {name: member.fit(X, y)._scores(X) for name, member in alone.items()}
     calls, compute = [], DistanceModel._sq_distances
@@ -486,9 +487,10 @@ def test_objects_are_explained_without_features():
 
 def test_a_spent_budget_still_gives_an_ensemble(data):
     X, y = data
-    with pytest.warns(UserWarning, match="kqd/laplacian .left out by the time budget"):
+    with pytest.warns(UserWarning, match="left out by the time budget"):
         model = MahalanobisClassifierCV(cv=SPLITS, time_budget=1e-6).fit(X, y)
-    assert list(model.members_) == ["gaussian"]
+    families = {row["family"] for row in model.leaderboard_ if row["n_finalists"]}
+    assert len(families) == race.LEAST_FAMILIES
     assert np.isfinite(model.predict_proba(X)).all()
 
 

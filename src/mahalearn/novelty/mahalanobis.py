@@ -51,6 +51,7 @@ from ._stream import (
     prepared,
     share_of_rows,
 )
+from .drift import Alternative, DriftTest, batch_codes, check_alternative, limit_p_value
 
 COVARIANCES = ("auto", "class", "shared")
 CALIBRATIONS = ("auto", "loo", "reservoir", "split")
@@ -232,7 +233,6 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     See Also
     --------
     KernelMahalanobisNovelty : The same for strings, series, matrices and small tables.
-    drift_test : Compare a batch with the training objects.
 
     References
     ----------
@@ -311,10 +311,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         d2, codes = model.measured(rows)
         ranked = ~trimmed if self.trim else np.ones(len(d2), bool)
         self._stream = None  # of rows that come later the limits of these are not known
-        self.decision_scores_ = np.where(ranked, model.left_out(d2, codes), d2)
-        reference = np.sort(self.decision_scores_[ranked])
-        farther = len(reference) - np.searchsorted(reference, self.decision_scores_) + ~ranked
-        self.labels_ = (farther <= self.level * (len(reference) + ~ranked)).astype(int)
+        self._judge_training(np.where(ranked, model.left_out(d2, codes), d2), ranked)
         if pilot.n:
             ranked &= ~np.isin(random_keys(np.arange(len(d2)), wanted.seed), pilot.keys)
         limits = model.training_limits(d2[ranked], codes[ranked])
@@ -681,6 +678,55 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """What the p-values promise."""
         return self._state().guarantee
 
+    def drift_test(
+        self,
+        X_batch: Objects,
+        y_batch: ArrayLike | None = None,
+        *,
+        alternative: Alternative = "greater",
+    ) -> DriftTest:
+        """Test a batch of rows against the calibration rows: an exact rank-sum test.
+
+        The distances depend on neither, so that the ranks of both together are exchangeable if the
+        batch was drawn as the calibration rows were. That needs calibration rows that were not used
+        for the distances: ``calibration="split"`` or `calibrate`.
+
+        Parameters
+        ----------
+        X_batch : array-like of shape (n_samples, n_features)
+            The batch.
+        y_batch : array-like of shape (n_samples,), default=None
+            Labels of the batch: each class is compared with its own rows. Without them the whole
+            batch is compared with each class in turn; a mixed batch is judged by ``p_pooled``.
+        alternative : {"greater", "less", "two-sided"}, default="greater"
+            Direction of the test: the batch's rows lie farther out, nearer, or either.
+
+        Returns
+        -------
+        result : DriftTest
+            A p-value for each class, and one for all rows together.
+        """
+        check_alternative(alternative)
+        if self.method_ not in ("split", "calibrated"):
+            raise ValueError(
+                "drift_test compares a batch with rows that the distances do not depend on, and "
+                f"this detector was calibrated on its training rows (method_={self.method_!r}). "
+                "Call calibrate with further rows, or fit with calibration='split'."
+            )
+        limits, classes = self._state().limits, self.class_labels_
+        nearest = self._nearest(X_batch)[0]
+        p, counts = np.full(len(classes), np.nan), np.zeros(len(classes), int)
+        codes = batch_codes(y_batch, nearest, classes)
+        if codes is not None or limits.by_class is not None:
+            d2 = self.mahalanobis(X_batch)
+            for j, reference in enumerate(self._class_limits()):
+                rows = slice(None) if codes is None else codes == j
+                counts[j] = len(d2[rows])
+                if counts[j] and len(reference):
+                    p[j] = limit_p_value(reference, d2[rows, j], alternative)
+        pooled = limit_p_value(limits.every, nearest, alternative)
+        return DriftTest(classes, p, counts, pooled)
+
     def explain(self, X: Objects, n_classes: int = 3) -> list[dict[str, Any]]:
         """Explain where each row lies: the nearest classes, and the columns that are unusual.
 
@@ -716,25 +762,6 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                 }
             )
         return out
-
-    def fit_predict(self, X: Objects, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and judge each training row by its leave-one-out rank.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,), default=None
-            Class labels.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            −1 for outliers, 1 for the others.
-        """
-        if self._check_options() != "loo":
-            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo' or 'auto'.")
-        return np.where(self.fit(X, y).labels_ == 1, -1, 1)
 
 
 def _farthest(d2, codes, share):

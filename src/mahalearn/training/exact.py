@@ -55,7 +55,11 @@ class ExactTraining:
     cross: Any
     original: Any
     refuse_indefinite: Any
-    release: Any
+    _embedding = None
+
+    def release(self):
+        """Forget what only a fit needs: the Gram matrix and its decomposition."""
+        self._embedding = None
 
     def __len__(self):
         return len(self.order)
@@ -124,10 +128,15 @@ class ExactTraining:
         return models, np.array([model.rounding(largest) for model in models])
 
     def embedding(self, n_components):
-        """Kernel PCA, and the density of each class in its coordinates."""
-        embedding = fit_embedding(
-            self.full_gram(), n_components, positive_only=self.spectrum == "ignore"
-        )
+        """Kernel PCA, and the density of each class in its coordinates.
+
+        One decomposition serves every number of components, as long as the training set is a fold's
+        (`release`).
+        """
+        if self._embedding is None:
+            self._embedding = fit_embedding(self.full_gram())
+        positive_only = self.spectrum == "ignore"
+        embedding = self._embedding.leading(n_components, positive_only=positive_only)
         Z = embedding.training_coordinates()
         return embedding, [gaussian_class(Z[members]) for members in self.slices]
 
@@ -163,7 +172,9 @@ class TrainingKernel(ExactTraining):
             self._gram = gram[np.ix_(self.order, self.order)]
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_gram"}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_gram", "_embedding")
+        }
 
     @property
     def original(self):
@@ -176,7 +187,8 @@ class TrainingKernel(ExactTraining):
         return bool(getattr(self.kernel, "positive_definite", False))
 
     def release(self):
-        """Forget the Gram matrix, which only a fit needs."""
+        """Forget what only a fit needs: the Gram matrix and its decomposition."""
+        super().release()
         self._gram = None
 
     def _known(self):
@@ -295,7 +307,8 @@ class CorrectedKernel(ExactTraining):
         return self.original.kernel
 
     def release(self):
-        """Forget the Gram matrix, which only a fit needs."""
+        """Forget what only a fit needs: the Gram matrix and its decomposition."""
+        super().release()
         self.original.release()
 
     def gram(self, rows=slice(None)):

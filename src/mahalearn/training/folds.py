@@ -4,6 +4,7 @@ With all objects, where one matrix serves all folds and RC+ meets a definite ker
 updates of one inverse per class and α; otherwise every fold is fitted for itself.
 """
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,7 @@ class KernelFolds:
     def __init__(self, X, y, codes, splits, kernel, spectrum="krein", gram=None, **params):
         self.X, self.y, self.codes, self.splits = X, y, codes, splits
         self.kernel, self.spectrum, self.params = kernel, spectrum, params
+        self._folds, self._distances = {}, {}
         self.lookup = None
         if kernel is None:
             self.lookup = CheckedKernel(TrainingKernel(X, codes, None).X)
@@ -86,6 +88,7 @@ class KernelFolds:
         folds.X, folds.y, folds.codes, folds.splits = None, y, codes, splits
         folds.kernel, folds.spectrum, folds.params = None, training.spectrum, {}
         folds.lookup = lookup_kernel(training.original)
+        folds._folds, folds._distances = {}, {}
         return folds
 
     def __len__(self):
@@ -111,18 +114,56 @@ class KernelFolds:
         """Sorted labels of all classes."""
         return np.unique(self.y)
 
+    @cached_property
+    def definite_classes(self):
+        """One matrix serves all folds, and that of each class is definite."""
+        return has_definite_classes(self)
+
+    @cached_property
+    def by_class(self):
+        """The objects sorted by class and fold, and their kernel values about each class mean."""
+        objects = sort_folds(self)
+        return objects, [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
+
     def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
-        """FoldDistances of all folds and steps: the same distances as fits on each fold have."""
-        if variant == "RC+" and holds_once(self.splits) and has_definite_classes(self):
-            yield from _kriging_folds(self, regs, reg_on, volumes)
-        else:
-            yield from fitted_folds(self, variant, regs, reg_on, volumes, common)
+        """FoldDistances of all folds and steps: the same distances as fits on each fold have.
+
+        Those of a step serve every classifier that asks for it, as far as memory allows.
+        """
+        krige = variant == "RC+" and holds_once(self.splits) and self.definite_classes
+
+        def compute(regs):
+            if krige:
+                return _kriging_folds(self, regs, reg_on, volumes)
+            return fitted_folds(self, variant, regs, reg_on, volumes, common)
+
+        n_doubles = len(regs) * len(self.codes) * (self.codes.max() + 1)
+        if len(row_chunks(len(self), n_doubles)) > 1:
+            return compute(regs)
+        key = variant, reg_on, volumes, None if krige else common
+        steps = self._distances.setdefault(key, {})
+        missing = [reg for reg in regs if reg not in steps]
+        for part in compute(missing) if missing else ():
+            for r, reg in enumerate(missing[part.steps]):
+                steps.setdefault(reg, {})[part.fold] = part.at(slice(r, r + 1))
+        return (
+            FoldDistances.joined([steps[reg][f] for reg in regs], slice(0, len(regs)))
+            for f in range(len(self))
+        )
 
     def classes_of(self, f):
         """Positions of the classes that a fold has, and the classes of its objects among them."""
         return np.unique(self.codes[self.splits[f][0]], return_inverse=True)
 
     def __getitem__(self, f):
+        if f in self._folds:
+            return self._folds[f]
+        fold = self._fold(f)
+        if len(row_chunks(len(self), len(self.codes) ** 2)) == 1:  # decompositions are kept, too
+            self._folds[f] = fold
+        return fold
+
+    def _fold(self, f):
         train, test = self.splits[f]
         present, codes = self.classes_of(f)
         if self.lookup is not None:
@@ -160,6 +201,33 @@ class FoldDistances(NamedTuple):
     alphas: np.ndarray
     rounding: np.ndarray
     log_volumes: np.ndarray | None
+
+    def at(self, steps):
+        """Those of some of its steps."""
+        volumes = None if self.log_volumes is None else self.log_volumes[:, steps]
+        return self._replace(
+            steps=steps,
+            train=self.train[..., steps],
+            test=self.test[..., steps],
+            alphas=self.alphas[steps],
+            rounding=self.rounding[steps],
+            log_volumes=volumes,
+        )
+
+    @classmethod
+    def joined(cls, parts, steps):
+        """Those of one fold from those of single steps, which become `steps`."""
+        if len(parts) == 1:
+            return parts[0]._replace(steps=steps)
+        train, test, alphas, rounding, volumes = zip(*(part[5:] for part in parts), strict=True)
+        return parts[0]._replace(
+            steps=steps,
+            train=np.concatenate(train, axis=-1),
+            test=np.concatenate(test, axis=-1),
+            alphas=np.concatenate(alphas),
+            rounding=np.concatenate(rounding),
+            log_volumes=None if volumes[0] is None else np.concatenate(volumes, axis=-1),
+        )
 
 
 def fitted_folds(folds, variant, regs, reg_on, volumes, common):
@@ -242,8 +310,7 @@ def sort_folds(folds):
 
 def _kriging_folds(folds, regs, reg_on, volumes):
     """RC+ with a definite kernel: folds are block updates of one inverse per class and α."""
-    objects = sort_folds(folds)
-    centred = [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
+    objects, centred = folds.by_class
     left_out = [objects.left_out(train) for train, _ in folds.splits]
     kept = np.bincount(folds.codes) - [[len(out) for out in classes] for classes in left_out]
     alphas = np.stack([_fold_alphas(folds, f, regs, reg_on, kept[f]) for f in range(len(folds))])
@@ -347,6 +414,11 @@ class LandmarkFolds(NamedTuple):
     @property
     def matrix(self):
         """None: there is no matrix of all objects."""
+
+    @property
+    def definite_classes(self):
+        """False: no closed form of all objects' matrices."""
+        return False
 
     @property
     def lookup(self):

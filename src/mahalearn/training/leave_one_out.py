@@ -11,7 +11,6 @@ from sklearn.utils import compute_class_weight
 
 from .._memory import row_chunks
 from ..formulas.kernel_mahalanobis import (
-    centre_on_class,
     leave_one_out_path,
     query_path,
     raw_spectrum,
@@ -26,7 +25,6 @@ from ..formulas.offsets import (
     set_difference,
 )
 from .distances import alphas_of, refuse_map, resolved_reg_on
-from .folds import has_definite_classes, sort_folds
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19
@@ -43,17 +41,16 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
         resolved_reg_on(reg_on, "RC+") != "relative"
         and offset in ("error", "map", None)
         and counts.min() > 1
-        and has_definite_classes(folds)
+        and folds.definite_classes
     )
     if not closed:
         return None
-    objects = sort_folds(folds)
+    objects, centred = folds.by_class
     K, kxx, slices, codes = objects.K, objects.kxx, objects.slices, np.sort(folds.codes)
     path = np.array(regs)[:, None] * np.ones(len(counts))
     whole, short = (alphas_of(path, reg_on, "RC+", n, None) for n in (counts, counts - 1))
     if offset == "map":
         refuse_map("RC+", whole, counts, lambda: True)
-    centred = [centre_on_class(K, kxx, own) for own in slices]
     spectra = [raw_spectrum(k[own]) for (k, _), own in zip(centred, slices, strict=True)]
     if any(_lost(alphas, spectrum) for alphas, spectrum in zip(short.T, spectra, strict=True)):
         return None

@@ -18,7 +18,7 @@ from ...formulas.conformal import (
     cross_rank_sum_p_value,
     prediction_sets,
 )
-from ...novelty._models import warn_small_classes
+from ...novelty._folds import warn_small_classes
 from ...persistence import load_model, model_about
 from ...results import write_bytes, write_text
 from ..comparing.methods import METHODS
