@@ -127,7 +127,7 @@ ESTIMATORS = [
     (KernelMahalanobisTransformer(), {}),
     (KernelMahalanobisTransformer(spectrum="shift"), {}),
     (DissimilaritySpaceDiscriminant(), {}),
-    (DissimilaritySpaceDiscriminant("quadratic", cross_fit=True, random_state=0), {}),
+    (DissimilaritySpaceDiscriminant("quadratic", cv=5, random_state=0), {}),
     (KernelFisherDiscriminant(), {}),
     (KernelFisherDiscriminant(kernel="precomputed", spectrum="clip"), {}),
     (KernelKNeighborsClassifier(), {}),

@@ -611,6 +611,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         self : GaussianClassifier
             The fitted classifier.
         """
+        self._search_temperature = None
         if is_dask_collection(X) or (y is None and not hasattr(X, "shape")):
             return self._fit_parts(X, y, sample_weight)
         X, y, weights, self._sizes = self._check_training(X, y, sample_weight)

@@ -7,6 +7,7 @@ from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
 from .._validation import take
 from ..kernels.protocol import fit_named_kernel, is_named
 from ..training.shared_rows import SharedRows
+from .distances import distance_options
 from .kernel_classifier import KernelClassifier
 
 
@@ -54,7 +55,7 @@ def _share(estimator, trainings, distances):
     if hasattr(estimator, "_distances"):
         models = estimator._distances.models
         reg = np.asarray(estimator.reg, dtype=float).tobytes()
-        key = id(training), *estimator._options(), reg, tuple(map(type, models))
+        key = id(training), *distance_options(estimator), reg, tuple(map(type, models))
         shared = distances.setdefault(key, estimator._distances._replace(training=training))
         estimator._models = estimator._models._replace(distances=shared)
 

@@ -6,10 +6,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -29,6 +28,7 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
     refuse_objects,
+    refuse_tensors,
     validate_rows,
 )
 from ..classifiers.members import member_scores, nearest_objects
@@ -38,6 +38,7 @@ from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
+from ..table_encoder import TableEncoder
 from .explain import (
     feature_contributions,
     fit_explanation,
@@ -99,9 +100,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     decides which of them are compared on all. From each family the
     candidate with the smallest log loss on held-out objects is taken and its probabilities are
     calibrated on the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w
-    minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). Vectors are
-    standardised first (a constant column becomes 0 and changes nothing), because kernels by name
-    depend on the units.
+    minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by
+    name tables are encoded first by :class:`mahalearn.TableEncoder`, once and without labels:
+    numbers are standardised, categories become columns of zeros and ones, missing cells are filled.
 
     With ``combine="best"`` one model is kept: of the families whose scores are statistically equal
     the simplest. A family ties with the best one if the mean of its paired fold differences from it
@@ -247,6 +248,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is("precomputed")
+        tags.input_tags.allow_nan = tags.input_tags.string = self._by_name()
+        tags.input_tags.categorical = self._by_name()
         return tags
 
     def _is(self, name):
@@ -284,8 +287,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or sequence of objects
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
+        X : table of shape (n_samples, n_features), or sequence of objects
+            Training objects: a data frame (pandas, polars, pyarrow) with numbers, categories,
+            booleans, dates and missing cells, or an array, which may hold NaN; what a kernel on
+            objects takes; or their square kernel matrix (``kernel="precomputed"``).
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -322,7 +327,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 weights_ = self._weigh(calibrated, rows)
             self._describe(candidates, data, weights_)
             # 5. The members fitted on all objects.
-            self._fit_members(X, candidates, data)
+            self._fit_members(candidates, data)
         return self
 
     def _check_options(self):
@@ -340,18 +345,36 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def _check_data(self, X, y):
         """The training objects as members take them; sets classes_."""
-        if all(takes_vectors(kernel) for kernel in self._kernels()):
+        by_name = self._by_name()
+        if by_name or all(takes_vectors(kernel) for kernel in self._kernels()):
             refuse_objects(X)
+        if not by_name and all(takes_vectors(kernel) for kernel in self._kernels()):
             X, y = validate_rows(self, X, y, dtype=np.float64)
         else:
-            X, y = check_objects(X), column_or_1d(y, warn=True)
+            if y is None:
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None."
+                )
+            y = column_or_1d(y, warn=True)
+            X = X if by_name else check_objects(X)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
-        if self._by_name():
-            return VectorData(X, y, codes)
+        if by_name:
+            return VectorData(self._fit_encoder(X), y, codes)
         if self._is("precomputed"):
             return MatrixData(X, y, codes)
         return ObjectData(X, y, codes, self._kernels())
+
+    def _fit_encoder(self, X):
+        """Vectors of a table; sets the encoder and the names of the columns."""
+        refuse_tensors(self, X)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        self._encoder = TableEncoder()
+        vectors = self._encoder.fit_transform(X)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self._encoder, name):
+                setattr(self, name, getattr(self._encoder, name))
+        return vectors
 
     def _check_weights(self, data, sample_weight, members):
         """Weights of the objects with mean 1; those that members get become the data's."""
@@ -453,15 +476,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             )
         return best
 
-    def _fit_members(self, X, candidates, data):
+    def _fit_members(self, candidates, data):
         """Fit the members and what explains their decisions."""
         estimators = {name: candidates[name].estimator for name in self.weights_}
         self._explanation = fit_explanation(estimators, self.weights_, data)
         fitted = data.fit({name: clone(model) for name, model in estimators.items()})
         if self._by_name():
-            # The input as it came: names of columns stay with the estimators.
-            scaler = StandardScaler().fit(self._input(X))
-            fitted = {name: make_pipeline(scaler, model) for name, model in fitted.items()}
+            fitted = {name: make_pipeline(self._encoder, model) for name, model in fitted.items()}
         self.members_, self.best_estimator_ = fitted, fitted[self.best_family_]
 
     def _scores_of(self, best, rows):
@@ -522,7 +543,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         # For the user's input instead of what the searches were given.
         models = {name: data.estimator(clone(b.estimator)) for name, b in candidates.items()}
         if self._by_name():
-            models = {name: make_pipeline(StandardScaler(), m) for name, m in models.items()}
+            models = {name: make_pipeline(TableEncoder(), m) for name, m in models.items()}
         self.candidates_ = models
         self.best_params_ = self._named(best.params, self.best_family_)
         for row in self.leaderboard_:
@@ -539,11 +560,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             return params
         return {**params, "kernel": candidate.kernel}
 
-    def _input(self, X):
-        """Single precision as its values in double precision: standardising would round again."""
-        single = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.dtype.itemsize < 8
-        return X.astype(np.float64) if single else X
-
     # None with combine="best".
     calibrations_: dict[str, Any] | None = None
 
@@ -555,20 +571,18 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return stack(log_p, np.array([self.weights_[name] for name in scores]))
 
     def _last_steps(self):
-        """The members behind the scaler."""
-        scales = self._by_name()
-        return {name: member[-1] if scales else member for name, member in self.members_.items()}
+        """The members behind the encoder."""
+        by_name = self._by_name()
+        return {name: member[-1] if by_name else member for name, member in self.members_.items()}
 
     def _queries(self, X):
-        """Checked objects as the members behind the scaler take them."""
+        """Checked objects as the members behind the encoder take them."""
         check_is_fitted(self)
         refuse_dask_query(X)
-        X = self._input(X)
         if not self._by_name():
             return self.best_estimator_._check_query(X)
-        X = validate_rows(self, X, reset=False, dtype=np.float64)
-        scaler = self.best_estimator_[0]
-        return (X - scaler.mean_) / scaler.scale_
+        refuse_tensors(self, X)
+        return self._encoder.transform(X)
 
     def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each object.
@@ -630,7 +644,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             by the member "distance_member" (the one of the largest weight that has distances;
             training objects by models that have not seen them); "neighbors", the positions and
             squared kernel distances of the nearest training objects; for vectors "contributions",
-            {feature: what it adds to the squared distance of the second best class minus that of
+            {column: what it adds to the squared distance of the second best class minus that of
             the best}: positive values speak for the predicted class. What no member can tell is
             None.
         """
@@ -675,9 +689,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     )
                     for j in order[i, :2]
                 )
-                names = getattr(self, "feature_names_in_", None)
-                names = [f"x{f}" for f in range(Z.shape[1])] if names is None else names
-                row["contributions"] = dict(zip(names, second - best, strict=True))
+                names = OneToOneFeatureMixin.get_feature_names_out(self)
+                parts = np.bincount(self._encoder.source_columns_, second - best, len(names))
+                row["contributions"] = dict(zip(names, parts, strict=True))
             out.append(row)
         return out
 
@@ -696,6 +710,5 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Squared distances; those of kernels may be negative, as in the plain estimators.
         """
         check_is_fitted(self)
-        X = self._input(X)
-        X = self.best_estimator_[:-1].transform(X) if self._by_name() else X
+        X = self._queries(X) if self._by_name() else X
         return self._last_steps()[self.best_family_].mahalanobis(X)

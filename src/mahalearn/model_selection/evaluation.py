@@ -23,7 +23,7 @@ from sklearn.utils import get_tags
 from .._base import ScoreClassifierMixin
 from .._validation import LANDMARKS_REMEDY, check_memory, take
 from ..classifiers.dissimilarity_space import head_scores
-from ..classifiers.kernel_classifier import KernelClassifier, Labels, path_rounding
+from ..classifiers.kernel_classifier import KernelClassifier, Labels
 from ..formulas.linalg import total_spread
 from ..formulas.spectrum import CORRECTIONS
 from ..kernels.measure import MeasureKernel
@@ -156,7 +156,7 @@ def _resolved(classifier, rows):
         return [change]
     if is_named(kernel) or is_precomputed(kernel):
         return [{}]
-    measure = as_kernel(kernel, kernel_params=classifier.kernel_params)
+    measure = as_kernel(kernel)
     if not isinstance(measure, MeasureKernel):
         return [{}]
     measures = measure.alternatives(rows())
@@ -333,8 +333,8 @@ def _kernel_of(estimator, objects):
         # One standardisation for all widths of a name: its numbers need not be part of the key.
         pairs = None if fitted.pair_key is None else (fitted.pair_key, standardize)
         return (name, used, standardize, spectrum), pairs, fitted
-    key = frozen(kernel), frozen(estimator.kernel_params), spectrum
-    measure = as_kernel(kernel, kernel_params=estimator.kernel_params)
+    key = frozen(kernel), spectrum
+    measure = as_kernel(kernel)
     at_landmarks = estimator.landmarks is not None
     if at_landmarks or not isinstance(measure, MeasureKernel) or not measure.measure_is_stateless:
         return key, None, None
@@ -437,8 +437,8 @@ def _fold_by_fold(estimators, folds, classes):
             labels = Labels(classes, present, training.codes, training.counts)
             value = estimator._axis_value(training, folds.kernel)
             models = estimator._fit_path(training, labels, [value])
-            scores = estimator._path_scores(models, training, queries)
-            yield f, slice(r, r + 1), present, scores, path_rounding(models)
+            scores = models.scores(training, queries)
+            yield f, slice(r, r + 1), present, scores, models.rounding
 
 
 def _folds(objects, setting, pairs):
@@ -447,7 +447,7 @@ def _folds(objects, setting, pairs):
         return first._landmark_folds(objects.landmarks, objects.splits)
     kernel, gram = setting.fitted, None
     if kernel is None:
-        kernel = None if is_precomputed(first.kernel) else first.kernel
+        kernel = None if is_precomputed(first.kernel) else as_kernel(first.kernel)
     elif pairs is not None:
         gram = kernel.from_pairs(pairs)
     else:
@@ -460,7 +460,6 @@ def _folds(objects, setting, pairs):
         kernel,
         first._check_spectrum(),
         gram,
-        kernel_params=first.kernel_params,
     )
 
 
@@ -663,7 +662,7 @@ class SplitFold:
     def __init__(self, estimator, X, y, X_test):
         training, codes = estimator._fit_training(X, y)
         queries = estimator._check_query(X_test)
-        self.kernel, self.spectrum = estimator.kernel_, estimator.spectrum
+        self.kernel, self.spectrum = training.kernel, estimator.spectrum
         self.classes, self.codes = estimator.classes_, codes
         self.y = self.classes[codes]
         n = len(codes)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.preprocessing import StandardScaler
 
 from .._validation import check_memory, take
 from ..classifiers.members import fit_members
@@ -67,11 +66,11 @@ class MemberData:
 
 
 class VectorData(MemberData):
-    """Standardised vectors under kernels by name."""
+    """Encoded tables under kernels by name; widths are measured in the vectors' total variance."""
 
     def __init__(self, X, y, codes):
-        self.X, self.y, self.codes = StandardScaler().fit_transform(X), y, codes
-        self.n_varying = max(1, int((self.X != 0).any(axis=0).sum()))
+        self.X, self.y, self.codes = X, y, codes
+        self.variance = float(X.var(axis=0).sum()) or 1.0
 
     def kernel_settings(self, kernel, bounded, first):
         """Widths of a kernel; with a further kernel members add less, and every second width does.
@@ -80,9 +79,9 @@ class VectorData(MemberData):
         """
         gammas = None
         if kernel in ("rbf", "laplacian"):
-            gammas = [g / self.n_varying for g in grid.GAMMAS[:: 1 if first else 2]]
+            gammas = [g / self.variance for g in grid.GAMMAS[:: 1 if first else 2]]
         elif kernel in ("poly", "polynomial"):
-            gammas = [1 / self.n_varying]
+            gammas = [1 / self.variance]
         return grid.widths(kernel, gammas)
 
 

@@ -42,7 +42,7 @@ class Fold(NamedTuple):
 
 
 def is_leave_one_out(splits, n):
-    """Whether the splits leave out each of n objects once, and alone."""
+    """True for splits that leave out each of n objects once, and alone."""
     if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
         return False
     # A part of n − 1 positions that holds one twice is another layout.
@@ -61,7 +61,7 @@ class KernelFolds:
     kernel : as users name it, its scales resolved to numbers
     spectrum : the policy about negative eigenvalues
     gram : the matrix of all objects, where it is known
-    params : gamma, degree, coef0, standardize and kernel_params
+    params : gamma, degree, coef0 and standardize
     """
 
     def __init__(self, X, y, codes, splits, kernel, spectrum="krein", gram=None, **params):
@@ -73,10 +73,9 @@ class KernelFolds:
             self.lookup = CheckedKernel(TrainingKernel(X, codes, None).X)
         elif gram is not None:
             gram = check_kernel_values(gram, new=True)
-            if not getattr(kernel, "symmetric", False):
+            if not kernel.symmetric:
                 gram = check_symmetric(gram, "The Gram matrix")
-            definite = bool(getattr(kernel, "positive_definite", False))
-            self.lookup = CheckedKernel(gram, definite)
+            self.lookup = CheckedKernel(gram, bool(kernel.positive_definite))
         elif is_named(kernel) or is_stateless(kernel):
             _, training = fit_training(X, y, codes, kernel, **params)
             self.lookup = lookup_kernel(training)
@@ -106,7 +105,7 @@ class KernelFolds:
 
     @property
     def positive_definite(self):
-        """Whether the kernel is known to be positive definite."""
+        """The kernel is known to be positive definite."""
         return self.lookup is not None and self.lookup.positive_definite
 
     @property
@@ -257,7 +256,7 @@ def _fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):
 
 
 def holds_once(splits):
-    """Whether no training part holds an object twice, as a bootstrap sample does.
+    """True where no training part holds an object twice, as a bootstrap sample does.
 
     Such an object cannot be left out once.
     """
@@ -265,7 +264,7 @@ def holds_once(splits):
 
 
 def has_definite_classes(folds):
-    """Whether one matrix serves all folds, and that of each class is definite."""
+    """True where one matrix serves all folds, and that of each class is definite."""
     if folds.matrix is None:
         return False
     if folds.positive_definite or folds.spectrum == "ignore":
@@ -291,9 +290,9 @@ class SortedFolds(NamedTuple):
 
     def left_out(self, train):
         """For each class the objects that are not in a training part, counted within the class."""
-        kept = np.zeros(len(self.K), dtype=bool)
-        kept[self.place[train]] = True
-        return [np.flatnonzero(~kept[own]) for own in self.slices]
+        in_training = np.zeros(len(self.K), dtype=bool)
+        in_training[self.place[train]] = True
+        return [np.flatnonzero(~in_training[members]) for members in self.slices]
 
 
 def sort_folds(folds):
@@ -312,15 +311,15 @@ def _kriging_folds(folds, regs, reg_on, volumes):
     """RC+ with a definite kernel: folds are block updates of one inverse per class and α."""
     objects, centred = folds.by_class
     left_out = [objects.left_out(train) for train, _ in folds.splits]
-    kept = np.bincount(folds.codes) - [[len(out) for out in classes] for classes in left_out]
-    alphas = np.stack([_fold_alphas(folds, f, regs, reg_on, kept[f]) for f in range(len(folds))])
+    sizes = np.bincount(folds.codes) - [[len(out) for out in classes] for classes in left_out]
+    alphas = np.stack([_fold_alphas(folds, f, regs, reg_on, sizes[f]) for f in range(len(folds))])
     if volumes:
         for f in range(len(folds)):
-            refuse_map("RC+", alphas[f][:, kept[f] > 0], kept[f][kept[f] > 0], lambda: True)
+            refuse_map("RC+", alphas[f][:, sizes[f] > 0], sizes[f][sizes[f] > 0], lambda: True)
     rounding = np.max(
         [
-            rc_rounding(objects.kxx, centering(objects.K[own, own]), kept[:, j, None], a)
-            for j, (own, a) in enumerate(zip(objects.slices, np.moveaxis(alphas, -1, 0)))
+            rc_rounding(objects.kxx, centering(objects.K[members, members]), sizes[:, j, None], a)
+            for j, (members, a) in enumerate(zip(objects.slices, np.moveaxis(alphas, -1, 0)))
         ],
         axis=0,
     )
@@ -329,10 +328,10 @@ def _kriging_folds(folds, regs, reg_on, volumes):
     for part in row_chunks(len(folds), width):
         which = range(part.start, part.stop)
         for steps in row_chunks(len(regs), len(which) * width):
-            d2, logs, lost = _updated(objects, centred, left_out, kept, alphas, which, steps)
+            d2, logs, lost = _updated(objects, centred, left_out, sizes, alphas, which, steps)
             for i, f in enumerate(which):
                 train, test = folds.splits[f]
-                present = kept[f] > 0
+                present = sizes[f] > 0
                 if i in lost:  # α below the rounding of K: decompose
                     refitted = _fitted_fold(folds, f, "RC+", regs[steps], reg_on, volumes)
                     yield refitted._replace(steps=steps)
@@ -342,7 +341,7 @@ def _kriging_folds(folds, regs, reg_on, volumes):
                     f,
                     steps,
                     *folds.classes_of(f),
-                    kept[f][present],
+                    sizes[f][present],
                     check_finite_distances(by_object[train]),
                     check_finite_distances(by_object[test]),
                     alphas[f, steps][:, present],
@@ -351,36 +350,36 @@ def _kriging_folds(folds, regs, reg_on, volumes):
                 )
 
 
-def _fold_alphas(folds, f, regs, reg_on, kept):
+def _fold_alphas(folds, f, regs, reg_on, sizes):
     """α (r, c) of a fold's steps and classes; 1 for a class that it has lost."""
-    present = kept > 0
+    present = sizes > 0
     path = np.array(regs)[:, None] * np.ones(present.sum())
-    alphas = np.ones((len(regs), len(kept)))
+    alphas = np.ones((len(regs), len(sizes)))
     alphas[:, present] = alphas_of(
-        path, reg_on, "RC+", kept[present], lambda: folds[f].training.mean_spread()
+        path, reg_on, "RC+", sizes[present], lambda: folds[f].training.mean_spread()
     )
     return alphas
 
 
-def _updated(objects, centred, left_out, kept, alphas, which, steps):
+def _updated(objects, centred, left_out, sizes, alphas, which, steps):
     """Distances (f, r, N, c) and log-volumes (f, r, c) of the folds `which`; those that are lost.
 
     A fold is lost where an α vanishes in the rounding of the kernel.
     """
     shape = (len(which), steps.stop - steps.start, len(objects.K), len(objects.slices))
     d2, logs, lost = np.full(shape, np.nan), np.full((*shape[:2], shape[3]), np.nan), set()
-    for j, ((k, kxx), own) in enumerate(zip(centred, objects.slices, strict=True)):
+    for j, ((k, kxx), members) in enumerate(zip(centred, objects.slices, strict=True)):
         for r, step in enumerate(range(steps.start, steps.stop)):
-            here = [(i, alphas[f, step, j]) for i, f in enumerate(which) if kept[f, j]]
+            here = [(i, alphas[f, step, j]) for i, f in enumerate(which) if sizes[f, j]]
             for alpha in sorted({a for _, a in here}):
-                model = kriging_class(k, kxx, own, alpha)
+                model = kriging_class(k, kxx, members, alpha)
                 for i in (i for i, a in here if a == alpha):
                     if model is None:
                         lost.add(i)
                         continue
                     f = which[i]
                     d2[i, r, :, j], logs[i, r, j] = model.without(
-                        left_out[f][j], alpha / kept[f, j]
+                        left_out[f][j], alpha / sizes[f, j]
                     )
     return d2, logs, lost
 
