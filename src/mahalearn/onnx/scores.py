@@ -139,8 +139,8 @@ def class_scores(estimator, X):
     raise NoGraphError(f"{type(estimator).__name__} has no ONNX graph.")
 
 
-@class_scores.register
-def _quadratic(estimator: KernelQuadraticDiscriminant, X):
+@class_scores.register(KernelQuadraticDiscriminant)
+def _quadratic(estimator, X):
     models = estimator._fitted_models()
     scores = sq_distances_of(models.distances, estimator._training, X) / -2 + models.offsets
     return with_all_classes(estimator, scores)
@@ -158,16 +158,16 @@ def _linear_scores(path, estimator, X):
     return kernel_rows(estimator._training, X) @ model.coefficients + model.offsets
 
 
-@class_scores.register
-def _one_vs_rest(estimator: OneVsRestSVC, X):
+@class_scores.register(OneVsRestSVC)
+def _one_vs_rest(estimator, X):
     scores = _linear_scores(estimator._fitted_models().linear, estimator, X)
     if len(estimator.classes_) == 2:
         return np.concatenate([-scores, scores], axis=1) / 2
     return scores
 
 
-@class_scores.register
-def _kernel_pca(estimator: KernelPCAQuadraticDiscriminant, X):
+@class_scores.register(KernelPCAQuadraticDiscriminant)
+def _kernel_pca(estimator, X):
     models, k = estimator._fitted_models(), kernel_rows(estimator._training, X)
     embedding = models.embedding
     if hasattr(embedding, "projection"):
@@ -188,8 +188,8 @@ def _density_scores(classes, priors, Z, alpha, **options):
     return d2 / -2 + (np.log(priors) - volumes / 2)
 
 
-@class_scores.register
-def _dissimilarity_space(estimator: DissimilaritySpaceDiscriminant, X):
+@class_scores.register(DissimilaritySpaceDiscriminant)
+def _dissimilarity_space(estimator, X):
     models = estimator._fitted_models()
     d2, head = sq_distances_of(models.distances, estimator._training, X), models.heads[0]
     steps = models.steps[0]
@@ -199,20 +199,20 @@ def _dissimilarity_space(estimator: DissimilaritySpaceDiscriminant, X):
     return with_all_classes(estimator, class_scores(head, d2))
 
 
-@class_scores.register
-def _gaussian_head(head: GaussianHead, X):
+@class_scores.register(GaussianHead)
+def _gaussian_head(head, X):
     Z = (X - head.center_) / head.scale_
     known = head.singular == "pseudo_inverse"
     return _density_scores(head._classes, head.priors_, Z, RANK_RTOL, within_axes_only=known)
 
 
-@class_scores.register
-def _least_squares_head(head: LeastSquaresHead, X):
+@class_scores.register(LeastSquaresHead)
+def _least_squares_head(head, X):
     return (X - head.center_) / head.scale_ @ head.coef_ + head.intercept_
 
 
-@class_scores.register
-def _neighbors(estimator: KernelKNeighborsClassifier, X):
+@class_scores.register(KernelKNeighborsClassifier)
+def _neighbors(estimator, X):
     if estimator.weights != "uniform":
         raise NoGraphError("Neighbours have an ONNX graph with weights='uniform' only.")
     models, graph = estimator._fitted_models(), X.graph
@@ -227,8 +227,8 @@ def _neighbors(estimator: KernelKNeighborsClassifier, X):
     return same.cast(float).sum(axis=2) / models.counts[0]
 
 
-@class_scores.register
-def _gaussian(estimator: GaussianClassifier, X):
+@class_scores.register(GaussianClassifier)
+def _gaussian(estimator, X):
     fitted = estimator._gaussians()
     if estimator._ignores_missing():
         raise NoGraphError(
@@ -272,8 +272,8 @@ def _whitened(one, Z):
     return Z @ one.whitener if isinstance(one, Rotated) else one.whitened(Z, None)
 
 
-@class_scores.register
-def _mahalanobis_svc(estimator: MahalanobisSVC, X):
+@class_scores.register(MahalanobisSVC)
+def _mahalanobis_svc(estimator, X):
     n = len(estimator.classes_)
     decisions = np.concatenate([_decisions(m, X) for m in estimator._machines], axis=1)
     if n == 2:
@@ -294,8 +294,8 @@ def _decisions(machine, X):
     return decisions if len(svc.n_support_) == 2 else -decisions
 
 
-@class_scores.register
-def _learned_metric(estimator: RecursiveFeatureMachine, X):
+@class_scores.register(RecursiveFeatureMachine)
+def _learned_metric(estimator, X):
     model, root = estimator._model, metric_root(estimator._model.metric)
     X = (X - estimator._center) / estimator._spread
     X, Z = (A * root if root.ndim == 1 else A @ root for A in (X, estimator._rows))
@@ -303,16 +303,16 @@ def _learned_metric(estimator: RecursiveFeatureMachine, X):
     return np.exp(-D / model.scale) @ model.coefficients + model.intercept
 
 
-@class_scores.register
-def _search(estimator: KernelSearchCV, X):
+@class_scores.register(KernelSearchCV)
+def _search(estimator, X):
     return class_scores(estimator.best_estimator_, X)
 
 
 # --- the ensemble ---------------------------------------------------------------------------------
 
 
-@class_scores.register
-def _ensemble(estimator: MahalanobisClassifierCV, X):
+@class_scores.register(MahalanobisClassifierCV)
+def _ensemble(estimator, X):
     if estimator._by_name():
         scaler = estimator.best_estimator_[0]
         assert isinstance(scaler, StandardScaler)
