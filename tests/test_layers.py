@@ -37,8 +37,9 @@ ORDER = {
     "matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
     "typicality findings compare scores everything",
-    "report": "figures html markdown export comparison notebook",
-    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _export _doctor app",
+    "report": "figures html markdown export comparison novelty notebook",
+    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _export _doctor "
+    "_novelty app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

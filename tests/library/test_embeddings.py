@@ -272,10 +272,19 @@ def test_rows_that_choose_the_units_do_not_calibrate():
                     raw.p_none(X))  # fmt: skip
 
 
-def test_normalize_auto_looks_at_the_shape_alone():
+def test_normalize_auto_looks_at_shape_and_precision_alone():
+    dask_array = pytest.importorskip("dask.array")
     rng = np.random.default_rng(0)
-    for d, unit in ((99, False), (100, True)):
-        assert MahalanobisNovelty().fit(rng.normal(size=(30, d))).normalize_ is unit
+    cases = ((99, "f4", False), (100, "f4", True), (100, "f2", True), (100, "f8", False))
+    for d, dtype, unit in cases:
+        X = rng.normal(size=(30, d)).astype(dtype)
+        roads = (
+            MahalanobisNovelty().fit(X),
+            MahalanobisNovelty().fit([X, X]),
+            MahalanobisNovelty().partial_fit(X),
+            MahalanobisNovelty().fit(dask_array.from_array(X, chunks=(15, d))),
+        )
+        assert [bool(detector.normalize_) for detector in roads] == [unit] * 4
 
 
 # --- roads agree ----------------------------------------------------------------------------------

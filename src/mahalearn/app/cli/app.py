@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from . import _novelty
 from ._options import (
     By,
     DataOptions,
@@ -66,6 +67,7 @@ def main(
     mahalearn train table.csv --target species --out species.skops
     mahalearn predict species.skops new.csv --out predictions.csv
     mahalearn export species.skops species.onnx
+    mahalearn novelty regular.csv new.csv --target species
     mahalearn doctor
     """
 
@@ -448,6 +450,9 @@ def doctor():
         from . import _doctor
 
         _doctor.show()
+
+
+_novelty.register(app)
 
 
 # Floors above this one bring commands of their own: modules with `register(app)`, `RECOGNISED`
