@@ -33,11 +33,13 @@ APPLICATION = [
 PAPERS = [{"papers"}]
 # Within a package of the application a module may import what stands before it.
 ORDER = {
-    "reading": "problem source columns workbooks arrow tables encoder matrices objects large read",
+    "reading": "problem source columns layout overview workbooks arrow tables encoder drift "
+    "matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
     "typicality findings compare scores everything",
-    "report": "figures html markdown export comparison notebook",
-    "cli": "_terminal _large _inspect _predict _compare _export _doctor app",
+    "report": "figures html markdown export comparison novelty notebook",
+    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _export _doctor "
+    "_novelty app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -169,7 +169,7 @@ PARTS = [
         310,
         [
             "Do new objects come from another source?",
-            "drift_test(detector, X_new)",
+            "detector.drift_test(X_new)",
             "one p-value for a batch",
         ],
         CHECK,

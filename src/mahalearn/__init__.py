@@ -10,7 +10,6 @@ _HOME = {
     "ConformalClassifier": "novelty.classifier",
     "KernelMahalanobisNovelty": "novelty.detector",
     "MahalanobisNovelty": "novelty.mahalanobis",
-    "drift_test": "novelty.drift",
     "descent_weights": "formulas.feature_weights",
     "difference_weights": "formulas.feature_weights",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",

@@ -23,7 +23,6 @@ from .model_selection.ensemble import MahalanobisClassifierCV
 from .model_selection.search import KernelSearchCV
 from .novelty.classifier import ConformalClassifier
 from .novelty.detector import KernelMahalanobisNovelty
-from .novelty.drift import drift_test
 from .novelty.mahalanobis import MahalanobisNovelty
 from .onnx.export import to_onnx
 from .persistence import load_model, model_about, save_model, trusted_types
@@ -59,7 +58,6 @@ __all__ = [
     "__version__",
     "descent_weights",
     "difference_weights",
-    "drift_test",
     "load_model",
     "model_about",
     "save_model",

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -53,13 +54,48 @@ def refuses_weights(fit: Fit) -> Fit:
     return cast(Fit, checked)
 
 
+def _has_probabilities(estimator):
+    if hasattr(estimator, "temperature_") or estimator._expects_probabilities():
+        return True
+    raise AttributeError(
+        f"{type(estimator).__name__} has no probabilities here: its scores say which class wins, "
+        "not how surely. KernelSearchCV calibrates them on held-out objects, and so does "
+        "sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
 class ScoreClassifierMixin(ClassifierMixin):
     """Every predict method from one: ``_scores(X)`` gives (m, c) scores, the largest wins.
 
-    Of scores that are equal up to rounding (``_rounding``) the first class wins.
+    Of scores that are equal up to rounding (``_rounding``) the first class wins. Scores become
+    probabilities where there is a ``temperature_``: that of the model itself
+    (``_model_temperature``), or of a search, which sets it.
     """
 
     _rounding = 0.0
+    # Of a search; every fit forgets it.
+    _search_temperature: float | None = None
+
+    @property
+    def temperature_(self) -> float:
+        """Divisor of the scores before they become probabilities."""
+        temperature = self._search_temperature
+        if temperature is None and "classes_" in vars(self):
+            temperature = self._model_temperature()
+        if temperature is None:
+            raise AttributeError(f"This {type(self).__name__} has no temperature_.")
+        return temperature
+
+    @temperature_.setter
+    def temperature_(self, value: float) -> None:
+        self._search_temperature = value
+
+    def _model_temperature(self):
+        """The temperature of the fitted model itself, None where its scores are not calibrated."""
+
+    def _expects_probabilities(self):
+        """True before a fit that will give a temperature."""
+        return False
 
     def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each row of X.
@@ -106,12 +142,9 @@ class ScoreClassifierMixin(ClassifierMixin):
 
     def _log_proba(self, X):
         check_is_fitted(self)
-        return log_softmax(self._scores(X), axis=1)
+        return log_softmax(self._scores(X) / self.temperature_, axis=1)
 
-
-class DensityClassifierMixin(ScoreClassifierMixin):
-    """The same, and probabilities: the scores are ln p(x|ω_j)P(ω_j) but for what is common."""
-
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities.
 
@@ -127,8 +160,12 @@ class DensityClassifierMixin(ScoreClassifierMixin):
         """
         return self._log_proba(X)
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Objects) -> np.ndarray:
-        """Class probabilities.
+        """Class probabilities: the softmax of scores / temperature_.
+
+        Densities have T = 1. RC+, ridge regression and neighbours take T from closed-form
+        leave-one-out scores of the training objects; the others have probabilities after a search.
 
         Parameters
         ----------
@@ -141,6 +178,16 @@ class DensityClassifierMixin(ScoreClassifierMixin):
             Probabilities, columns in the order of ``classes_``.
         """
         return np.exp(self._log_proba(X))
+
+
+class DensityClassifierMixin(ScoreClassifierMixin):
+    """The same, where the scores are ln p(x|ω_j)P(ω_j) but for what is common to the classes."""
+
+    def _model_temperature(self):
+        return 1.0
+
+    def _expects_probabilities(self):
+        return True
 
 
 class KernelEstimator(BaseEstimator):
@@ -156,7 +203,6 @@ class KernelEstimator(BaseEstimator):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
     ) -> None:
@@ -164,7 +210,6 @@ class KernelEstimator(BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.spectrum = spectrum
         self.standardize = standardize
 
@@ -208,7 +253,7 @@ class KernelEstimator(BaseEstimator):
         kernel, self._training = fit_training(
             X, y, codes, kernel, self._policy, gram, **kernel_settings(self, X)
         )
-        self.kernel_ = "precomputed" if precomputed else kernel
+        self.kernel_ = "precomputed" if precomputed else kernel.as_fitted
         self._eigenvalues = None
         return self._training, codes
 

@@ -25,6 +25,11 @@ def check_choice(value, name, choices):
     raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, choices))}.")
 
 
+def is_word(value, word):
+    """True for that word; arrays, which compare element by element, are none."""
+    return isinstance(value, str) and value == word
+
+
 def check_reg(reg, n_classes):
     """Regularisation, one positive number per class."""
     values = np.asarray(reg)

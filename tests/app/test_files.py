@@ -30,7 +30,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import source, tables, workbooks
 from mahalearn.app.reading.arrow import text_bytes, unpacked_bytes
-from mahalearn.app.reading.columns import misleading_mark
+from mahalearn.app.reading.columns import misleading_marks
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table, table_problem
@@ -366,12 +366,12 @@ FILES = {
     "limits.csv": (
         odd("<0,01"), {}, "height:0.01", "read as the limit"
     ),
-    "units.csv": (below("cm;mm;;"), {}, SAME, "3 rows without a class"),
+    "units.csv": (below("cm;mm;;"), {}, SAME, "Row 2 holds units and was left out: cm, mm"),
     "footer.csv": (below(), {}, SAME, "2 rows without a class"),
     "info.xlsx": (info_sheet(), {"sheet": "2"}, SAME, None),
     # Refused: damaged, ambiguous or hostile.
     "info-first.xlsx": (info_sheet(), {}, "no column 'species'.* workbook has info, plants", 0),
-    "not-known.csv": (odd("n.d.").replace("\n-", "\n<", 1), {}, "but for 'n.d.' in row 5", 0),
+    "not-known.csv": (odd("n.d."), {}, "height:nan", "'n.d.' were read as missing"),
     "thousands.csv": (thousands(".", ","), {}, "'1.065': this may be 1065, or .* 3 decimals", 0),
     "thousands-comma.csv": (thousands(","), {}, "'height' holds '1,065'", 0),
     "quote.csv": (text().replace("rose", '"rose', 1), {}, "quote that opens in line 3", 0),
@@ -390,7 +390,7 @@ FILES = {
         changed_workbook("META-INF/manifest.xml", manifest_entities, excel(engine="odf")), {},
         "defines entities in 'META-INF", 0
     ),
-    "odd.csv": (odd("k. A."), {}, "numeric but for 'k. A.' in row 5", 0),
+    "odd.csv": (odd("k. W."), {}, "numeric but for 'k. W.' in row 6", 0),
     "mixed.csv": (
         odd("1.234"), {}, "'1.234': this may be 1234", 0
     ),
@@ -506,7 +506,7 @@ def test_a_header_that_is_one_cell_short_is_said(tmp_path):
     assert note in " ".join(problem.notes)
     rows = lost.splitlines()  # names of rows differ: these are none
     (tmp_path / "t.csv").write_text("\n".join([*rows, rows[-1]]))
-    with pytest.raises(DataError, match="has 3 cells, most have 4; check its delimiters"):
+    with pytest.raises(DataError, match="has 3 cells, most have 4; check delimiters"):
         read(tmp_path / "t.csv")
 
 
@@ -605,7 +605,7 @@ def test_numbers_that_may_stand_for_missing_ones_are_noted(tmp_path):
     ],
 )
 def test_separators_of_thousands_are_not_decimal_points(columns, commas, points, found):
-    assert misleading_mark(columns, commas, points) == found
+    assert misleading_marks(columns, commas, points) == ([found] if found else [])
 
 
 @pytest.mark.parametrize(

@@ -251,10 +251,10 @@ def test_predict_names_the_cell_that_is_no_number(trained, tmp_path):
     model, out = trained / "out" / "model.skops", tmp_path / "p.csv"
     rows[2][1] = "oops"
     new = write_csv(tmp_path / "n.csv", header, rows)
-    assert "now holds text: 'oops' in row 3" in refused("predict", model, new, "--out", out)
+    assert "now holds text: 'oops' in row 4" in refused("predict", model, new, "--out", out)
     rows[2][1] = "1e200"
     new = write_csv(tmp_path / "n.csv", header, rows)
-    assert "'height' holds 1e+200 in row 3" in refused("predict", model, new, "--out", out)
+    assert "'height' holds 1e+200 in row 4" in refused("predict", model, new, "--out", out)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -400,14 +400,16 @@ def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):
         "predict", out / "model.skops", tmp_path / "few.csv", "--out", tmp_path / "q"
     )
     assert "10 columns" in sentence and "30 objects" in sentence
-    assert "signature" in works("inspect", *options).output
+    assert "signature" in works("inspect", *options, "--verbose").output
+    said = " ".join(works("inspect", *options).output.split())
+    assert "The distances are Euclidean (no negative eigenvalue): all methods apply" in said
 
 
 def test_inspect_looks_at_a_matrix_as_it_is(tmp_path):
     names, D, y = distances(12)
     D[0, 1] += 1
     matrix = write_matrix(tmp_path / "d.csv", D, names)
-    said = " ".join(works("inspect", "--proximity", matrix).output.split())
+    said = " ".join(works("inspect", "--proximity", matrix, "--verbose").output.split())
     assert "Classes were not given" in said and "1-NN" not in said
     assert "asymmetry" in said and "The matrix is not symmetric" in said
     (tmp_path / "l.txt").write_text("\n".join(y))
@@ -477,7 +479,7 @@ def test_series_need_nothing_but_their_file(tmp_path, rng):
     works("predict", out / "model.skops", new, "--out", tmp_path / "p.csv")
     assert [row["prediction"] for row in rows_of(tmp_path / "p.csv")] == y[24:].tolist()
     said = works("inspect", "--objects", path).output
-    assert all(name in said for name in ("negative fraction", "dtw 10 %", "msm", "1-NN error"))
+    assert all(name in said for name in ("negative part", "dtw 10 %", "msm", "1-NN error"))
     works("inspect", out / "model.skops")
     options = ["--measure", "dtw", "--window", "0.1", "--normalize", "--method", "ridge"]
     works("train", "--objects", path, *options, "--out", tmp_path / "m.skops", "--jobs", 1)

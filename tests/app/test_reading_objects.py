@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from own_data import read_objects
 
 from mahalearn.app.reading.matrices import read_labels
 from mahalearn.app.reading.objects import (
     measure_from_options,
     objects_problem,
     read_collection,
-    read_objects,
 )
 from mahalearn.app.reading.problem import DataError
 from mahalearn.measures import EditDistance, Elastic
@@ -174,8 +174,8 @@ HOSTILE = {
     "hole.ts": ("@data\n1,?,3\n", "series 1 .* 1 missing or infinite value .* first at time 2"),
     "none.ts": ("@data\n?,?\n", "series 1 .* has no values"),
     "word.tsv": ("1\t2\t3\n2\tx\t4\n", "The cell 'x' in line 2 .* label and the values"),
-    "hole.csv": ("1,2,,3\n2,1,1,1\n", "line 1 .* missing or infinite value .* first at time 2"),
-    "inf.csv": ("1,2,inf\n2,1,1\n", "line 1 .* missing or infinite"),
+    "hole.csv": ("1,2,,3\n2,1,1,1\n", "series 1 .* missing or infinite value .* first at time 2"),
+    "inf.csv": ("1,2,inf\n2,1,1\n", "series 1 .* missing or infinite"),
     "nolabel.csv": (",2,3\n2,1,1\n", "Line 1 of .* has no label"),
     "deep.jsonl": ("[" * 100_000 + "\n", "Line 1 .* is not JSON"),
     "key.jsonl": ('{"foo": 1}\n', "Line 1 .* has no object"),

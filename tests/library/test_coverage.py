@@ -121,15 +121,17 @@ QUADRATIC = KernelQuadraticDiscriminant(reg=0.1, **NUMBERS)
 
 # Roads that promise "at most a": no parameter is taken from the training objects.
 AT_MOST_A = {
-    "other-classes": novelty(**EXACT, **NUMBERS, promise="at most a"),
-    "five references": novelty(n_references=5, **EXACT, **NUMBERS, promise="at most a"),
+    "other-classes": novelty("other-classes", **EXACT, **NUMBERS, promise="at most a"),
+    "five references": novelty("other-classes", n_references=5, **EXACT, **NUMBERS,
+                               promise="at most a"),
     "RC+": novelty("RC+", **EXACT, **NUMBERS, promise="at most a"),
     "RC+ by a matrix": by_matrix,
+    "unit rows": novelty("RC+", normalize=True, gamma="auto", **EXACT, promise="at most a"),
     "linear": novelty("RC+", kernel="linear", standardize=False, **EXACT, promise="at most a"),
     "small reg": novelty("RC+", reg=1e-9, reg_on="kernel", gamma=3.0, standardize=False,
                          promise="at most a"),
     "one class": one_class(novelty(**EXACT, **NUMBERS, promise="at most a")),
-    "words": strings(novelty(kernel=MeasureKernel("edit", scale=None), **EXACT,
+    "words": strings(novelty("other-classes", kernel=MeasureKernel("edit", scale=None), **EXACT,
                              promise="at most a")),
     "margin": sets(QUADRATIC, promise="at most a"),
     "distance": sets(QUADRATIC, nonconformity="distance", promise="at most a"),
@@ -142,7 +144,7 @@ AT_MOST_A = {
 # which is then cross-conformal. No simulation tells them from exact ones.
 SCALED = {
     "default": novelty(promise="about a"),
-    "default RC+": novelty("RC+", promise="about a"),
+    "other-classes": novelty("other-classes", promise="about a"),
     "one class": one_class(novelty(promise="about a")),
     "margin": sets(
         KernelQuadraticDiscriminant(),
@@ -150,14 +152,13 @@ SCALED = {
     ),
     "words": strings(
         novelty(
-            kernel="edit", promise="about a (the training objects set the kernel's scale and reg)"
+            "other-classes",
+            kernel="edit",
+            promise="about a (the training objects set the kernel's scale and reg)",
         )
     ),
 }
-SEARCH = {"search": "permuted", "gammas": [0.1, 1], "regs": [1e-3, 1e-1]}
 SEARCHED = {
-    "other-classes": novelty(**SEARCH, promise="about a (the training objects set gamma and reg)"),
-    "RC+": novelty("RC+", **SEARCH, promise="about a (the training objects set gamma and reg)"),
     "margin": sets(
         KernelSearchCV(
             KernelQuadraticDiscriminant(standardize=False),
@@ -181,6 +182,10 @@ def krein(X, y, x):
 
 
 def none(X, y, x):
+    return KernelMahalanobisNovelty("other-classes", level=0.1).fit(X, y).p_none(x)[0]
+
+
+def none_rc(X, y, x):
     return KernelMahalanobisNovelty(level=0.1).fit(X, y).p_none(x)[0]
 
 
@@ -199,10 +204,10 @@ CROSS = {
         200,
         sets(KernelQuadraticDiscriminant(standardize=True), nonconformity="distance", **FOLDS),
     ),
-    "standardize": (200, novelty(standardize=True, **FOLDS)),
+    "standardize": (200, novelty("other-classes", standardize=True, **FOLDS)),
     "standardize RC+": (200, novelty("RC+", standardize=True, **FOLDS)),
     "one class, standardize": (200, one_class(novelty(standardize=True, **FOLDS))),
-    "MahalanobisKernel": (15, novelty(kernel=FULL_KERNEL, **FOLDS)),
+    "MahalanobisKernel": (15, novelty("other-classes", kernel=FULL_KERNEL, **FOLDS)),
     "MahalanobisKernel RC+": (15, novelty("RC+", kernel=FULL_KERNEL, **FOLDS)),
     "MahalanobisKernel, margin": (
         15,
@@ -212,6 +217,7 @@ CROSS = {
     "FK+": (3, novelty("FK+", **FOLDS)),
     "indefinite RC+": (3, krein),
     "p_none": (3, none),
+    "p_none RC+": (3, none_rc),
 }
 
 # --- what must fail -------------------------------------------------------------------------------

@@ -176,3 +176,17 @@ def test_bad_proximity_files_are_refused(tmp_path):
     for wrong in (0, 2.5, "all"):
         with pytest.raises(ValueError, match="n_per_class must be a positive whole number"):
             datasets.load("poly-h", n_per_class=wrong)
+
+
+def test_coil_york_has_its_published_split(data_folder):
+    coil = datasets.load("coil-york", folder=data_folder)
+    assert coil.matrix.shape == (288, 144) and coil.class_counts == {"-1": 144, "+1": 144}
+    (split,) = coil.realisations(1)
+    assert split.genuine and len(split.train) == len(split.test) == 144
+    D, D_test = coil.matrix[split.train], coil.matrix[split.test]
+    assert_allclose(D, D.T)
+    nearest = coil.target[split.train][D_test.argmin(axis=1)]
+    assert np.mean(nearest != coil.target[split.test]) == pytest.approx(0.21, abs=0.005)
+    assert spectrum(D)[0] == pytest.approx(0.19, abs=0.01)
+    with pytest.raises(ValueError, match="one fixed split"):
+        datasets.load("coil-york", folder=data_folder, n_per_class=10)

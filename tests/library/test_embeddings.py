@@ -11,7 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from mahalearn import MahalanobisNovelty, drift_test, load_model, save_model
+from mahalearn import MahalanobisNovelty, load_model, save_model
 from mahalearn.formulas.class_metrics import limit_p_values, rounded_up
 from mahalearn.novelty import _stream, mahalanobis
 
@@ -272,10 +272,19 @@ def test_rows_that_choose_the_units_do_not_calibrate():
                     raw.p_none(X))  # fmt: skip
 
 
-def test_normalize_auto_looks_at_the_shape_alone():
+def test_normalize_auto_looks_at_shape_and_precision_alone():
+    dask_array = pytest.importorskip("dask.array")
     rng = np.random.default_rng(0)
-    for d, unit in ((99, False), (100, True)):
-        assert MahalanobisNovelty().fit(rng.normal(size=(30, d))).normalize_ is unit
+    cases = ((99, "f4", False), (100, "f4", True), (100, "f2", True), (100, "f8", False))
+    for d, dtype, unit in cases:
+        X = rng.normal(size=(30, d)).astype(dtype)
+        roads = (
+            MahalanobisNovelty().fit(X),
+            MahalanobisNovelty().fit([X, X]),
+            MahalanobisNovelty().partial_fit(X),
+            MahalanobisNovelty().fit(dask_array.from_array(X, chunks=(15, d))),
+        )
+        assert [bool(detector.normalize_) for detector in roads] == [unit] * 4
 
 
 # --- roads agree ----------------------------------------------------------------------------------
@@ -559,7 +568,7 @@ def drifting(rng, calibrate, shift=0.0):
     detector = MahalanobisNovelty("shared", normalize=False, calibration="split").fit(X[:n], y[:n])
     if calibrate:
         detector.calibrate(X[n : n + 12])
-    return drift_test(detector, X[n + 12 : 2 * n] + shift)
+    return detector.drift_test(X[n + 12 : 2 * n] + shift)
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
@@ -575,12 +584,12 @@ def test_drift_tests_by_class():
     detector = MahalanobisNovelty(calibration="split").fit(X[:600], y[:600])
     moved = X[600:].copy()
     moved[y[600:] == 1] += 3
-    result = drift_test(detector, moved, y[600:])
+    result = detector.drift_test(moved, y[600:])
     assert result.p_values[1] < 1e-6 < 0.01 < min(result.p_values[[0, 2]])
     assert result.counts.sum() == 300 and result.p_pooled < 1e-6
     with pytest.raises(ValueError, match="Call calibrate"):
-        drift_test(MahalanobisNovelty().fit(X, y), moved)
-    unlabelled = drift_test(detector.calibrate(X[:300]), moved)
+        MahalanobisNovelty().fit(X, y).drift_test(moved)
+    unlabelled = detector.calibrate(X[:300]).drift_test(moved)
     assert np.isnan(unlabelled.p_values).all()
 
 

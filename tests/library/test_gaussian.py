@@ -158,7 +158,27 @@ def test_equal_weights_are_no_weights():
 # --- properties ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("feature_weights", [None, "descent", "difference"])
+def test_trimmed_weights_leave_out_the_largest_distance():
+    X, y = problem(4)
+    model = GaussianClassifier("diag", feature_weights="trimmed", missing="ignore").fit(X, y)
+
+    def expected(Z):
+        N = Z.shape[-1]
+        return [[(sum(z) - max(z)) * N / (N - 1) for z in row] for row in Z]
+
+    Z = model.feature_distances(X)
+    assert_allclose(model.mahalanobis(X), expected(Z))
+    assert_allclose(model.feature_weights_.sum(), Z.shape[-1])
+    query = X.copy()
+    query[:, 0] = np.nan
+    assert_allclose(model.mahalanobis(query), expected(Z[..., 1:]))
+    one = [
+        GaussianClassifier("diag", feature_weights=w).fit(X[:, :1], y) for w in ("trimmed", None)
+    ]
+    assert_allclose(*(m.mahalanobis(X[:, :1]) for m in one))
+
+
+@pytest.mark.parametrize("feature_weights", [None, "descent", "difference", "trimmed"])
 def test_predictions_do_not_depend_on_the_batch(feature_weights):
     X, y = problem(7, n=400)
     model = GaussianClassifier(feature_weights=feature_weights).fit(X, y)

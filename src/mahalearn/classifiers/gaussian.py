@@ -49,7 +49,7 @@ from ..formulas.class_covariances import (
     variances_of,
 )
 from ..formulas.class_gaussians import ClassGaussians, class_gaussians
-from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights
+from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights, trimmed_weights
 from ..formulas.linalg import Workspace, is_psd
 from ..formulas.moments import add_rows, merge, no_moments, part_moments
 from ..formulas.spiked_gaussians import row_gaussians
@@ -65,7 +65,7 @@ from ..training.sources import (
 )
 
 COVARIANCES = ("full", "diag", "spherical")
-FEATURE_WEIGHTS = ("descent", "difference", None)
+FEATURE_WEIGHTS = ("descent", "difference", "trimmed", None)
 MISSING = ("raise", "ignore")
 WEIGHTS_FROM = ("sample", "train")
 # The largest training value whose square, in covariances_, is a number.
@@ -141,14 +141,16 @@ def check_weighting(feature_weights, power, n_features):
         raise ValueError(f"weight_power must be a nonnegative number; got {power!r}.")
     if feature_weights is None or isinstance(feature_weights, str):
         kind = check_choice(feature_weights, "feature_weights", FEATURE_WEIGHTS)
+        if kind == "trimmed":
+            return Weighting(False, float(power), trimmed_weights(n_features), trimmed=True)
         return None if kind is None else Weighting(kind == "difference", float(power))
     difference = isinstance(feature_weights, DifferenceWeights)
     ranks = np.asarray(feature_weights[0] if difference else feature_weights)
     wanted = f"{n_features} nonnegative rank weights, one per feature and not all 0"
     if ranks.dtype.kind not in "iuf" or ranks.shape != (n_features,):
         raise ValueError(
-            f"feature_weights must be 'descent', 'difference', None or {wanted}; got shape "
-            f"{ranks.shape} of type {ranks.dtype}."
+            f"feature_weights must be 'descent', 'difference', 'trimmed', None or {wanted}; "
+            f"got shape {ranks.shape} of type {ranks.dtype}."
         )
     if not np.isfinite(ranks).all() or (ranks < 0).any() or not ranks.any():
         raise ValueError(f"feature_weights must be {wanted}; got {feature_weights!r}.")
@@ -413,10 +415,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Covariance of a class: any, independent features, or σ²I.
     pooled : bool, default=False
         Whether the classes share one covariance (a linear discriminant).
-    feature_weights : {"descent", "difference"}, array-like or None, default=None
+    feature_weights : {"descent", "difference", "trimmed"}, array-like or None, default=None
         How the distances per feature are weighted. ``"descent"``: all ranks of a row's sorted
         distances get the same influence; ``"difference"``: distances that differ from the others
-        count less, then a descent step. An array of n_features rank weights (scaled to sum to
+        count less, then a descent step; ``"trimmed"``: the largest distance does not count, the
+        others alike (D, 3). An array of n_features rank weights (scaled to sum to
         n_features), or what :func:`descent_weights` and :func:`difference_weights` return, is used
         as it is. With a full covariance the distances per feature are those of ZCA-cor whitened
         coordinates.
@@ -483,7 +486,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         covariance: Literal["full", "diag", "spherical"] = "full",
         *,
         pooled: bool = False,
-        feature_weights: Literal["descent", "difference"] | ArrayLike | None = None,
+        feature_weights: Literal["descent", "difference", "trimmed"] | ArrayLike | None = None,
         weights_from: Literal["sample", "train"] = "sample",
         weight_power: float = 0.5,
         missing: Literal["raise", "ignore"] = "raise",
@@ -510,7 +513,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         *,
         classes: Any = None,
         pooled: bool = False,
-        feature_weights: Literal["descent", "difference"] | ArrayLike | None = None,
+        feature_weights: Literal["descent", "difference", "trimmed"] | ArrayLike | None = None,
         weight_power: float = 0.5,
         missing: Literal["raise", "ignore"] = "raise",
     ) -> Self:
@@ -530,7 +533,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             Labels, ascending; 0, 1, … if None.
         pooled : bool, default=False
             Whether the classes share one covariance.
-        feature_weights : {"descent", "difference"}, array-like or None, default=None
+        feature_weights : {"descent", "difference", "trimmed"}, array-like or None, default=None
             As in the constructor.
         weight_power : float, default=0.5
             As in the constructor.
@@ -608,6 +611,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         self : GaussianClassifier
             The fitted classifier.
         """
+        self._search_temperature = None
         if is_dask_collection(X) or (y is None and not hasattr(X, "shape")):
             return self._fit_parts(X, y, sample_weight)
         X, y, weights, self._sizes = self._check_training(X, y, sample_weight)

@@ -29,7 +29,7 @@ from .._validation import (
 )
 from ..formulas.linalg import LinearScores
 from ..kernels.landmark_rows import landmark_method
-from ..kernels.landmarks import LANDMARK_SPECTRA, landmark_choice, to_choose
+from ..kernels.landmarks import LANDMARK_SPECTRA, is_auto, landmark_choice, to_choose
 from ..kernels.protocol import is_named, is_precomputed, takes_vectors
 from ..training.folds import landmark_folds
 from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining
@@ -85,17 +85,18 @@ class Labels(NamedTuple):
 
 
 class LinearPath(NamedTuple):
-    """Linear scores for each value of a path, and what rounding may leave in them."""
+    """Linear scores for each value of a path, and the size of their rounding errors (r,)."""
 
     models: list[LinearScores]
     rounding: np.ndarray
+    temperature: float | None = None
 
     @classmethod
     def of(cls, models, largest):
-        """With what rounding may leave for kernel values of at most `largest`."""
+        """The path, with the rounding errors for kernel values of at most `largest`."""
         return cls(models, np.array([model.rounding(largest) for model in models]))
 
-    def scores(self, training, queries):
+    def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
         offsets = np.stack([model.offsets for model in self.models], axis=-1)
         if len(self.models) == 1:
@@ -108,18 +109,6 @@ class LinearPath(NamedTuple):
             return values.swapaxes(1, 2) + offsets
 
         return over_rows(training, queries, scores)
-
-
-class LinearPathMixin:
-    """A KernelClassifier whose models are a LinearPath."""
-
-    def _path_scores(self, models, training, queries, *, complete=False):
-        return models.scores(training, queries)
-
-
-def path_rounding(models):
-    """What rounding may leave in the scores of a path, (r,) or (1,)."""
-    return getattr(models, "rounding", np.zeros(1))
 
 
 def fitted_attribute(function):
@@ -152,9 +141,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     - ``_axis``: the parameter along which a search has a path of values;
     - ``_check_parameters()``: refuses wrong parameters, before any data are looked at;
     - ``_fit_path(training, labels, values)``: the models of one training set for all values of the
-      path, with ``rounding`` (r,), where it may leave something in the scores;
-    - ``_path_scores(models, training, queries, complete=False)``: (m, c, r) scores of queries;
-      without `complete` what is common to all classes may be missing.
+      path, with ``scores(training, queries, complete=False)``: (m, c, r) scores of queries (without
+      `complete` what is common to all classes may be missing); ``rounding`` (r,) or (1,): the size
+      of their rounding errors; ``temperature`` of a path of one value: what turns its scores into
+      probabilities, None where they are not calibrated.
 
     A fitted classifier has its training set and the models of a path of one value. These are made
     anew when the training set has changed; public attributes that depend on them are
@@ -193,15 +183,17 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """
         return self._fit(X, y)
 
-    def _fit(self, X, y, known=None):
+    def _fit(self, X, y, shared=None):
+        """Fit; shared: landmarks, or the fitted kernel and Gram matrix, that a search has."""
         self._check_parameters()
+        self._search_temperature = None
         if self.landmarks is not None:
-            self._use(self._landmark_training(X, y, known))
+            self._use(self._landmark_training(X, y, shared))
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
             vars(self).pop("landmarks_", None)  # of an earlier fit
-            self._fit_training(X, y, known)
+            self._fit_training(X, y, shared)
             self._models = None
         self._fitted_models()
         self._training.release()
@@ -251,9 +243,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """The same for a fitted kernel, as far as it is known without the training set."""
         return getattr(self, self._axis)
 
+    def _model_temperature(self):
+        return self._fitted_models().temperature
+
     @property
     def _rounding(self):
-        return float(path_rounding(self._fitted_models())[0])
+        return float(self._fitted_models().rounding[0])
 
     # --- queries ----------------------------------------------------------------------------------
 
@@ -273,8 +268,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _query_scores(self, X, complete=False):
         """Scores (m, c) of queries that need no more checks."""
-        models = self._fitted_models()
-        scores = self._path_scores(models, self._training, X, complete=complete)
+        scores = self._fitted_models().scores(self._training, X, complete=complete)
         return self._all_columns(scores[..., 0], -np.inf)
 
     def _all_columns(self, values, fill):
@@ -296,8 +290,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             training, present, queries = folds[f]
             labels = Labels(folds.classes, present, training.codes, training.counts)
             models = self._fit_path(training, labels, values)
-            scores = self._path_scores(models, training, queries)
-            yield f, slice(0, len(values)), present, scores, path_rounding(models)
+            scores = models.scores(training, queries)
+            yield f, slice(0, len(values)), present, scores, models.rounding
 
     def _landmark_folds(self, source, splits):
         """The training sets of a cross-validation at landmarks."""
@@ -316,7 +310,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return source.changed(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
 
     def _with_landmarks_chosen(self, source, *, shared):
-        """What the kernels of a search have in common: a seed, and landmarks where `shared`.
+        """A source with the seed that the kernels of a search share, and the landmarks if `shared`.
 
         The seed is that of a plain fit with the same random_state. k-means and a uniform choice do
         not depend on the width of a kernel: kernels of one name share their landmarks.
@@ -331,7 +325,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         kernel = source.kernel or self._learned_kernel(source)
         if not shared or landmark_method(choice.method, kernel) == "rpcholesky":
             return source
-        n_folds = AUTO_FOLDS if isinstance(choice.landmarks, str) else 1
+        n_folds = AUTO_FOLDS if is_auto(choice.landmarks) else 1
         return source.changed(chosen=self._plan(source, n_folds).rows.landmarks)
 
     # --- at landmarks -----------------------------------------------------------------------------
@@ -348,7 +342,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _landmark_training(self, X, y, chosen=None):
         """The training set of data at landmarks; chosen: landmarks that a search has chosen."""
         source = self._landmark_data(X, y).changed(chosen=chosen)
-        auto = isinstance(landmark_choice(self.landmarks).landmarks, str)
+        auto = is_auto(landmark_choice(self.landmarks).landmarks)
         plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1)
         folds = partial(random_folds, AUTO_FOLDS) if auto else None
         training = source.collect(plan, folds)
@@ -357,12 +351,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _use(self, training):
         """Take a training set at landmarks, and what it says before a model is made."""
         rows = training.plan.rows
-        self.classes_, self.landmarks_, self.kernel_ = (
-            training.plan.classes,
-            rows.landmarks,
-            rows.kernel,
-        )
-        if is_precomputed(self.kernel):
+        self.classes_, self.landmarks_ = training.plan.classes, rows.landmarks
+        if not is_precomputed(self.kernel):
+            self.kernel_ = rows.kernel.as_fitted
+        else:
             self.kernel_ = "precomputed"
             if rows.kernel is None:  # objects are their rows
                 self.landmarks_ = np.asarray(landmark_choice(self.landmarks).landmarks)
@@ -409,7 +401,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             classes = check_class_list(classes)
             source = self._landmark_data(X, y, square=False)
             plan = self._plan(source, classes=classes)
-            if isinstance(landmark_choice(self.landmarks).landmarks, str):
+            if is_auto(landmark_choice(self.landmarks).landmarks):
                 folds = partial(random_folds, AUTO_FOLDS)
                 first = source.collect(plan.changed(n_folds=AUTO_FOLDS), folds)
                 plan = self._with_enough_landmarks(first).plan
@@ -420,6 +412,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             )
         X, y = self._check_labelled(X, y, reset=False)
         self._training.spectrum, self._models = self._landmark_policy(), None
+        self._search_temperature = None
         self._training.add(self._training.query(X), y)
         return self
 
@@ -505,11 +498,13 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         )
 
     def _learned_kernel(self, source):
-        settings = {"kernel_params": self.kernel_params}
-        if is_named(self.kernel):
-            names = ("gamma", "degree", "coef0", "standardize")
-            settings |= {name: getattr(self, name) for name in names}
-        return learn_kernel(source.scanned, self.kernel, **settings)
+        options = {
+            "gamma": self.gamma,
+            "degree": self.degree,
+            "coef0": self.coef0,
+            "standardize": self.standardize,
+        }
+        return learn_kernel(source.scanned, self.kernel, **options)
 
     def _with_enough_landmarks(self, training):
         """The training set of all folds with as few landmarks as predict well."""
@@ -517,14 +512,14 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
         def scores(part, rows):
             present, models = self._models_of(part, training.plan.classes)
-            return present, self._path_scores(models, part, rows)[..., 0]
+            return present, models.scores(part, rows)[..., 0]
 
         m, _ = enough_landmarks(training, scores)
         return training.all_folds().first(m)
 
     @available_if(_has_landmarks)
     def residual(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
-        """What the landmarks leave over of each object (``landmarks=`` only).
+        """The part of each object that the landmarks do not represent (``landmarks=`` only).
 
         k(x, x) minus its approximation by the landmarks. Distances to an object's own class are too
         large by about this much, divided by σ² for RC.

@@ -17,11 +17,17 @@ class SVCPath(NamedTuple):
 
     linear: LinearPath
     machines: OneVsRestClassifier | None = None
+    temperature: float | None = None
 
     @property
     def rounding(self):
-        """What rounding may leave in the decision values."""
+        """Size of the rounding errors in the decision values."""
         return self.linear.rounding
+
+    def scores(self, training, queries, *, complete=False):
+        """(m, c, r) scores of queries."""
+        scores = self.linear.scores(training, queries)
+        return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
 
 def _fit_linear(svc, K, y, Cs):
@@ -98,8 +104,6 @@ class OneVsRestSVC(KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"flip", "clip", "square", "shift", "ignore", "raise"}, default="flip"
         What to do about negative eigenvalues: correct the kernel first, for training objects and
         queries alike ("flip" is the Kreĭn SVM [1]_); hand the matrix to the solver as it is
@@ -150,7 +154,6 @@ class OneVsRestSVC(KernelClassifier):
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Literal["flip", "clip", "square", "shift", "ignore", "raise"] = "flip",
         standardize: Standardize = "auto",
     ) -> None:
@@ -159,7 +162,6 @@ class OneVsRestSVC(KernelClassifier):
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
@@ -188,10 +190,6 @@ class OneVsRestSVC(KernelClassifier):
             machines = _fit_machines(svc.set_params(C=values[0]), K, y)
             models = [_as_linear(machines, len(K))]
         return SVCPath(LinearPath.of(models, np.abs(K).max()), machines)
-
-    def _path_scores(self, models, training, queries, *, complete=False):
-        scores = models.linear.scores(training, queries)
-        return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
     @fitted_attribute
     def estimators_(self, models: Any) -> list[SVC]:

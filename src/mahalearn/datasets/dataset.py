@@ -37,7 +37,8 @@ class Dataset:
     feature_names : tuple of str
         Names of the columns of `data`; empty where they have none.
     matrix : array of shape (n, n) or None
-        Proximities of all pairs; None for feature vectors.
+        Proximities of all pairs; None for feature vectors. Coil-York's has a column for each
+        training object only.
     kind : {"dissimilarity", "similarity"} or None
         What `matrix` holds.
     status : {"original", "rebuilt", "stand-in"}
@@ -124,5 +125,6 @@ class Dataset:
         if self.matrix is None:
             what = f"{len(self.data)} × {np.shape(self.data)[1]} features"
         else:
-            what = f"{len(self.matrix)} × {len(self.matrix)} {self.kind} matrix"
+            rows, columns = self.matrix.shape
+            what = f"{rows} × {columns} {self.kind} matrix"
         return f"<Dataset {self.name!r}: {what}, {len(self.target_names)} classes, {self.status}>"

@@ -58,7 +58,7 @@ def load(
     <Dataset 'poly-mh': 40 × 40 dissimilarity matrix, 2 classes, rebuilt>
     """
     entry = find(name)
-    if entry.paper == "C":
+    if entry.paper not in ("A", "B"):
         from .proximities import load_proximities
 
         return load_proximities(

@@ -1,4 +1,4 @@
-"""The proximity data of paper C (table 6, appendix II): objects read or drawn, then compared."""
+"""Proximity data: paper C's (table 6, appendix II), read or drawn and compared, and Coil-York."""
 
 from typing import NamedTuple
 
@@ -36,12 +36,18 @@ class _Proximities(NamedTuple):
     origin: str
     measure: object = None
     matrix: np.ndarray | None = None
+    split: dict = {}
 
 
 def load_proximities(entry, folder, download_if_missing, n_per_class, random_state, n_jobs):
-    """The Dataset of an entry of paper C; see `load`."""
+    """The Dataset of an entry; see `load`."""
     if n_per_class is not None:
         check_count(n_per_class, "n_per_class")
+        if entry.split_sizes is not None:
+            raise ValueError(
+                f"{entry.name!r} has one fixed split, whose columns are its training objects; "
+                "n_per_class cannot take a sample of it."
+            )
     rng = check_random_state(random_state)
     if entry.file is None:
         sizes = [min(n, n_per_class or n) for n in entry.counts.values()]
@@ -64,6 +70,7 @@ def load_proximities(entry, folder, download_if_missing, n_per_class, random_sta
         matrix=matrix,
         kind="dissimilarity",
         **provenance(entry, data.origin),
+        **data.split,
     )
 
 
@@ -87,6 +94,18 @@ def _matrix(entry, path, rng):
     return _Proximities(
         None, labels, str(path), matrix=check_symmetric(D, f"The matrix D of {path}")
     )
+
+
+def _fixed_split(entry, path, rng):
+    """Coil-York: training objects by themselves, test objects by their values to those."""
+    arrays = read_arrays(path, "D", "y", "D_test", "y_test")
+    D = arrays["D"].astype(float)
+    check_square(D, f"The matrix D of {path}")
+    matrix = np.vstack([(D + D.T) / 2, arrays["D_test"].astype(float)])
+    labels = np.array([f"{label:+d}" for label in (*arrays["y"], *arrays["y_test"])])
+    rows = np.arange(len(matrix))
+    split = {"train": (rows[: len(D)],), "test": (rows[len(D) :],)}
+    return _Proximities(None, labels, str(path), matrix=matrix, split=split)
 
 
 def _polygons(entry, sizes, rng):
@@ -209,4 +228,5 @@ _READERS = {
     "chicken29": _contours,
     "chromo-dif": _bands,
     "chromo-abs": _bands,
+    "coil-york": _fixed_split,
 }

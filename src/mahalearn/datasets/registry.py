@@ -22,7 +22,7 @@ class OpenML:
 
 @dataclass(frozen=True)
 class Entry:
-    """A set of the papers."""
+    """A set of the papers, or one that others use (paper "")."""
 
     name: str
     paper: str
@@ -347,7 +347,23 @@ _PAPER_C = [
     ),
 ]
 
-ENTRIES = {entry.name: entry for entry in (*_PAPER_A, *_PAPER_B, *_PAPER_C)}
+_OTHERS = [
+    Entry(
+        "coil-york",
+        "",
+        "dissimilarity/coilyork.npz",
+        {"-1": 144, "+1": 144},
+        None,
+        "Coil-York (two classes; copy of IKSVM-DC)",
+        "A set of the literature on indefinite kernels, with its published split: 144 objects to "
+        "train on, and 144 others by their dissimilarities to those. The two values of a training "
+        "pair are averaged.",
+        licence="free for academic, non-profit use",
+        split_sizes=(144, 144),
+    ),
+]
+
+ENTRIES = {entry.name: entry for entry in (*_PAPER_A, *_PAPER_B, *_PAPER_C, *_OTHERS)}
 # Sets of paper C that are in no public place any more, and that nothing at hand stands in for.
 LOST = ("mucosa", "prodom", "files", "zongker")
 
@@ -359,7 +375,7 @@ def names(paper: Literal["A", "B", "C"] | None = None) -> list[str]:
     ----------
     paper : {"A", "B", "C"}, default=None
         Only the sets of this paper: A the twelve UCI sets, B the IDA benchmark, C the proximity
-        data.
+        data. None for all, and Coil-York, which is of none of them.
 
     Returns
     -------

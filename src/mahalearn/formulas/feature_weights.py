@@ -117,6 +117,18 @@ def _inverse_power(Z_sum, smallest, power, total):
     return weights
 
 
+def trimmed_weights(n_features):
+    """Zero for the rank of the largest distance, equal weights with Σw = N for the others (D, 3).
+
+    A single feature counts.
+    """
+    if n_features < 2:
+        return np.ones(n_features)
+    weights = np.full(n_features, n_features / (n_features - 1))
+    weights[-1] = 0.0
+    return weights
+
+
 def difference_weighted(Z_sorted, workspace=None):
     """w[c]·Z[c] with w[c] ∝ 1/Σ_a |Z[c] − Z[a]| and Σw = N (D, (12), (13)), any number of axes.
 
@@ -151,6 +163,8 @@ class Weighting(NamedTuple):
     difference: bool
     power: float
     ranks: np.ndarray | None = None
+    # Whatever the number of ranks, the last has the weight 0.
+    trimmed: bool = False
 
     def sorted_distances(self, Z, workspace=None):
         """Z̄ of the descent step, sorted ascending; Z is overwritten."""
@@ -164,7 +178,8 @@ class Weighting(NamedTuple):
         """Weighted squared distances (m, c), D (8), of Z (m, c, N), which is overwritten."""
         Z = self.sorted_distances(Z, workspace)
         if self.ranks is not None:
-            return Z @ resampled(self.ranks, Z.shape[-1])
+            n = Z.shape[-1]
+            return Z @ (trimmed_weights(n) if self.trimmed else resampled(self.ranks, n))
         # The weights of the sum over classes are those of the mean.
         weights = rank_weights(Z.sum(axis=1), self.power)
         return np.einsum("icr,ir->ic", Z, weights)

@@ -57,10 +57,9 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
 def landmark_method(method, kernel):
     """How landmarks are chosen, "auto" resolved for a fitted kernel."""
     method = check_choice(method, "method", LANDMARK_METHODS)
-    vectors = getattr(kernel, "requires_vector_input", True)
+    vectors = kernel.requires_vector_input
     if method == "auto":
-        definite = bool(getattr(kernel, "positive_definite", False))
-        return "kmeans" if vectors else "rpcholesky" if definite else "uniform"
+        return "kmeans" if vectors else "rpcholesky" if kernel.positive_definite else "uniform"
     if method == "kmeans" and not vectors:
         raise ValueError(
             "method='kmeans' needs vectors, whose means are the landmarks; for objects "
@@ -71,9 +70,9 @@ def landmark_method(method, kernel):
 
 def _in_metric(kernel, X):
     """The rows in the coordinates whose Euclidean distances the kernel sees, where it has some."""
-    if hasattr(kernel, "whiten"):
+    if kernel.whiten is not None:
         return kernel.whiten(X)
-    if getattr(kernel, "scale", None) is not None:
+    if kernel.center is not None:
         return (np.asarray(X) - kernel.center) / kernel.scale
     return np.asarray(X)
 
@@ -86,11 +85,11 @@ def _kmeans(X, Y, m, random_state):
         nearest = pairwise_distances_argmin(Y, centres)
         order = np.argsort(nearest, kind="stable")
         counts = np.bincount(nearest, minlength=m)
-        kept = np.flatnonzero(counts)  # of equal rows some centres get none
-        starts = (np.cumsum(counts) - counts)[kept]
-        means = np.add.reduceat((X if last else Y)[order], starts, axis=0) / counts[kept, None]
+        used = np.flatnonzero(counts)  # of equal rows some centres get none
+        starts = (np.cumsum(counts) - counts)[used]
+        means = np.add.reduceat((X if last else Y)[order], starts, axis=0) / counts[used, None]
         if not last:
-            centres[kept] = means
+            centres[used] = means
     return means.astype(X.dtype, copy=False)
 
 
@@ -160,15 +159,9 @@ class LandmarkKernel:
     @cached_property
     def _rbf(self):
         """The fast path of RBF kernels, None for other kernels."""
-        whitens = hasattr(self.kernel, "whiten") and hasattr(self.kernel, "gamma_")
-        if whitens or getattr(self.kernel, "name", None) == "rbf":
-            return _RBFRows(self.kernel, self.landmarks, self.dtype)
-        return None
-
-    @property
-    def positive_definite(self):
-        """Whether the kernel is known to be positive definite."""
-        return bool(getattr(self.kernel, "positive_definite", False))
+        if self.kernel is None or self.kernel.rbf_gamma is None:
+            return None
+        return _RBFRows(self.kernel, self.landmarks, self.dtype)
 
     def first(self, m):
         """The same with the first m landmarks only; of rows given, the first m columns."""
@@ -225,11 +218,9 @@ class _RBFRows:
     """
 
     def __init__(self, kernel, landmarks, dtype):
-        self.whiten = getattr(kernel, "whiten", None)
-        self.gamma = float(kernel.gamma if self.whiten is None else kernel.gamma_)
+        self.whiten, self.gamma = kernel.whiten, float(kernel.rbf_gamma)
         self.dtype, self.limit = dtype, _LIMITS[dtype.name]
-        scale = getattr(kernel, "scale", None)
-        self.scale = None if scale is None else scale.astype(dtype)
+        self.scale = None if kernel.scale is None else kernel.scale.astype(dtype)
         self.center = 0.0
         # The same rounded numbers for landmarks and rows: a common offset cancels.
         self.center = np.median(self._unscaled(landmarks), axis=0).astype(dtype)

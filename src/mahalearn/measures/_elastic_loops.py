@@ -6,10 +6,10 @@ visited: with e = n − m,
 
     i − radius − max(0, e)  ≤  j  ≤  i + radius + max(0, −e),
 
-which for series of equal length is |i − j| ≤ radius. Cells outside of the band are infinite. DTW
-and MSM go along the diagonals i + j = d, whose cells do not depend on each
-other, so that the processor computes several at once. The others keep a row of D: row[j] is
-D(i − 1, j) until D(i, j) takes its place.
+which for series of equal length is |i − j| ≤ radius. Cells outside of the band are infinite. DTW,
+MSM and TWE go along the diagonals i + j = d, whose cells do not depend on each other, so that the
+processor computes several at once. The others keep a row of D: row[j] is D(i − 1, j) until D(i, j)
+takes its place.
 
 Without numba the same functions run in plain Python: the same numbers, a few hundred times slower.
 This module imports numba when it is itself imported, so it is imported inside the function that
@@ -31,8 +31,6 @@ except ImportError:
 else:
     COMPILED = True
     _compiled = _njit(cache=True, nogil=True)
-
-METHODS = ("dtw", "msm", "erp", "twe", "lcss", "edr", "frechet")
 
 
 @_compiled
@@ -79,14 +77,33 @@ def _dtw_cells(out, corner, above, left, x, y):
 
 
 @_compiled
-def _dtw_cells_of_channels(out, corner, above, left, a, back, i, j):
-    """The same for several channels, which begin at i and j."""
+def _sq_gaps(out, a, back, i, j):
+    """out[k] = ‖a_{i+k} − back_{j+k}‖², the points counted from 0."""
     out[:] = 0.0
     for c in range(len(a)):
         x, y = a[c, i:], back[c, j:]
         for k in range(len(out)):
             gap = x[k] - y[k]
             out[k] += gap * gap
+
+
+@_compiled
+def _distances(out, a, back, i, j):
+    """The same, not squared."""
+    if len(a) == 1:
+        x, y = a[0, i:], back[0, j:]
+        for k in range(len(out)):
+            out[k] = abs(x[k] - y[k])
+    else:
+        _sq_gaps(out, a, back, i, j)
+        for k in range(len(out)):
+            out[k] = math.sqrt(out[k])
+
+
+@_compiled
+def _dtw_cells_of_channels(out, corner, above, left, a, back, i, j):
+    """The same for several channels, which begin at i and j."""
+    _sq_gaps(out, a, back, i, j)
     for k in range(len(out)):
         best = above[k] if above[k] < corner[k] else corner[k]
         out[k] += left[k] if left[k] < best else best
@@ -225,6 +242,17 @@ def _steps(a):
 
 
 @_compiled
+def _twe_cells(out, corner, above, left, gap, before, step_a, step_b, late, stiffness, cost):
+    """The cells of a diagonal; late is i − j of the first of them."""
+    for k in range(len(out)):
+        value = corner[k] + gap[k] + before[k] + 2 * stiffness * abs(late + 2.0 * k)
+        other = above[k] + step_a[k] + stiffness + cost
+        value = other if other < value else value
+        other = left[k] + step_b[k] + stiffness + cost
+        out[k] = other if other < value else value
+
+
+@_compiled
 def _twe(a, b, radius, stiffness, cost):
     """Time warp edit distance: P.-F. Marteau, IEEE Trans. PAMI 31, 2009.
 
@@ -232,26 +260,38 @@ def _twe(a, b, radius, stiffness, cost):
     D(i−1, j) + ‖a_i − a_{i−1}‖ + ν + λ, D(i, j−1) + ‖b_j − b_{j−1}‖ + ν + λ), a_0 = b_0 = 0.
     """
     n, m = a.shape[1], b.shape[1]
-    step_a, step_b, size_a = _steps(a), _steps(b), _norms(a, 0.0)
-    row, now = np.full(m + 1, np.inf), np.zeros(m + 1)
-    before = _norms(b, 0.0)  # ‖a_0 − b_j‖
-    row[0] = 0.0
-    for i in range(1, n + 1):
-        low, high = _band(i, n, m, radius)
-        _sq_distances(a, i, b, low, high, now)
-        corner = row[low - 1]
-        row[low - 1] = np.inf
-        for j in range(low, high + 1):
-            now[j] = math.sqrt(now[j])
-            value = corner + now[j] + before[j - 1] + 2 * stiffness * abs(i - j)
-            value = min(value, row[j] + step_a[i] + stiffness + cost)
-            value = min(value, row[j - 1] + step_b[j] + stiffness + cost)
-            corner = row[j]
-            row[j] = value
-        if low == 1:
-            now[0] = size_a[i]
-        before, now = now, before
-    return row[m]
+    back = b[:, ::-1].copy()
+    step_a, step_b = _steps(a)[1:], _steps(b)[:0:-1].copy()
+    size_a, size_b = _norms(a, 0.0), _norms(b, 0.0)
+    now, one, two = _diagonals(n)
+    # ‖a_i − b_j‖ on the same diagonals, place i; those of the points 0 are norms.
+    gap, gap_one, gap_two = np.zeros(n + 2), np.zeros(n + 2), np.zeros(n + 2)
+    gap_one[0], gap_one[1] = size_b[1], size_a[1]
+    for d in range(2, n + m + 1):
+        low, high = _diagonal(d, n, m, radius)
+        i, j, out, length = low - 1, low + m - d, now[low : high + 1], gap[low : high + 1]
+        _distances(length, a, back, i, j)
+        _twe_cells(
+            out,
+            two[i:],
+            one[i:],
+            one[low:],
+            length,
+            gap_two[i:],
+            step_a[i:],
+            step_b[j:],
+            2.0 * low - d,
+            stiffness,
+            cost,
+        )
+        if d <= m:
+            gap[0] = size_b[d]
+        if d <= n:
+            gap[d] = size_a[d]
+        now[i] = now[high + 1] = np.inf
+        now, one, two = two, now, one
+        gap, gap_one, gap_two = gap_two, gap, gap_one
+    return one[n]
 
 
 @_compiled
@@ -309,37 +349,74 @@ def _edr(a, b, radius, epsilon):
 
 
 @_compiled
-def all_pairs(
-    A, a_starts, a_epsilon, B, b_starts, b_epsilon, method, window, first, second, same, out
-):
-    """Fill out[i, j] with the measure of series i of A and j of B; same: A is B, out is 0.
+def _pairs(A, B, window, same):
+    """All pairs of series of A and B, or each pair of A once: i, j, both series, the radius.
 
-    A : (channels·points,), series i as a (channels, n) block from channels·a_starts[i]
-    a_epsilon : (series, channels), tolerances; of a pair the larger one counts
-    method : place in METHODS; window : share of the longer series; first, second : its parameters
+    A, B : (values, starts, epsilon); series i is the (channels, n) block of values from
+    channels·starts[i]. window : share of the longer series; same : A is B.
     """
-    channels = a_epsilon.shape[1]
-    for i in range(len(a_starts) - 1):
-        n = a_starts[i + 1] - a_starts[i]
-        a = A[channels * a_starts[i] : channels * a_starts[i + 1]].reshape((channels, n))
-        for j in range(i + 1 if same else 0, len(b_starts) - 1):
-            m = b_starts[j + 1] - b_starts[j]
-            b = B[channels * b_starts[j] : channels * b_starts[j + 1]].reshape((channels, m))
-            radius = int(window * max(n, m) + 1e-9)  # 0.07·100 is a little more than 7
-            if method == 0:
-                value = _dtw(a, b, radius)
-            elif method == 1:
-                value = _msm(a, b, radius, first)
-            elif method == 2:
-                value = _erp(a, b, radius, first)
-            elif method == 3:
-                value = _twe(a, b, radius, first, second)
-            elif method == 4:
-                value = _lcss(a, b, radius, np.maximum(a_epsilon[i], b_epsilon[j]))
-            elif method == 5:
-                value = _edr(a, b, radius, np.maximum(a_epsilon[i], b_epsilon[j]))
-            else:
-                value = _frechet(a, b, radius)
-            out[i, j] = value
-            if same:
-                out[j, i] = value
+    channels = A[2].shape[1]
+    for i in range(len(A[1]) - 1):
+        n = A[1][i + 1] - A[1][i]
+        a = A[0][channels * A[1][i] : channels * A[1][i + 1]].reshape((channels, n))
+        for j in range(i + 1 if same else 0, len(B[1]) - 1):
+            m = B[1][j + 1] - B[1][j]
+            b = B[0][channels * B[1][j] : channels * B[1][j + 1]].reshape((channels, m))
+            yield i, j, a, b, int(window * max(n, m) + 1e-9)  # 0.07·100 is a little more than 7
+
+
+# Each of these is compiled when it is first called. They fill out[i, j], its upper triangle where
+# `same`; epsilon (series, channels) holds tolerances, of which the larger one of a pair counts.
+
+
+@_compiled
+def _all_dtw(A, B, window, same, out):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _dtw(a, b, radius)
+
+
+@_compiled
+def _all_msm(A, B, window, same, out, cost):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _msm(a, b, radius, cost)
+
+
+@_compiled
+def _all_erp(A, B, window, same, out, gap):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _erp(a, b, radius, gap)
+
+
+@_compiled
+def _all_twe(A, B, window, same, out, stiffness, cost):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _twe(a, b, radius, stiffness, cost)
+
+
+@_compiled
+def _all_lcss(A, B, window, same, out):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _lcss(a, b, radius, np.maximum(A[2][i], B[2][j]))
+
+
+@_compiled
+def _all_edr(A, B, window, same, out):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _edr(a, b, radius, np.maximum(A[2][i], B[2][j]))
+
+
+@_compiled
+def _all_frechet(A, B, window, same, out):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _frechet(a, b, radius)
+
+
+ALL_PAIRS = {
+    "dtw": _all_dtw,
+    "msm": _all_msm,
+    "erp": _all_erp,
+    "twe": _all_twe,
+    "lcss": _all_lcss,
+    "edr": _all_edr,
+    "frechet": _all_frechet,
+}

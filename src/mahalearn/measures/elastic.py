@@ -161,10 +161,9 @@ class Elastic(Measure):
         if not loops.COMPILED:
             _warn_if_slow(P, Q, window)
         out = np.zeros((len(P), len(Q)))
-        code = loops.METHODS.index(method)
-        arrays = (P.values, P.starts, P.epsilon, Q.values, Q.starts, Q.epsilon)
-        loops.all_pairs(*arrays, code, window, *self._parameters(method), Q is P, out)
-        return out
+        A, B = ((side.values, side.starts, side.epsilon) for side in (P, Q))
+        loops.ALL_PAIRS[method](A, B, window, Q is P, out, *self._parameters(method))
+        return out + out.T if Q is P else out
 
     def _check_window(self, method):
         if self.window is None:
@@ -182,16 +181,16 @@ class Elastic(Measure):
             )
 
     def _parameters(self, method):
-        """The two numbers that the recurrence takes."""
+        """The numbers that the recurrence takes."""
         match method:
             case "msm":
-                return _check_not_negative(self.cost, "cost"), 0.0
+                return (_check_not_negative(self.cost, "cost"),)
             case "erp":
-                return check_real(self.gap, "gap"), 0.0
+                return (check_real(self.gap, "gap"),)
             case "twe":
                 stiffness = _check_not_negative(self.stiffness, "stiffness")
                 return stiffness, _check_not_negative(self.cost, "cost")
-        return 0.0, 0.0
+        return ()
 
     def _check_alike(self, method, rows, cols):
         first = rows[0]

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._base import ScoreClassifierMixin
 from .._progress import with_bar
 from .._typing import CV, ArrayLike, Scoring
 from .._typing import Objects as ObjectsLike
@@ -478,6 +479,9 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.best_estimator_ = model
         else:
             self.best_estimator_ = clone(model).fit(X, y, **objects.fit_params)
+        last = last_step(self.best_estimator_)
+        if isinstance(last, ScoreClassifierMixin):  # its probabilities are those of the search
+            last.temperature_ = self.temperature_
         self.refit_time_ = time.perf_counter() - start
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):

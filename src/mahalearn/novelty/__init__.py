@@ -7,7 +7,6 @@ _HOME = {
     "DriftTest": "novelty.drift",
     "KernelMahalanobisNovelty": "novelty.detector",
     "MahalanobisNovelty": "novelty.mahalanobis",
-    "drift_test": "novelty.drift",
 }
 
 __getattr__, __dir__, __all__ = lazy(__name__, _HOME)

@@ -2,7 +2,7 @@
 
 from .classifier import ConformalClassifier
 from .detector import KernelMahalanobisNovelty
-from .drift import DriftTest, drift_test
+from .drift import DriftTest
 from .mahalanobis import MahalanobisNovelty
 
 __all__ = [
@@ -10,5 +10,4 @@ __all__ = [
     "DriftTest",
     "KernelMahalanobisNovelty",
     "MahalanobisNovelty",
-    "drift_test",
 ]

@@ -1,4 +1,4 @@
-"""What detectors share: decisions from p-values and the distances behind them."""
+"""Decisions of detectors, from p-values and the distances behind them."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Objects
 from .._validation import check_real
 from ..formulas.conformal import benjamini_hochberg, prediction_sets
-from ._models import check_confidence, warn_small_classes
+from ._folds import check_confidence, warn_small_classes
 
 
 def check_level(level):
@@ -145,6 +145,37 @@ class PValueMixin(OutlierMixin):
                 stacklevel=2,
             )
         return selected
+
+    def fit_predict(self, X: Objects, y: Objects | None = None) -> np.ndarray:
+        """Fit, and judge each training object by its leave-one-out rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects.
+        y : array-like of shape (n_samples,), default=None
+            Class labels.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            −1 for outliers, 1 for the others.
+        """
+        labels = getattr(self.fit(X, y), "labels_", None)
+        if labels is None:
+            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo' or 'auto'.")
+        return np.where(labels == 1, -1, 1)
+
+    def _judge_training(self, scores, regular=None):
+        """Set decision_scores_ and labels_ of training objects from leave-one-out distances (n,).
+
+        regular: mask (n,) of the objects that others are ranked among; all if None.
+        """
+        regular = np.ones(len(scores), bool) if regular is None else regular
+        reference = np.sort(scores[regular])
+        farther = len(reference) - np.searchsorted(reference, scores) + ~regular
+        self.decision_scores_ = scores
+        self.labels_ = (farther <= self.level * (len(reference) + ~regular)).astype(int)
 
     @property
     def _n_rejected(self):

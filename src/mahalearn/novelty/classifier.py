@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
+    check_array,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -38,19 +39,27 @@ from .._validation import (
 )
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import cross_p_values, least_other, prediction_sets
-from ..kernels.protocol import takes_vectors
+from ..kernels.protocol import is_precomputed, kernel_settings, takes_vectors
 from ..model_selection.search import KernelSearchCV
-from ._models import (
-    SPECTRA_AS_THEY_ARE,
+from ..training.exact import fit_training
+from ._folds import (
     CrossFold,
     check_confidence,
     class_folds,
     objects_of,
-    probability,
     spread_columns,
     warn_small_classes,
 )
-from .detector import REG_ON, KernelMahalanobisNovelty
+from ._full import (
+    SPECTRA_AS_THEY_ARE,
+    fit_full,
+    learned_parameters,
+    probability,
+    why_not_closed,
+    why_refitted,
+)
+
+REG_ON = ("auto", "relative", "covariance", "kernel")
 
 METHODS = ("auto", "full", "cross", "split")
 NONCONFORMITIES = ("margin", "distance")
@@ -86,8 +95,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         class, for estimators with ``mahalanobis``, which also finds objects of no class. A margin
         of landmark distances is not valid and not offered.
     class_conditional : bool, default=True
-        Whether ranks are taken within each class: then every class is covered. False ranks all
-        objects together (cross and split only): smaller sets where classes are small, and only the
+        Take ranks within each class: then every class is covered. False ranks all objects
+        together (cross and split only): smaller sets where classes are small, and only the
         average over the classes is covered.
     cv : int, default=5
         Number of folds of ``"cross"``.
@@ -112,7 +121,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     See Also
     --------
-    KernelMahalanobisNovelty : Whether an object belongs to any class at all.
+    KernelMahalanobisNovelty : Detection of objects that belong to no class.
 
     Examples
     --------
@@ -193,7 +202,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             refuse_full(reason)
         exact = not reason and not searched and self.class_conditional
         if method == "full" or (method == "auto" and exact):
-            self._full = self._fit_full(X, y, required=method == "full")
+            self._full = self._fit_full(X, codes, required=method == "full")
         if self._full is not None:
             method = "full"
             if not self.class_conditional:
@@ -224,7 +233,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         last = unwrapped(self.estimator_)[1]
         if isinstance(last.reg, str) and not takes_vectors(last.kernel):
             return probability("full", ["reg"])
-        return self._full._probability()
+        learned = learned_parameters(last.kernel, last.gamma, last.standardize, last.reg_on)
+        return probability("full", learned, self._full.training.positive_definite)
 
     def _check_objects(self, X, reset):
         refuse_dask_query(X)
@@ -239,30 +249,35 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return validate_data(self, X, reset=reset, dtype=dtype, **options)
         return check_objects(X)
 
-    def _fit_full(self, X, y, required):
+    def _fit_full(self, X, codes, required):
         """The closed form, None where there is none."""
-        before, last = unwrapped(self.estimator_)
-        reg_on = check_choice(last.reg_on, "reg_on", ("auto", *REG_ON))
-        model = KernelMahalanobisNovelty(
-            "RC+",
-            0.5,
-            reg=getattr(last, "reg_", last.reg),
-            reg_on="covariance" if reg_on == "auto" else reg_on,
-            kernel=last.kernel,
-            gamma=last.gamma,
-            degree=last.degree,
-            coef0=last.coef0,
-            kernel_params=last.kernel_params,
-            spectrum=last.spectrum,
-            standardize=last.standardize,
+        last = unwrapped(self.estimator_)[1]
+        reg_on = check_choice(last.reg_on, "reg_on", REG_ON)
+        X = self._last_input(X)
+        kernel = None if is_precomputed(last.kernel) else last.kernel
+        _, training = fit_training(
+            X, codes, codes, kernel, last.spectrum, **kernel_settings(last, X)
         )
-        for step in before:  # steps that learn nothing
+        reason = why_not_closed(training, "RC+", last.spectrum)
+        reason = reason or why_refitted(last.kernel, last.standardize, X)
+        if not reason and training.self_similarities(X) is None:
+            reason = "a precomputed matrix does not tell k(x, x) of queries."
+        full = None
+        if not reason:
+            reg_on = "covariance" if reg_on == "auto" else reg_on
+            full = fit_full(training, getattr(last, "reg_", last.reg), reg_on)
+            reason = "reg is lost in the rounding of the kernel's values; give a larger one."
+        training.release()
+        if full is None and required:
+            refuse_full(reason)
+        return full
+
+    def _last_input(self, X):
+        """Objects as the classifier takes them, after the steps before it, which learn nothing."""
+        before, last = unwrapped(self.estimator_)
+        for step in before:
             X = step.transform(X)
-        if model._fit(X, y, full_only=True) is not None:
-            return model
-        if required:
-            refuse_full(model._why_cross)
-        return None
+        return check_array(X, dtype=np.float64) if takes_vectors(last.kernel) else check_objects(X)
 
     def _fit_folds(self, X, y, codes, method):
         pairwise = get_tags(self.estimator).input_tags.pairwise
@@ -317,11 +332,11 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _strangeness(self, model, X, members, codes):
         """Nonconformity scores for all classes, (m, c)."""
-        known = np.unique(codes[members])
+        classes = np.unique(codes[members])
         if self._score == "distance":
-            return spread_columns(distances_of(model, X), known, len(self.classes_))
+            return spread_columns(distances_of(model, X), classes, len(self.classes_))
         strange = -class_scores_of(model, X)
-        return spread_columns(strange - least_other(strange), known, len(self.classes_))
+        return spread_columns(strange - least_other(strange), classes, len(self.classes_))
 
     def _query(self, X):
         check_is_fitted(self)
@@ -360,11 +375,10 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         X = self._query(X)
         if self._full is not None:
-            for step in unwrapped(self.estimator_)[0]:
-                X = step.transform(X)
+            X = self._last_input(X)
             if self._score == "distance":
-                return self._full.p_values(X)
-            return self._full._margin_p_values(X)
+                return self._full.evaluate(X)[1]
+            return self._full.margin_p_values(X)
         pairwise = get_tags(self.estimator).input_tags.pairwise
         folds = []
         for model, members, scores, codes in self._folds:
@@ -386,7 +400,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         sets : ndarray of shape (n_samples, n_classes), dtype bool
-            Whether a class is in the set.
+            True where a class is in the set.
         """
         p = self.p_values(X)
         counts = (
@@ -422,7 +436,7 @@ def unwrapped(estimator):
 
 
 def _wants_table(estimator):
-    """Whether rows reach the estimator as a table: not where its kernel takes objects."""
+    """True if rows reach the estimator as a table: not where its kernel takes objects."""
     while hasattr(estimator, "steps") or isinstance(estimator, SEARCHES):
         estimator = estimator[0] if hasattr(estimator, "steps") else estimator.estimator
     if not _is_ours(estimator):
@@ -432,7 +446,7 @@ def _wants_table(estimator):
 
 
 def _by_choice(kernel):
-    """Whether the estimator chooses among kernels of vectors (MahalanobisClassifierCV)."""
+    """True if the estimator chooses among kernels of vectors (MahalanobisClassifierCV)."""
     return isinstance(kernel, str) and kernel == "auto"
 
 

@@ -51,10 +51,13 @@ from ._stream import (
     prepared,
     share_of_rows,
 )
+from .drift import Alternative, DriftTest, batch_codes, check_alternative, limit_p_value
 
 COVARIANCES = ("auto", "class", "shared")
 CALIBRATIONS = ("auto", "loo", "reservoir", "split")
-# normalize="auto": rows with at least this many columns are taken for embeddings.
+# normalize="auto": rows in single precision with at least this many columns are taken for
+# embeddings. Networks compute in it; tables that were read from text or standardised are in double
+# precision, and lose by unit rows (benchmarks.embeddings, part outliers).
 EMBEDDING_FEATURES = 100
 # σ² of unit rows is this divided by the number of columns, the largest mean variance they can have.
 REG = 1e-3
@@ -158,7 +161,7 @@ class FittedClasses(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Distances, the limits that they are ranked among, and what that promises."""
+    """Distances, the limits that they are ranked among, and the promise of these."""
 
     model: FittedClasses
     limits: Limits
@@ -182,7 +185,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     level : float, default=0.05
         `predict` flags rows with ``p_none`` ≤ level: at most about this share of regular rows.
     normalize : bool or "auto", default="auto"
-        Divide each row by its length, as suits embeddings. "auto": from 100 columns on. Columns of
+        Divide each row by its length, as suits embeddings. "auto": rows in half or single
+        precision (float16, float32) with 100 columns and more, which networks give. Columns of
         other tables are divided by their standard deviations.
     pseudo_rows : float or "n_features", default="n_features"
         Number of rows of the other classes' covariance that is mixed into that of each class.
@@ -218,7 +222,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     method_ : str
         How the p-values arise: "loo", "reservoir", "split" or "calibrated".
     guarantee_ : str
-        What the p-values promise.
+        The promise of the p-values, in words.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     decision_scores_ : ndarray of shape (n_samples,)
@@ -232,7 +236,6 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     See Also
     --------
     KernelMahalanobisNovelty : The same for strings, series, matrices and small tables.
-    drift_test : Compare a batch with the training objects.
 
     References
     ----------
@@ -311,10 +314,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         d2, codes = model.measured(rows)
         ranked = ~trimmed if self.trim else np.ones(len(d2), bool)
         self._stream = None  # of rows that come later the limits of these are not known
-        self.decision_scores_ = np.where(ranked, model.left_out(d2, codes), d2)
-        reference = np.sort(self.decision_scores_[ranked])
-        farther = len(reference) - np.searchsorted(reference, self.decision_scores_) + ~ranked
-        self.labels_ = (farther <= self.level * (len(reference) + ~ranked)).astype(int)
+        self._judge_training(np.where(ranked, model.left_out(d2, codes), d2), ranked)
         if pilot.n:
             ranked &= ~np.isin(random_keys(np.arange(len(d2)), wanted.seed), pilot.keys)
         limits = model.training_limits(d2[ranked], codes[ranked])
@@ -375,7 +375,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return "_fitted" in vars(self)
 
     def _state(self):
-        """What the detector predicts with; made of the stream where rows were added."""
+        """The fitted distances and limits; made of the stream where rows were added."""
         check_is_fitted(self)
         if self._fitted is None:
             self._fitted = self._finish(self._stream)
@@ -418,7 +418,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return "split" if self.relative else "reservoir" if streamed else "loo"
 
     def _wanted(self, n_features, calibration):
-        """What a pass over the rows collects."""
+        """Sums and rows that a pass collects."""
         matrix = 2 * 8 * n_features**2  # a scatter and a whitener
         most = int(get_config()["working_memory"] * 2**20 // matrix)
         if self.covariance == "class":
@@ -443,7 +443,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def _rows(self, X, y):
         """Rows as a source; sets n_features_in_ and normalize_."""
         if is_dask_collection(X):
-            example = X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]))
+            example = (
+                X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]), X.dtype)
+            )
             self._check_rows(example, True)
             return DaskRows(X, y, self.normalize_, self.n_features_in_)
         if X is None or type(X) in (str, bytes, dict):
@@ -483,7 +485,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         An array may be a file in virtual memory, which is not read as a whole.
         """
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu" and len(X):
-            self._check_rows(np.zeros((1, X.shape[1])), reset)
+            self._check_rows(np.zeros((1, X.shape[1]), X.dtype), reset)
             return X
         return self._check_rows(X, reset)
 
@@ -494,8 +496,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             X = np.asarray(X).astype(np.float32)
         X = validate_rows(self, X, reset=reset, dtype=FLOATS)
         if reset:
-            large = X.shape[1] >= EMBEDDING_FEATURES
-            self.normalize_ = large if isinstance(self.normalize, str) else bool(self.normalize)
+            embedding = X.dtype == np.float32 and X.shape[1] >= EMBEDDING_FEATURES
+            self.normalize_ = embedding if isinstance(self.normalize, str) else bool(self.normalize)
         return X
 
     def _prepare(self, X):
@@ -559,7 +561,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Rows of the known classes.
         y : array-like of shape (n_samples,), default=None
-            Their labels; without them there is ``p_none`` only.
+            Their labels; without them there is ``p_none`` only, if there are several classes.
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are repeated measurements: a random one of each group is used.
 
@@ -570,7 +572,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """
         model = self._state().model
         X = self._check_rows(X)
-        codes = None
+        codes = np.zeros(len(X), np.intp) if len(model.classes) == 1 else None
         if y is not None:
             codes = known_codes(_labels(y, X), model.classes)
         if groups is not None:
@@ -678,8 +680,57 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     @property
     def guarantee_(self) -> str:
-        """What the p-values promise."""
+        """The promise of the p-values, in words."""
         return self._state().guarantee
+
+    def drift_test(
+        self,
+        X_batch: Objects,
+        y_batch: ArrayLike | None = None,
+        *,
+        alternative: Alternative = "greater",
+    ) -> DriftTest:
+        """Test a batch of rows against the calibration rows: an exact rank-sum test.
+
+        The distances depend on neither, so that the ranks of both together are exchangeable if the
+        batch was drawn as the calibration rows were. That needs calibration rows that were not used
+        for the distances: ``calibration="split"`` or `calibrate`.
+
+        Parameters
+        ----------
+        X_batch : array-like of shape (n_samples, n_features)
+            The batch.
+        y_batch : array-like of shape (n_samples,), default=None
+            Labels of the batch: each class is compared with its own rows. Without them the whole
+            batch is compared with each class in turn; a mixed batch is judged by ``p_pooled``.
+        alternative : {"greater", "less", "two-sided"}, default="greater"
+            Direction of the test: the batch's rows lie farther out, nearer, or either.
+
+        Returns
+        -------
+        result : DriftTest
+            A p-value for each class, and one for all rows together.
+        """
+        check_alternative(alternative)
+        if self.method_ not in ("split", "calibrated"):
+            raise ValueError(
+                "drift_test compares a batch with rows that the distances do not depend on, and "
+                f"this detector was calibrated on its training rows (method_={self.method_!r}). "
+                "Call calibrate with further rows, or fit with calibration='split'."
+            )
+        limits, classes = self._state().limits, self.class_labels_
+        nearest = self._nearest(X_batch)[0]
+        p, counts = np.full(len(classes), np.nan), np.zeros(len(classes), int)
+        codes = batch_codes(y_batch, nearest, classes)
+        if codes is not None or limits.by_class is not None:
+            d2 = self.mahalanobis(X_batch)
+            for j, reference in enumerate(self._class_limits()):
+                rows = slice(None) if codes is None else codes == j
+                counts[j] = len(d2[rows])
+                if counts[j] and len(reference):
+                    p[j] = limit_p_value(reference, d2[rows, j], alternative)
+        pooled = limit_p_value(limits.every, nearest, alternative)
+        return DriftTest(classes, p, counts, pooled)
 
     def explain(self, X: Objects, n_classes: int = 3) -> list[dict[str, Any]]:
         """Explain where each row lies: the nearest classes, and the columns that are unusual.
@@ -716,25 +767,6 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                 }
             )
         return out
-
-    def fit_predict(self, X: Objects, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and judge each training row by its leave-one-out rank.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,), default=None
-            Class labels.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            −1 for outliers, 1 for the others.
-        """
-        if self._check_options() != "loo":
-            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo' or 'auto'.")
-        return np.where(self.fit(X, y).labels_ == 1, -1, 1)
 
 
 def _farthest(d2, codes, share):

@@ -110,7 +110,6 @@ def learn_kernel(
     gamma="scale",
     degree=3,
     coef0=1,
-    kernel_params=None,
     standardize="auto",
 ):
     """The kernel, fitted to data by their summary.
@@ -122,13 +121,13 @@ def learn_kernel(
         rows = summary.two_rows()
         standardize = standardizes(standardize, check_kernel_name(kernel), rows)
         named = {"gamma": gamma, "degree": degree, "coef0": coef0, "standardize": standardize}
-        return fit_kernel(kernel, rows, kernel_params=kernel_params, **named)
+        return fit_kernel(kernel, rows, **named)
     rows = summary.sample.rows
     if takes_vectors(kernel):
         rows = np.asarray(rows, dtype=float)
     else:
         rows = take(rows, slice(0, LEARN_OBJECTS))
-    return fit_kernel(kernel, rows, kernel_params=kernel_params)
+    return fit_kernel(kernel, rows)
 
 
 def make_plan(
@@ -167,7 +166,7 @@ def check_landmarks(landmarks, n_features, kernel):
     """Landmarks that were given, of the kind of the rows."""
     if not hasattr(landmarks, "__len__") or isinstance(landmarks, dict) or not len(landmarks):
         refuse_landmarks(landmarks)
-    if not getattr(kernel, "requires_vector_input", True):
+    if not kernel.requires_vector_input:
         return landmarks
     values = np.asarray(landmarks)
     if values.ndim == 1 and values.dtype.kind in "iu":

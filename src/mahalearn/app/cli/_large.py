@@ -57,11 +57,11 @@ class Everything:
 
     def __init__(self, table, options, size, seed, landmarks=None, scheduler=None):
         for name in ("groups", "weights"):
-            if options.get(name):
+            if getattr(options, name):
                 raise DataError(
                     f"--{name} is for tables that fit into memory; this one is read part by part."
                 )
-        if options.get("mixed", "onehot") != "onehot":
+        if options.mixed != "onehot":
             raise DataError("--mixed gower is for tables that fit into memory.")
         if scheduler and not isinstance(table, ParquetTable):
             raise DataError("--scheduler is for Parquet files, whose parts workers read.")
@@ -69,18 +69,18 @@ class Everything:
             self.table, self.seed, self.scheduler = table, seed, scheduler
         self.landmarks = landmarks or LANDMARKS
         with counting("first pass", table.n_rows) as tell:
-            self.look = look_at(table, options["target"], size, seed, tell)
+            self.look = look_at(table, options.target, size, seed, tell)
         drop = [
-            *(options.get("drop") or ()),
+            *(options.drop or ()),
             *(c for c, v in self.look.levels.items() if v is None),
         ]
         self.problem = table_problem(
             self.look.sample,
-            options["target"],
+            options.target,
             stem(table.path),
             table.notes,
-            drop=[c for c in dict.fromkeys(drop) if c != options.get("id")],
-            id=options.get("id"),
+            drop=[c for c in dict.fromkeys(drop) if c != options.id],
+            id=options.id,
         )
         n = self.look.n_rows
         self.problem.notes = [

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ...formulas.calibration import fit_temperature
-from ...novelty._models import CrossFold
+from ...novelty._folds import CrossFold
 from ...table_encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError

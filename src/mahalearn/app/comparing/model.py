@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._validation import check_objects
 from ...measures.table import as_measure
-from ...novelty._models import evaluate_folds
+from ...novelty._folds import evaluate_folds
 from ..reading.problem import square_matrix
 from .methods import class_distances, class_scores
 

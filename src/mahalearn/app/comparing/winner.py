@@ -12,7 +12,7 @@ from ..._validation import take
 from ...display import pair_rule
 from ...formulas.calibration import fit_temperature
 from ...formulas.linalg import center_gram, centering, eigh
-from ...novelty._models import CrossFold
+from ...novelty._folds import CrossFold
 from .methods import (
     DISTANCE_METHOD,
     METHODS,

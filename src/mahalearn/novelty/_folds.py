@@ -1,0 +1,165 @@
+"""Cross-conformal distances: models of folds rank the objects that they have not seen."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._validation import check_count, check_real, take
+from ..formulas.conformal import cross_p_values, cross_rank_p_values
+
+
+class CrossFold(NamedTuple):
+    """One fold of a cross-conformal fit: a model and its scores of the objects it has not seen.
+
+    members: training objects that the model was fitted on (their columns, for precomputed input).
+    """
+
+    model: Any
+    members: np.ndarray
+    scores: np.ndarray
+    codes: np.ndarray
+
+
+class FoldValues(NamedTuple):
+    """Cross-conformal values of m queries.
+
+    d2 (m, c): mean squared distances over the folds' models; p_values (m, c); p_none (m,);
+    nearest: for each fold the least distances to any class, of its held-out objects and of the
+    queries.
+    """
+
+    d2: np.ndarray
+    p_values: np.ndarray
+    p_none: np.ndarray
+    nearest: list
+
+
+def evaluate_folds(folds, distances):
+    """Cross-conformal values from each fold's `distances` (m, c) of the queries."""
+    classwise = [(fold.scores, fold.codes, new) for fold, new in zip(folds, distances, strict=True)]
+    nearest = [(scores.min(axis=1), new.min(axis=1)) for scores, _, new in classwise]
+    p = cross_p_values(classwise)
+    none = p[:, 0] if p.shape[1] == 1 else cross_rank_p_values(nearest)
+    return FoldValues(sum(distances) / len(folds), p, none, nearest)
+
+
+class CrossConformal(NamedTuple):
+    """Distances to classes by the models of folds.
+
+    codes (n,): classes of the training objects; pairwise: queries are rows of kernel values.
+    """
+
+    folds: list
+    codes: np.ndarray
+    pairwise: bool
+
+    def mahalanobis(self, X):
+        """d² of queries to the classes, the mean over the folds' models: (m, c)."""
+        return self.evaluate(X)[0]
+
+    def evaluate(self, X):
+        """d² (m, c) of queries, their p-values by distance (m, c), and p_none (m,)."""
+        distances = []
+        for fold in self.folds:
+            query = X[:, fold.members] if self.pairwise else X
+            classes = np.unique(self.codes[fold.members])
+            distances.append(fold_distances(fold.model, query, classes, fold.scores.shape[1]))
+        return evaluate_folds(self.folds, distances)[:3]
+
+    @property
+    def nearest(self):
+        """Least distance of each training object to any class, fold by fold."""
+        return np.concatenate([fold.scores.min(axis=1) for fold in self.folds])
+
+    @property
+    def training_distances(self):
+        """Distances (n, c) of the training objects, each by the model that has not seen it."""
+        d2 = np.full((len(self.codes), self.folds[0].scores.shape[1]), np.nan)
+        for fold in self.folds:
+            d2[np.setdiff1d(np.arange(len(d2)), fold.members)] = fold.scores
+        return d2
+
+
+def fit_folds(X, codes, cv, random_state, pairwise, fit_part):
+    """Cross-conformal distances; fit_part(X, codes) gives the model of a part of the objects."""
+    n_folds, n_classes = check_count(cv, "cv"), codes.max() + 1
+    if n_folds < 2 or len(X) < 2:
+        raise ValueError(
+            f"Cross-conformal p-values need at least two folds and two samples; got cv={cv!r} and "
+            f"n_samples = {len(X)}."
+        )
+    folds = []
+    for held_out in class_folds(codes, min(n_folds, len(X)), random_state):
+        members = np.setdiff1d(np.arange(len(X)), held_out)
+        model = fit_part(objects_of(X, members, pairwise), codes[members])
+        query = objects_of(X, held_out, pairwise, members)
+        scores = fold_distances(model, query, np.unique(codes[members]), n_classes)
+        folds.append(CrossFold(model, members, scores, codes[held_out]))
+    return CrossConformal(folds, codes, pairwise)
+
+
+def objects_of(X, rows, pairwise, columns=None):
+    """Objects by row numbers; of a square matrix the columns too."""
+    return X[np.ix_(rows, rows if columns is None else columns)] if pairwise else take(X, rows)
+
+
+def class_folds(codes, n_folds, random_state):
+    """Test rows of folds that are stratified by class, classes of one object included."""
+    rng = check_random_state(random_state)
+    fold = np.empty(len(codes), dtype=int)
+    start = 0
+    for j in range(codes.max() + 1):
+        rows = rng.permutation(np.flatnonzero(codes == j))
+        fold[rows] = (start + np.arange(len(rows))) % n_folds
+        start += len(rows)
+    return [rows for rows in (np.flatnonzero(fold == f) for f in range(n_folds)) if len(rows)]
+
+
+def fold_distances(model, X, classes, n_classes):
+    """Distances (m, n_classes) by the model of a fold; inf to classes that it has not seen."""
+    if model is None:
+        return np.full((len(X), n_classes), np.inf)
+    return spread_columns(model.mahalanobis(X), classes, n_classes)
+
+
+def spread_columns(scores, classes, n_classes):
+    """Scores (m, len(classes) or more) as columns of all classes; inf for the others."""
+    if len(classes) == n_classes:
+        return scores[:, :n_classes]
+    out = np.full((len(scores), n_classes), np.inf)
+    out[:, classes] = scores[:, : len(classes)]
+    return out
+
+
+def check_confidence(confidence):
+    """A number between 0 and 1."""
+    if not 0 < check_real(confidence, "confidence") < 1:
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+    return confidence
+
+
+def warn_small_classes(classes, counts, confidence):
+    """Name the classes that no object can be excluded from at this confidence."""
+    check_confidence(confidence)
+    small = (counts + 1) * (1 - confidence) < 1 - 1e-9
+    if small.any():
+        names = ", ".join(
+            f"{label} ({n} objects)" for label, n in zip(classes[small], counts[small])
+        )
+        warnings.warn(
+            f"Too small for a confidence of {confidence:g}, so that every set holds them: {names}. "
+            f"A class needs {int(np.ceil(1 / (1 - confidence) - 1 - 1e-9))} objects.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def draw_by_class(codes, n_most, rng):
+    """Row numbers, at most about n_most of them, each class cut in proportion."""
+    if len(codes) <= n_most:
+        return np.arange(len(codes))
+    share = n_most / len(codes)
+    rows = [rng.permutation(np.flatnonzero(codes == j)) for j in range(codes.max() + 1)]
+    return np.sort(np.concatenate([r[: max(2, round(share * len(r)))] for r in rows]))
