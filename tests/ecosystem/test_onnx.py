@@ -194,7 +194,7 @@ def test_an_estimator_converts_inside_skl2onnx():
     ("estimator", "data", "sentence"),
     [
         (QDA(kernel="edit"), ["ab", "abc", "xy", "xyz"], "takes objects, not rows of numbers"),
-        (QDA(kernel=lambda A, B: A @ B.T), X[::45], "FunctionKernel has no ONNX graph"),
+        (QDA(kernel=lambda A, B: A @ B.T), X[::45], "UserKernel has no ONNX graph"),
         (GaussianClassifier(missing="ignore"), X[::45], "has no ONNX graph: each pattern"),
         (GaussianClassifier(feature_weights="descent"), X[::45], "feature_weights"),
         (KernelKNeighborsClassifier(1, weights="distance"), X[::45], "weights='uniform' only"),

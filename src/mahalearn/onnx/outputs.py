@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..classifiers.distances import KernelMahalanobisTransformer
-from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
 from ..formulas.offsets import TIE_RTOL
 from ..kernels.landmarks import LandmarkMap
 from ..model_selection.ensemble import MahalanobisClassifierCV
@@ -15,6 +14,7 @@ from .detectors import detector_outputs
 from .graph import TENSOR_TYPES, Node, Value
 from .kernels import NoGraphError, kernel_values
 from .scores import class_scores, sq_distances_of, with_all_classes
+from .tables import encoded_table
 
 
 def _label_array(classes):
@@ -113,28 +113,7 @@ class _Exact:
 
 
 def probabilities(estimator, scores):
-    """Class probabilities (q, c) of scores."""
-    if isinstance(estimator, KernelKNeighborsClassifier):
-        return scores
+    """Class probabilities (q, c) of scores; those of a stack are their logarithms already."""
     stacked = getattr(estimator, "calibrations_", None) is not None
-    if isinstance(estimator, KernelSearchCV | MahalanobisClassifierCV) and not stacked:
-        scores = scores / estimator.temperature_
-    return scores.graph.add("Softmax", scores, axis=1)
-
-
-def encoded_table(encoder, X):
-    """The columns of a table of numbers, `TableEncoder.transform`; a missing cell is NaN."""
-    if len(encoder.nominal_):
-        names = encoder.get_feature_names_out().tolist()
-        column = next(name for name in names if "=" in name).partition("=")[0]
-        raise NoGraphError(
-            f"The column {column!r} holds categories: a table with text has no ONNX graph. Encode "
-            "such columns as numbers before."
-        )
-    Z = X[:, encoder.numeric_]
-    missing = X.graph.add("IsNaN", X)
-    Z = np.where(missing[:, encoder.numeric_], encoder.medians_, Z)
-    blocks = [(Z - encoder.means_) / encoder.scales_]
-    if len(encoder.indicators_):
-        blocks.append(missing[:, encoder.indicators_].cast(float))
-    return np.concatenate(blocks, axis=1)
+    temperature = 1.0 if stacked else getattr(estimator, "temperature_", 1.0)
+    return scores.graph.add("Softmax", scores / temperature, axis=1)

@@ -7,7 +7,6 @@
 from functools import singledispatch
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from ..classifiers.dissimilarity_space import (
     DissimilaritySpaceDiscriminant,
@@ -37,6 +36,7 @@ from ..model_selection.ensemble import MahalanobisClassifierCV
 from ..model_selection.search import KernelSearchCV
 from ..training.landmark import LandmarkDistances, LandmarkTraining
 from .kernels import NoGraphError, kernel_values, self_similarities, sq_distances
+from .tables import encoded_table
 
 # --- kernel rows ----------------------------------------------------------------------------------
 
@@ -314,9 +314,7 @@ def _search(estimator, X):
 @class_scores.register(MahalanobisClassifierCV)
 def _ensemble(estimator, X):
     if estimator._by_name():
-        scaler = estimator.best_estimator_[0]
-        assert isinstance(scaler, StandardScaler)
-        X = (X - scaler.mean_) / scaler.scale_
+        X = encoded_table(estimator._encoder, X)
     members = estimator._last_steps()
     if estimator.calibrations_ is None:
         return class_scores(members[estimator.best_family_], X)
