@@ -1,4 +1,4 @@
-"""aeon: features of time series by aeon, classes by a Mahalanobis distance; and aeon's distances."""
+"""aeon: its features of time series, and its distances, before classifiers of ours."""
 
 import numpy as np
 from aeon.distances import pairwise_distance
