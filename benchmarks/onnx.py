@@ -1,4 +1,4 @@
-"""Time of ONNX graphs in onnxruntime relative to `decision_function`: ``python -m benchmarks.onnx``.
+"""Time of ONNX graphs relative to `decision_function`: ``python -m benchmarks.onnx``.
 
 Digits, every second row for training; the others four times, and one row alone. CPU time of one
 thread, the best of several runs, candidates in turns. Goal: at most 1.

@@ -22,6 +22,6 @@ def test_every_program_is_on_the_page():
     page = (DOCS / "ecosystem.md").read_text(encoding="utf-8")
     assert set(re.findall(r"recipes/(with_\w+\.py)", page)) == {path.name for path in RECIPES}
     anchors = set(re.findall(r"^\((\S+)\)=$", page, re.MULTILINE))
-    lines = [line for line in page.splitlines() if re.match(r"\| .* \| [\d., ]+ \| ", line)]
-    assert len(lines) == len(RECIPES) + 2  # ONNX and tensors have files of their own
-    assert {re.findall(r"\(#(\w+)\) \|$", line)[0] for line in lines} <= anchors
+    links = re.findall(r"^\|.*\(#(\w+)\) \|$", page, re.MULTILINE)
+    assert len(links) == len(RECIPES) + 2  # ONNX and tensors have test files
+    assert set(links) == anchors
