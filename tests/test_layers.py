@@ -36,19 +36,12 @@ ORDER = {
     "reading": "problem source columns layout overview workbooks arrow tables encoder drift "
     "matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
-<<<<<<< HEAD
-    "typicality findings compare scores everything",
-    "report": "figures html markdown export comparison novelty notebook",
-    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _export _doctor "
-    "_novelty app",
-=======
     "typicality embedding findings compare scores everything diff",
     "report": "figures html markdown export blocks answers performance understanding context "
     "comparison novelty diff notebook",
-    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _diff "
+    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _export _doctor _diff "
     "_novelty "
     "app",
->>>>>>> main
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
