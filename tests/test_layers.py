@@ -39,9 +39,8 @@ ORDER = {
     "typicality embedding findings compare scores everything diff",
     "report": "figures html markdown export blocks answers performance understanding context "
     "comparison novelty diff notebook",
-    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _export _doctor _diff "
-    "_novelty "
-    "app",
+    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _diff "
+    "_novelty _export app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
