@@ -11,7 +11,7 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
-    {"_lazy", "_typing"},
+    {"_lazy", "_sparse", "_typing"},
     {"formulas"},
     {"_memory", "_progress", "_validation", "display", "results"},
     {"measures", "table_encoder"},
@@ -36,9 +36,11 @@ ORDER = {
     "reading": "problem source columns layout overview workbooks arrow tables encoder drift "
     "matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
-    "typicality findings compare scores everything",
-    "report": "figures html markdown export comparison novelty notebook",
-    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _novelty "
+    "typicality embedding findings compare scores everything diff",
+    "report": "figures html markdown export blocks answers performance understanding context "
+    "comparison novelty diff notebook",
+    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _diff "
+    "_novelty "
     "app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]

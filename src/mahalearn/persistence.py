@@ -50,6 +50,7 @@ HOMES = {
     "LandmarkPlan": "training.landmark",
     "LandmarkTraining": "training.landmark",
     "RowSample": "training.sample",
+    "SparseRows": "_sparse",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
     "GaussianHead": "classifiers.dissimilarity_space",
     "LeastSquaresHead": "classifiers.dissimilarity_space",
@@ -138,6 +139,7 @@ HOMES = {
 MASKED_HOMES = ("numpy.ma", "numpy.ma.core")
 # Types of other packages that a fitted model may hold.
 FOREIGN = (
+    "scipy.sparse._csr.csr_matrix",
     "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
     "sklearn.gaussian_process.kernels.ConstantKernel",
     "sklearn.gaussian_process.kernels.Product",

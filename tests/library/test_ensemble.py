@@ -31,7 +31,7 @@ from mahalearn.classifiers.members import fit_members, member_scores
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
-from mahalearn.model_selection import grid, race
+from mahalearn.model_selection import grid, member_data, race
 from mahalearn.model_selection.families import FAMILIES
 from mahalearn.model_selection.weighing import held_out_rows
 from mahalearn.training.distances import DistanceModel
@@ -648,3 +648,57 @@ def test_labels_that_do_not_depend_on_a_raw_table_stay_at_chance():
     scores = [row["mean_score"] for row in model.leaderboard_]
     high = binom.isf(0.001 / 100, len(y), 0.5) / len(y)
     assert max(*scores, model.best_score_) <= high
+
+
+# --- many objects, batches and dask ---------------------------------------------------------------
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    """Few objects are many."""
+    monkeypatch.setattr(race, "EXACT_OBJECTS", 150)
+    monkeypatch.setattr(race, "PILOT_LEAST", 90)
+    monkeypatch.setattr(race, "PILOT_MOST", 90)
+    for module in (race, member_data):
+        monkeypatch.setattr(module, "N_LANDMARKS", 40)
+
+
+def many_blobs():
+    X, y = make_blobs(400, 4, centers=3, cluster_std=4.0, random_state=1)
+    return X[:300], y[:300], X[300:], y[300:]
+
+
+def test_many_rows_have_members_at_landmarks(small_limits):
+    X, y, queries, truth = many_blobs()
+    exact = MahalanobisClassifierCV(cv=SPLITS, effort="best", families=CHEAP).fit(X, y)
+    with pytest.warns(UserWarning, match="no form at landmarks"):
+        model = MahalanobisClassifierCV(("svm", "kqd", *CHEAP), cv=SPLITS).fit(X, y)
+    notes = {row["member"]: row["note"] for row in model.leaderboard_}
+    assert "no form at landmarks" in notes["svm"] and not notes["kqd"]
+    kernels = [m[-1] for m in model.members_.values() if hasattr(m[-1], "landmarks")]
+    assert kernels and all(len(member.landmarks_) == 40 for member in kernels)
+    assert abs(model.score(queries, truth) - exact.score(queries, truth)) < 0.06
+    assert model.explain(queries[:1])[0]["label"] == model.predict(queries[:1])[0]
+
+
+@pytest.mark.parametrize("kind", ["batches", "dask array", "dask frame"])
+def test_rows_that_are_not_in_memory(small_limits, kind):
+    X, y, queries, truth = many_blobs()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.02, np.nan, X)
+    if kind == "batches":
+        arguments = ([(X[i : i + 70], y[i : i + 70]) for i in range(0, 300, 70)],)
+    elif kind == "dask array":
+        da = pytest.importorskip("dask.array")
+        arguments = da.from_array(X, chunks=(70, 4)), da.from_array(y, chunks=70)
+    else:
+        dd = pytest.importorskip("dask.dataframe")
+        frame = pd.DataFrame(X, columns=list("pqrs")).assign(label=y)
+        frame = dd.from_pandas(frame, npartitions=3)
+        arguments = frame[list("pqrs")], frame["label"]
+    model = MahalanobisClassifierCV(CHEAP, cv=3, random_state=0).fit(*arguments)
+    in_memory = MahalanobisClassifierCV(CHEAP, cv=3, random_state=0).fit(X, y)
+    assert abs(model.score(queries, truth) - in_memory.score(queries, truth)) < 0.06
+    assert abs(model.best_score_ - in_memory.best_score_) < 0.06
+    assert model.members_["gaussian"][-1].classes_.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="cv must be a number"):
+        MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(*arguments)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -16,12 +15,14 @@ from sklearn.utils.validation import (
 )
 
 from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
+from .._sparse import as_matrix, as_rows
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_class_list,
     check_objects,
     check_priors,
     is_dask_collection,
+    n_rows,
     refuse_dask_labels,
     refuse_dask_query,
     refuse_objects,
@@ -30,7 +31,7 @@ from .._validation import (
 from ..formulas.linalg import LinearScores
 from ..kernels.landmark_rows import landmark_method
 from ..kernels.landmarks import LANDMARK_SPECTRA, is_auto, landmark_choice, to_choose
-from ..kernels.protocol import is_named, is_precomputed, takes_vectors
+from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from ..training.folds import landmark_folds
 from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining
 from ..training.planning import AUTO_FOLDS, enough_landmarks, learn_kernel, make_plan
@@ -111,6 +112,33 @@ class LinearPath(NamedTuple):
         return over_rows(training, queries, scores)
 
 
+def weighted_fit(
+    self: Any, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None
+) -> Any:
+    """Fit the classifier.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Training objects, or their square kernel matrix (``kernel="precomputed"``). Where the
+        classifier has `landmarks`, also a memory map, a dask array or dataframe, or, without y, an
+        iterable of batches (X, y) that can be gone through twice, such as
+        :class:`mahalearn.datasets.ParquetBatches`.
+    y : array-like of shape (n_samples,), default=None
+        Class labels; None where X is an iterable of batches.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the objects: an object of weight 2 counts as two, one of weight 0 is left out.
+        Not with `landmarks`. A correction of negative eigenvalues (`spectrum`) is that of the
+        matrix without weights.
+
+    Returns
+    -------
+    self : object
+        The fitted classifier.
+    """
+    return self._fit(X, y, weights=sample_weight)
+
+
 def fitted_attribute(function):
     """A public attribute as function(estimator, models): never older than the training set."""
 
@@ -183,17 +211,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """
         return self._fit(X, y)
 
-    def _fit(self, X, y, shared=None):
+    def _fit(self, X, y, shared=None, weights=None):
         """Fit; shared: landmarks, or the fitted kernel and Gram matrix, that a search has."""
         self._check_parameters()
         self._search_temperature = None
         if self.landmarks is not None:
+            if weights is not None:
+                raise ValueError(
+                    "sample_weight is taken without landmarks= only: the pass over the rows counts "
+                    "each of them once."
+                )
             self._use(self._landmark_training(X, y, shared))
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
             vars(self).pop("landmarks_", None)  # of an earlier fit
-            self._fit_training(X, y, shared)
+            self._fit_training(X, y, shared, weights)
             self._models = None
         self._fitted_models()
         self._training.release()
@@ -206,7 +239,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. An "
                 "iterable of batches (X, y) is taken with landmarks= only."
             )
-        n = len(X) if hasattr(X, "__len__") and not issparse(X) else 0
+        n = n_rows(X)
         if n > MANY_OBJECTS:
             warnings.warn(
                 f"An exact kernel classifier of {n} objects takes a time that grows with the cube "
@@ -256,8 +289,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         check_is_fitted(self)
         refuse_dask_query(X)
         if takes_vectors(self.kernel):
-            X = validate_rows(self, X, reset=False, dtype=self._training.dtypes)
-            return self._training.query(X)
+            options = {"dtype": self._training.dtypes, "accept_sparse": takes_sparse(self.kernel)}
+            return self._training.query(validate_rows(self, X, reset=False, **options))
         return check_objects(X)
 
     def _scores(self, X):
@@ -323,7 +356,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             seed = check_random_state(seed).randint(2**31 - 1)
         source = source.changed(seed=int(seed))
         kernel = source.kernel or self._learned_kernel(source)
-        if not shared or landmark_method(choice.method, kernel) == "rpcholesky":
+        if (
+            not shared
+            or landmark_method(choice.method, kernel, sparse=source.scanned.sparse) == "rpcholesky"
+        ):
             return source
         n_folds = AUTO_FOLDS if is_auto(choice.landmarks) else 1
         return source.changed(chosen=self._plan(source, n_folds).rows.landmarks)
@@ -351,7 +387,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _use(self, training):
         """Take a training set at landmarks, and what it says before a model is made."""
         rows = training.plan.rows
-        self.classes_, self.landmarks_ = training.plan.classes, rows.landmarks
+        self.classes_, self.landmarks_ = training.plan.classes, as_matrix(rows.landmarks)
         if not is_precomputed(self.kernel):
             self.kernel_ = rows.kernel.as_fitted
         else:
@@ -421,14 +457,15 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self._check_parameters()
         self._use(training)
         if takes_vectors(self.kernel):
-            validate_rows(self, self.landmarks_, dtype=FLOATS)
+            sparse = takes_sparse(self.kernel)
+            validate_rows(self, self.landmarks_, dtype=FLOATS, accept_sparse=sparse)
         self._fitted_models()
         return self
 
     def _landmark_data(self, X, y, *, square=True):
         """Checked training data; square: a precomputed matrix may be one of all objects."""
         self._landmark_policy()
-        landmarks = landmark_choice(self.landmarks).landmarks
+        landmarks = as_rows(landmark_choice(self.landmarks).landmarks)
         vectors, precomputed = takes_vectors(self.kernel), is_precomputed(self.kernel)
         if is_dask_collection(X):
             return self._dask_source(X, y, landmarks)
@@ -445,7 +482,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _checked_batches(self, batches, name):
         reset = True
         for X, y in pairs_of(batches, name):
-            if len(X):
+            if n_rows(X):
                 yield self._check_labelled(X, y, reset=reset)
                 reset = False
 
@@ -463,10 +500,11 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _check_labelled(self, X, y, reset=True):
         if takes_vectors(self.kernel):
+            options = {"dtype": FLOATS, "accept_sparse": takes_sparse(self.kernel)}
             if reset:
                 refuse_objects(X)
-                return validate_rows(self, X, y, dtype=FLOATS)
-            X = validate_rows(self, X, reset=False, dtype=FLOATS)
+                return validate_rows(self, X, y, **options)
+            X = validate_rows(self, X, reset=False, **options)
         else:
             X = check_objects(X)
         if y is None:

@@ -20,7 +20,11 @@ def fit_members(estimators, X, y, computed=None, weights=None):
     computed, kernels, trainings, distances = computed or {}, {}, {}, {}
     for name, estimator in estimators.items():
         if not _is_exact(estimator):
-            weighted = weights is not None and has_fit_parameter(estimator, "sample_weight")
+            weighted = (
+                weights is not None
+                and has_fit_parameter(estimator, "sample_weight")
+                and not isinstance(estimator, KernelClassifier)  # at landmarks without weights
+            )
             estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
             continue
         kernel_and_gram = computed.get(name)

@@ -9,6 +9,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
+from .._sparse import SparseRows
 from .._validation import check_choice, check_count, check_symmetric, take
 from .protocol import kernel_diagonal, kernel_matrix
 
@@ -28,11 +29,11 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     kernel is a fitted kernel. method: "kmeans" (k-means++ and a few Lloyd steps; the landmarks are
     means, not objects), "rpcholesky" (randomly pivoted Cholesky: objects are drawn with a
     probability that is their residual), "uniform", or "auto": k-means for vectors, randomly pivoted
-    Cholesky for objects with a definite kernel, uniform otherwise. The first landmarks of
-    "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects than landmarks
-    asked for, all of them are taken, in their order.
+    Cholesky for objects and sparse rows with a definite kernel, uniform otherwise. The first
+    landmarks of "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects
+    than landmarks asked for, all of them are taken, in their order.
     """
-    method = landmark_method(method, kernel)
+    method = landmark_method(method, kernel, sparse=isinstance(X, SparseRows))
     m = check_count(n_landmarks, "landmarks")
     random_state = check_random_state(random_state)
     if len(X) < m:
@@ -54,16 +55,16 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     return take(X, rp_cholesky(kernel, X, m, random_state))
 
 
-def landmark_method(method, kernel):
-    """How landmarks are chosen, "auto" resolved for a fitted kernel."""
+def landmark_method(method, kernel, *, sparse=False):
+    """How landmarks are chosen, "auto" resolved for a fitted kernel; sparse: the rows are."""
     method = check_choice(method, "method", LANDMARK_METHODS)
-    vectors = kernel.requires_vector_input
+    vectors = kernel.requires_vector_input and not sparse
     if method == "auto":
         return "kmeans" if vectors else "rpcholesky" if kernel.positive_definite else "uniform"
     if method == "kmeans" and not vectors:
         raise ValueError(
-            "method='kmeans' needs vectors, whose means are the landmarks; for objects "
-            "use 'rpcholesky' or 'uniform'."
+            "method='kmeans' needs vectors, whose means are the landmarks (those of sparse rows "
+            "would be dense); for objects and sparse rows use 'rpcholesky' or 'uniform'."
         )
     return method
 
@@ -159,7 +160,8 @@ class LandmarkKernel:
     @cached_property
     def _rbf(self):
         """The fast path of RBF kernels, None for other kernels."""
-        if self.kernel is None or self.kernel.rbf_gamma is None:
+        sparse = isinstance(self.landmarks, SparseRows)
+        if sparse or self.kernel is None or self.kernel.rbf_gamma is None:
             return None
         return _RBFRows(self.kernel, self.landmarks, self.dtype)
 
@@ -183,7 +185,7 @@ class LandmarkKernel:
     def rows(self, X, out=None, origin=None):
         """Kernel rows (b, m) of objects X; written into `out` if given, relative to `origin`."""
         out = np.empty((len(X), len(self)), self.dtype) if out is None else out
-        if self._rbf is None:
+        if self._rbf is None or isinstance(X, SparseRows):
             if self.kernel is None:
                 np.copyto(out, np.asarray(X)[:, : len(self)], casting="same_kind")
             else:

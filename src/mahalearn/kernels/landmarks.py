@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from .._memory import row_chunks
+from .._sparse import as_matrix
 from .._typing import Gamma, Kernel, Objects, RandomState, Standardize
 from .._validation import (
     check_choice,
@@ -29,6 +30,7 @@ from .protocol import (
     kernel_diagonal,
     kernel_matrix,
     kernel_settings,
+    takes_sparse,
     takes_vectors,
 )
 
@@ -142,6 +144,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel) and to_choose(self.landmarks)
+        tags.input_tags.sparse = takes_sparse(self.kernel)
         return tags
 
     def fit(self, X: Objects, y: Any = None) -> Self:
@@ -167,8 +170,9 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self._rows = self._fit_precomputed(X)
         else:
             kernel = fit_kernel(self.kernel, X, **kernel_settings(self, X))
-            self.kernel_, self.landmarks_ = kernel.as_fitted, self._choose(X, kernel)
-            self._rows = LandmarkKernel(kernel, self.landmarks_)
+            landmarks = self._choose(X, kernel)
+            self.kernel_, self.landmarks_ = kernel.as_fitted, as_matrix(landmarks)
+            self._rows = LandmarkKernel(kernel, landmarks)
         K = self._rows.gram()
         correction = spectrum if spectrum in CORRECTIONS else None
         self._features = landmark_features(K, rtol=self.rtol, correction=correction)
@@ -186,7 +190,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         if takes_vectors(self.kernel):
             refuse_objects(X)
-            return validate_rows(self, X, reset=reset, dtype=np.float64)
+            sparse = takes_sparse(self.kernel)
+            return validate_rows(self, X, reset=reset, dtype=np.float64, accept_sparse=sparse)
         return check_objects(X)
 
     def _fit_precomputed(self, X):

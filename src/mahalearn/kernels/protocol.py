@@ -6,10 +6,13 @@
 import copy
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+from sklearn.metrics.pairwise import kernel_metrics, manhattan_distances, pairwise_kernels
 
+from .._memory import row_chunks
+from .._sparse import SparseRows, as_matrix
 from .._validation import check_choice, check_positive, check_real, is_word
 from ..measures.base import Measure
 from ..measures.table import GROUPS, MEASURES
@@ -95,6 +98,8 @@ class NamedKernel(BaseKernel):
         together, and what follows works on the classes one by one.
         """
         X, Y = (self.standardized(X),) * 2 if X is Y else map(self.standardized, (X, Y))
+        if isinstance(X, SparseRows) or isinstance(Y, SparseRows):
+            return self._sparse_pair_values(X, Y, out)
         match self.pair_key:
             case "squared distance":
                 return sq_euclidean(X, Y, out)
@@ -105,6 +110,29 @@ class NamedKernel(BaseKernel):
             case "inner product":
                 return X @ Y.T if X is Y else _product(X, Y.T, out)
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, gamma=self.gamma)
+
+    def _sparse_pair_values(self, X, Y, out=None):
+        """The same where X or Y is sparse: dense are blocks of the result alone."""
+        if out is None:
+            out = np.empty((len(X), len(Y)), order="C" if X is Y else "F")
+        cosine = self.name == "cosine"
+        x2, y2 = sq_norms(X), sq_norms(Y)
+        for rows in row_chunks(len(X), 4 * len(Y)):
+            if self.pair_key == "city-block distance":
+                out[rows] = manhattan_distances(*(csr_array(as_matrix(A)) for A in (X[rows], Y)))
+                continue
+            block = inner_products(X[rows], Y)
+            if self.pair_key == "squared distance":
+                block *= -2
+                block += x2[rows, None] + y2
+                np.maximum(block, 0, out=block)
+            elif cosine:
+                lengths = np.sqrt(np.outer(x2[rows], y2))
+                block /= np.where(lengths > 0, lengths, 1.0)
+            out[rows] = block
+        if X is Y and self.pair_key == "squared distance":
+            np.fill_diagonal(out, 0.0)
+        return out
 
     def from_pairs(self, values, overwrite=False):
         """Kernel values from `pair_values`."""
@@ -136,8 +164,7 @@ class NamedKernel(BaseKernel):
         """Self-similarities."""
         if self.name in ("rbf", "laplacian", "chi2"):
             return np.ones(len(X))
-        X = self.standardized(X)
-        inner = np.einsum("ij,ij->i", X, X)
+        inner = sq_norms(self.standardized(X))
         if self.name == "cosine":
             return (inner > 0).astype(float)
         if self.name == "additive_chi2":
@@ -146,17 +173,43 @@ class NamedKernel(BaseKernel):
 
     def standardized(self, X):
         """The rows as the kernel sees them."""
-        return X if self.scale is None else (X - self.center) / self.scale
+        if self.scale is None:
+            return X
+        if self.center is None:  # of sparse training rows; the kernel depends on differences alone
+            return X.divided(self.scale) if isinstance(X, SparseRows) else X / self.scale
+        X = X.matrix.toarray() if isinstance(X, SparseRows) else X
+        return (X - self.center) / self.scale
+
+
+def inner_products(X, Y):
+    """xᵀy of all pairs, a new dense matrix; X, Y or both are sparse."""
+    if not isinstance(X, SparseRows):
+        return np.ascontiguousarray((Y.matrix @ X.T).T)
+    if not isinstance(Y, SparseRows):
+        return X.matrix @ Y.T
+    return (X.matrix @ Y.transposed).toarray()
+
+
+def sq_norms(X):
+    """Squared norm of each row."""
+    return X.sq_norms() if isinstance(X, SparseRows) else np.einsum("ij,ij->i", X, X)
 
 
 # Kernels whose values depend on the units of the columns, and which take any real numbers.
 STANDARDIZED = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
+# Kernels of differences of rows, which no centring of the columns changes.
+TRANSLATION_INVARIANT = ("rbf", "laplacian")
+# Kernels that take sparse rows; of the others scikit-learn has no sparse form.
+SPARSE = (*TRANSLATION_INVARIANT, "linear", "poly", "polynomial", "sigmoid", "cosine")
 # Columns whose standard deviations differ by more than this factor are in different units.
 UNITS_DIFFER = 10.0
 
 
 def standardizes(standardize, name, X):
     """`standardize` for the rows of X: True, False, or a pair (center, scale) of column values.
+
+    "auto" leaves sparse rows as they are: a rare word is not to weigh more than a frequent one.
+    They are never centred, which kernels of differences do not notice.
 
     "auto": where their standard deviations differ by more than a factor of ten, constant columns
     aside (docs/kernels.md has what was measured).
@@ -166,6 +219,14 @@ def standardizes(standardize, name, X):
     standardize = check_choice(standardize, "standardize", ("auto", True, False))
     if name not in STANDARDIZED or standardize is False:
         return False
+    if isinstance(X, SparseRows):
+        if standardize is True and name not in TRANSLATION_INVARIANT:
+            raise ValueError(
+                f"standardize=True would centre sparse rows for kernel={name!r}, and so make them "
+                "dense. Use standardize=False, or scale the columns before, as TfidfVectorizer and "
+                "MaxAbsScaler do."
+            )
+        return standardize is True
     if standardize is True:
         return True
     _, spread = column_scales(X, constant=np.nan)
@@ -194,18 +255,46 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
         center, scale = column_scales(X)
     elif standardize:
         center, scale = standardize
-    Z = X if scale is None else (X - center) / scale
-    gamma = resolve_gamma(gamma, Z)
+    if isinstance(X, SparseRows):
+        if center is not None and name not in TRANSLATION_INVARIANT and np.any(center):
+            raise ValueError(f"Sparse rows are not centred for kernel={name!r}: centers must be 0.")
+        center = None
+    kernel = NamedKernel(name, None, degree, coef0, center, scale)
+    gamma = resolve_gamma(gamma, _standardized_sample(kernel, X))
     if gamma == 0 and name in WITH_GAMMA:
         raise ValueError(
-            f"The data reach {np.abs(X).max():.1g}, and their variance is too large to compute "
-            "with. Divide the columns by their scale, or standardise them."
+            f"The data reach {abs(as_matrix(X)).max():.1g}, and their variance is too large to "
+            "compute with. Divide the columns by their scale, or standardise them."
         )
-    return NamedKernel(name, gamma, degree, coef0, center, scale)
+    kernel.gamma = gamma
+    return kernel
+
+
+def weighted_sample(X, weights):
+    """Two rows with the weighted mean and variance of every column: what kernels by name learn."""
+    if isinstance(X, SparseRows):
+        mean, variance = X.column_moments(weights.astype(X.dtype))
+    else:
+        mean = np.average(X, axis=0, weights=weights)
+        variance = np.average((X - mean) ** 2, axis=0, weights=weights)
+    rows = np.vstack([mean + np.sqrt(variance), mean - np.sqrt(variance)])
+    return SparseRows(csr_array(rows)) if isinstance(X, SparseRows) else rows
+
+
+def _standardized_sample(kernel, X):
+    """The rows as the kernel sees them, or two with their variance: sparse ones are not centred."""
+    if kernel.scale is None or not isinstance(X, SparseRows):
+        return kernel.standardized(X)
+    spread = np.sqrt(X.column_moments()[1]) / kernel.scale
+    return np.vstack([spread, -spread])
 
 
 def column_scales(X, constant=1.0):
     """Mean and standard deviation of the columns; `constant` where one varies by rounding only."""
+    if isinstance(X, SparseRows):
+        mean, variance = X.column_moments()
+        spread = np.sqrt(variance)
+        return mean, np.where(spread <= 1e-12 * np.abs(mean), constant, spread)
     largest = np.abs(X).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
     Z = X / largest  # so that squares neither overflow nor vanish
@@ -246,6 +335,11 @@ def takes_vectors(kernel):
     return getattr(kernel, "requires_vector_input", True)
 
 
+def takes_sparse(kernel):
+    """True for a kernel of sparse rows."""
+    return isinstance(kernel, str) and kernel in SPARSE
+
+
 def check_kernel_list(kernels):
     """The list of kernels that a search compares; one name, a dict or nothing is refused."""
     if isinstance(kernels, str):
@@ -276,8 +370,12 @@ def as_kernel(kernel):
             f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
             f"k(X, Y) that returns a matrix; got {kernel!r}."
         )
+    if isinstance(kernel, UserKernel):
+        kernel = kernel.function
     if hasattr(kernel, "get_params"):
         kernel = clone(kernel)
+    elif isinstance(kernel, BaseKernel):  # by name and fitted: estimators may share it
+        return kernel
     elif hasattr(kernel, "fit"):
         kernel = copy.deepcopy(kernel)
     return kernel if isinstance(kernel, BaseKernel) else UserKernel(kernel)

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
+from sklearn import config_context
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
@@ -25,6 +26,8 @@ from .._validation import (
     check_objects,
     check_positive,
     check_sample_weight,
+    is_dask_collection,
+    is_whole,
     refuse_dask,
     refuse_dask_query,
     refuse_objects,
@@ -39,6 +42,7 @@ from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
+from ..training.sources import check_batches
 from .explain import (
     feature_contributions,
     fit_explanation,
@@ -46,7 +50,14 @@ from .explain import (
     typicality,
 )
 from .families import FAMILIES
-from .member_data import MatrixData, ObjectData, VectorData
+from .member_data import (
+    BatchData,
+    DaskBatches,
+    EncodedBatches,
+    MatrixData,
+    ObjectData,
+    VectorData,
+)
 from .race import Member, Rules, race
 from .scoring import choose, fold_metrics
 from .splits import make_splits
@@ -97,8 +108,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     """The classifiers of the library, combined (or the best of them chosen) by cross-validation.
 
     All families are searched on the same splits. Candidates race: a pilot on a part of the objects
-    decides which of them are compared on all. From each family the
-    candidate with the smallest log loss on held-out objects is taken and its probabilities are
+    decides which of them are compared on all. Of each family the candidate with the smallest log
+    loss plus three times the error on held-out objects is taken, and its probabilities are
     calibrated on the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w
     minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by
     name tables are encoded first by :class:`mahalearn.TableEncoder`, once and without labels:
@@ -279,7 +290,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def fit(
         self,
         X: Objects,
-        y: Objects,
+        y: Objects | None = None,
         sample_weight: ArrayLike | None = None,
         groups: Objects | None = None,
     ) -> Self:
@@ -290,9 +301,12 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         X : table of shape (n_samples, n_features), or sequence of objects
             Training objects: a data frame (pandas, polars, pyarrow) with numbers, categories,
             booleans, dates and missing cells, or an array, which may hold NaN; what a kernel on
-            objects takes; or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
+            objects takes; or their square kernel matrix (``kernel="precomputed"``). For kernels by
+            name also a dask array or dataframe, or, without y, an iterable of batches (X, y) that
+            can be gone through again, such as :class:`mahalearn.datasets.ParquetBatches`: members
+            are then fitted at landmarks, and scores are those of a sample.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the objects, for an ensemble: in its calibration, in its weights and in the
             families "gaussian" and "mahalanobis_svm". The other families ignore them, which a
@@ -306,9 +320,12 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check_options()
-        refuse_dask(self, X, y)
         members = self._list_members()
-        data = self._check_data(X, y)
+        if self._by_name() and (is_dask_collection(X) or (y is None and not hasattr(X, "shape"))):
+            data = self._check_batches(X, y, sample_weight, groups)
+        else:
+            refuse_dask(self, X, y)
+            data = self._check_data(X, y)
         weights = self._check_weights(data, sample_weight, members)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
@@ -376,6 +393,22 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(self._encoder, name))
         return vectors
 
+    def _check_batches(self, X, y, sample_weight, groups):
+        """The same for rows that are not in memory."""
+        if not is_whole(self.cv) or self.cv < 2 or groups is not None or sample_weight is not None:
+            raise ValueError(
+                "Batches and dask collections are divided into folds at random: cv must be a "
+                "number, and neither groups nor sample_weight are taken."
+            )
+        name = type(self).__name__
+        batches = DaskBatches(X, y) if is_dask_collection(X) else check_batches(X, name)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        self._encoder = TableEncoder()
+        data = BatchData(EncodedBatches(batches, self._encoder), int(self.cv))
+        self.n_features_in_, self.classes_ = self._encoder.n_features_in_, np.unique(data.y)
+        check_classes(data.y)
+        return data
+
     def _check_weights(self, data, sample_weight, members):
         """Weights of the objects with mean 1; those that members get become the data's."""
         class_weight, one, y = self.class_weight, self.combine == "best", data.y
@@ -438,16 +471,20 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return members
 
     def _make_splits(self, data, groups):
-        counts = np.bincount(data.codes)
-        splits = make_splits(self.cv, data.X, data.y, counts, self.random_state, groups)
+        splits = data.splits
+        if splits is None:
+            counts = np.bincount(data.codes)
+            splits = make_splits(self.cv, data.X, data.y, counts, self.random_state, groups)
         self.n_splits_ = len(splits)
         return splits
 
     def _search(self, members, data, splits, rows):
         """{member: Best}; fills leaderboard_."""
-        scoring = self.scoring if self.combine == "best" else "neg_log_loss"
+        scoring = self.scoring if self.combine == "best" else "ensemble"
         rules = Rules(scoring, self.effort, self.time_budget, self.n_jobs, bool(self.verbose))
-        results = race(members, data, splits, self.spectrum, rules)
+        # The data are checked: LIBSVM's estimators would check them in each of many fits.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            results = race(members, data, splits, self.spectrum, rules)
         best, self.leaderboard_ = {}, []
         for member in members:
             result = results[member.name]

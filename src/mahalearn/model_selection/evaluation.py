@@ -9,9 +9,10 @@ Scales (γ = "scale", standardised columns, the mean training distance of a meas
 are resolved once, on all training objects and without their labels; in a pipeline on each fold.
 """
 
+import inspect
 import numbers
 import time
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,24 +98,30 @@ class Scored(NamedTuple):
 # --- candidates -----------------------------------------------------------------------------------
 
 
+@cache
+def _parameter_names(estimator_class):
+    return tuple(inspect.signature(estimator_class).parameters)
+
+
+def shallow_params(estimator):
+    """``get_params(deep=False)``; scikit-learn's looks at the signature each time."""
+    if type(estimator).get_params is not BaseEstimator.get_params:
+        return estimator.get_params(deep=False)
+    return {name: getattr(estimator, name) for name in _parameter_names(type(estimator))}
+
+
 def with_params(estimator, params):
     """A new estimator with these parameters; what it holds (a kernel matrix) is not copied."""
     if isinstance(estimator, Pipeline) or any("__" in name for name in params):
         return clone(estimator).set_params(**params)
-    return estimator.__class__(
-        **{**estimator.get_params(deep=False), **_checked(estimator, params)}
-    )
-
-
-def _checked(estimator, params):
-    names = estimator.get_params(deep=False)
+    defaults = shallow_params(estimator)
     for name in params:
-        if name not in names:
+        if name not in defaults:
             raise ValueError(
                 f"Invalid parameter {name!r} for estimator {estimator}. Valid parameters are: "
-                f"{sorted(names)}."
+                f"{sorted(defaults)}."
             )
-    return params
+    return type(estimator)(**{**defaults, **params})
 
 
 def last_step(estimator):
@@ -166,7 +173,7 @@ def _resolved(classifier, rows):
 def frozen(value):
     """A key that equal parameters share; objects without parameters are equal to themselves."""
     if isinstance(value, BaseEstimator):
-        params = value.get_params(deep=False)
+        params = shallow_params(value)
         return type(value), tuple((name, frozen(params[name])) for name in sorted(params))
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(frozen, value))
@@ -392,7 +399,7 @@ def _with_spread(trial, spread):
 
 def _beside_axis(estimator):
     """Key of what candidates of one path have in common."""
-    params = estimator.get_params(deep=False)
+    params = shallow_params(estimator)
     beside = (estimator._axis, "kernel", "gamma", "degree", "coef0", "standardize")
     names = [name for name in sorted(params) if name not in beside]
     return type(estimator), *((name, frozen(params[name])) for name in names)
@@ -544,7 +551,7 @@ def _score_refits(trials, objects, n_jobs):
 
 def _beside_shared(estimator):
     """Key of what candidates of one batch have in common."""
-    params = estimator.get_params(deep=False)
+    params = shallow_params(estimator)
     shared = getattr(estimator, "_shared_parameters", ())
     names = [name for name in sorted(params) if name not in shared]
     return type(estimator), *((name, frozen(params[name])) for name in names)

@@ -4,16 +4,24 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import column_or_1d
 
 from .._validation import check_memory, take
+from ..classifiers.kernel_fisher import KernelFisherDiscriminant
 from ..classifiers.members import fit_members
 from ..formulas.linalg import total_spread
 from ..kernels.measure import MeasureKernel
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import as_kernel, fit_kernel_and_gram, is_stateless
 from ..training.exact import TrainingKernel
+from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays
 from . import grid
 from .evaluation import Objects
+
+# Landmarks of members that are not fitted on all pairs of objects.
+N_LANDMARKS = 400
+# Rows of batches that an encoder learns from.
+ENCODED_ROWS = 20_000
 
 
 class MemberData:
@@ -33,7 +41,10 @@ class MemberData:
     knows_queries = True
     weights: np.ndarray | None = None
     pairwise = False
-    at_landmarks = False  # all pairs of the objects are too many
+    at_landmarks = False  # members cannot be fitted on all objects
+    takes_landmarks = False  # members may be fitted at landmarks
+    splits: list | None = None  # folds that the data have by themselves
+    has_rows = True  # members are fitted on all rows at once, not on moments of batches
 
     def objects(self, splits):
         """What `evaluation.score_candidates` takes."""
@@ -68,6 +79,8 @@ class MemberData:
 class VectorData(MemberData):
     """Encoded tables under kernels by name; widths are measured in the vectors' total variance."""
 
+    takes_landmarks = True
+
     def __init__(self, X, y, codes):
         self.X, self.y, self.codes = X, y, codes
         self.variance = float(X.var(axis=0).sum()) or 1.0
@@ -83,6 +96,72 @@ class VectorData(MemberData):
         elif kernel in ("poly", "polynomial"):
             gammas = [1 / self.variance]
         return grid.widths(kernel, gammas)
+
+
+class BatchData(VectorData):
+    """Rows that are not in memory: batches (X, y) that can be gone through again.
+
+    X, y and codes are those of a sample with random folds; members are fitted at landmarks, on all
+    rows.
+    """
+
+    at_landmarks = True
+    has_rows = False
+
+    def __init__(self, batches, n_folds):
+        self.batches = batches
+        first = KernelFisherDiscriminant(landmarks=N_LANDMARKS, random_state=0, standardize=False)
+        self.source = first._landmark_parts(batches, None, n_folds)
+        codes = np.searchsorted(first.classes_, self.source.y)
+        super().__init__(np.asarray(self.source.X, dtype=float), self.source.y, codes)
+        self.splits = self.source.splits()
+
+    def objects(self, splits):
+        """A sample for the scores, and the source of all rows for the models."""
+        return super().objects(splits)._replace(landmarks=self.source)
+
+    def part(self, rows):
+        """Vectors of some rows of the sample."""
+        part = VectorData(self.X[rows], self.y[rows], self.codes[rows])
+        part.has_rows = False
+        return part
+
+    def fit(self, estimators):
+        """The members fitted on all rows."""
+        return fit_members(estimators, self.batches, None)
+
+
+class EncodedBatches:
+    """Batches (X, y) behind an encoder, which is fitted on a random sample of their rows."""
+
+    def __init__(self, batches, encoder):
+        self.batches, self.encoder = batches, encoder
+        rng, rows, keys = np.random.default_rng(0), None, np.empty(0)
+        for X, _ in pairs_of(batches, "MahalanobisClassifierCV"):
+            rows = np.asarray(X) if rows is None else np.concatenate([rows, np.asarray(X)])
+            keys = np.concatenate([keys, rng.random(len(X))])
+            if len(keys) > ENCODED_ROWS:
+                smallest = np.argpartition(keys, ENCODED_ROWS)[:ENCODED_ROWS]
+                rows, keys = rows[smallest], keys[smallest]
+        if rows is None or not len(rows):
+            raise ValueError("There are no rows to fit; the batches are empty.")
+        encoder.fit(rows)
+
+    def __iter__(self):
+        for X, y in pairs_of(self.batches, "MahalanobisClassifierCV"):
+            if len(X):
+                yield self.encoder.transform(np.asarray(X)), column_or_1d(y)
+
+
+class DaskBatches:
+    """The parts of a dask collection, computed one after the other."""
+
+    def __init__(self, X, y):
+        self.parts = dask_parts(X, y)[0]
+
+    def __iter__(self):
+        for part in self.parts:
+            yield compute([delayed(part_arrays)(*part)])[0]
 
 
 class MatrixData(MemberData):
@@ -121,9 +200,7 @@ class ObjectData(MemberData):
 
     def kernel_settings(self, kernel, bounded, first):
         """The kernels, of the forms of a measure those that suit (`bounded`)."""
-        kinds = [getattr(kernel, "kind", None) for kernel in self.user_kernels]
-        suited = [k for k, kind in zip(self.kernels, kinds) if (kind == "rbf") == bounded]
-        return [{"kernel": kernel} for kernel in suited or self.kernels]
+        return _suited(self.kernels, self.user_kernels, bounded)
 
     def _index(self, estimator):
         if len(self.kernels) == 1:
@@ -149,6 +226,13 @@ def _forms(kernel, X):
     measure = as_kernel(kernel)
     forms = measure.alternatives(X, forms=True) if isinstance(measure, MeasureKernel) else []
     return forms if len(forms) > 1 else [kernel]
+
+
+def _suited(kernels, user_kernels, bounded):
+    """Parameters of the kernels whose forms suit; of all, where none does."""
+    kinds = [getattr(kernel, "kind", None) for kernel in user_kernels]
+    suited = [k for k, kind in zip(kernels, kinds, strict=True) if (kind == "rbf") == bounded]
+    return [{"kernel": kernel} for kernel in suited or kernels]
 
 
 def _fit(kernel, X, y, pairs):

@@ -21,6 +21,7 @@ from ..formulas.offsets import settled, settling_step
 from . import grid
 from .evaluation import Trial, frozen, grouped, score_candidates, with_params
 from .families import FAMILIES, family_grid
+from .member_data import N_LANDMARKS
 from .scoring import fold_metrics
 
 # The pilot: this share of the objects, but at least so many and at most so many, and so many of
@@ -28,9 +29,8 @@ from .scoring import fold_metrics
 # it smaller.
 PILOT_SHARE, PILOT_LEAST, PILOT_MOST, PILOT_SPLITS = 0.4, 400, 800, 3
 PILOT_SECONDS = 20.0
-# Beyond so many objects members are fitted at so many landmarks, as fits of all objects take more
-# than about 80 s.
-EXACT_OBJECTS, LANDMARKS = 3000, 400
+# Beyond so many objects members are fitted at landmarks: fits of all take more than about 80 s.
+EXACT_OBJECTS = 3000
 # Values of a path above the pilot's best one that the final has at landmarks.
 LANDMARK_STEPS = 2
 # So many families remain within any budget of time.
@@ -45,6 +45,9 @@ FINAL_CELLS = 2
 FEWER_CS = (1.0, 10.0, 100.0)
 # Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10
+# Candidates of an ensemble are compared by log loss plus so many times the error: with many classes
+# of a dozen objects the log loss after one temperature prefers inaccurate ones (docs/chooser.md).
+ERROR_SHARE = 3.0
 # Parameters that choose a kernel.
 _KERNEL = ("kernel", "gamma", "degree", "delta", "metric")
 
@@ -110,7 +113,7 @@ def member_candidates(member, data, spectrum, n_train):
     """
     family = FAMILIES[member.family]
     if family.needs_vectors:
-        estimator, grids = _on_vectors(member.family, data.weights)
+        estimator, grids = _on_vectors(member.family, data)
     else:
         estimator, grids = _on_kernels(member, data, spectrum, n_train)
     candidates = []
@@ -121,14 +124,15 @@ def member_candidates(member, data, spectrum, n_train):
     return candidates
 
 
-def _on_vectors(name, weights):
+def _on_vectors(name, data):
     """The estimator of a family that needs vectors, and its grid."""
     if name == "mahalanobis_svm":
         values = {"C": list(grid.CS), "delta": list(grid.DELTAS)}
         return MahalanobisSVC(covariance_from="all"), values
     estimator = FAMILIES[name].estimator()
     candidates = grid.default_candidates(estimator)
-    if weights is not None:  # Ledoit and Wolf's formula has no weights
+    # Ledoit and Wolf's formula has no weights, and needs all rows.
+    if data.weights is not None or not data.has_rows:
         candidates = [params for params in candidates if params.get("shrinkage") != "auto"]
     return estimator, grid.as_param_grid(candidates)
 
@@ -155,7 +159,7 @@ def _on_kernels(member, data, spectrum, n_train):
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def score(candidates, data, splits, scoring, n_jobs, show=False):
+def score(candidates, data, splits, rules):
     """(position, Scored with metrics) of candidates on the splits of data, as they come."""
     trials = [
         Trial(i, c.params, with_params(c.estimator, c.params)) for i, c in enumerate(candidates)
@@ -171,16 +175,24 @@ def score(candidates, data, splits, scoring, n_jobs, show=False):
     ]
     truth = np.concatenate([objects.y[test] for _, test in splits])
     starts = np.cumsum([0] + [len(test) for _, test in splits])
-    arriving = (one for part, of in runs if part for one in score_candidates(part, of, n_jobs))
-    for one in with_bar(arriving, len(trials), "candidates") if show else arriving:
+    arriving = (
+        one for part, of in runs if part for one in score_candidates(part, of, rules.n_jobs)
+    )
+    for one in with_bar(arriving, len(trials), "candidates") if rules.show else arriving:
         if one.error is None:
-            metrics = fold_metrics(
-                one.scores, truth, starts, objects.classes, scoring, one.rounding
-            )
-            one = one._replace(metrics=metrics)
-            if not np.isfinite(metrics).all():
+            held_out = one.scores, truth, starts, objects.classes
+            one = one._replace(metrics=_metrics(*held_out, rules.scoring, one.rounding))
+            if not np.isfinite(one.metrics).all():
                 one = one._replace(error=ValueError("the score is not defined on every fold"))
         yield one.position, one
+
+
+def _metrics(scores, truth, starts, classes, scoring, rounding):
+    """The scores of the folds; "ensemble": minus log loss and a share of the error."""
+    if scoring != "ensemble":
+        return fold_metrics(scores, truth, starts, classes, scoring, rounding)
+    log_loss = fold_metrics(scores, truth, starts, classes, "neg_log_loss", rounding)
+    return log_loss + ERROR_SHARE * fold_metrics(scores, truth, starts, classes, None, rounding)
 
 
 # --- the race -------------------------------------------------------------------------------------
@@ -189,11 +201,11 @@ def score(candidates, data, splits, scoring, n_jobs, show=False):
 class Rules(NamedTuple):
     """How a race is run.
 
-    scoring: what is maximised; effort: "fast", or "best" for all candidates on all objects;
-    time_budget: seconds, or None.
+    scoring: what is maximised, "ensemble" for members of one; effort: "fast", or "best" for all
+    candidates on all objects; time_budget: seconds, or None.
     """
 
-    scoring: Any = "neg_log_loss"
+    scoring: Any = "ensemble"
     effort: str = "fast"
     time_budget: float | None = None
     n_jobs: int | None = None
@@ -202,69 +214,77 @@ class Rules(NamedTuple):
 
 def race(members, data, splits, spectrum, rules):
     """{member: Result} of the best candidates of Members."""
-    start, results = time.monotonic(), {m.name: Result() for m in members}
-    options = {"scoring": rules.scoring, "n_jobs": rules.n_jobs, "show": rules.show}
+    start = time.monotonic()
     part, part_splits = pilot_part(data, splits, rules.time_budget)
     n_train = min(len(train) for train, _ in part_splits)
 
     def candidates_of(some):
         return [c for m in members for c in member_candidates(m, some, spectrum, n_train)]
 
-    def note(position, one):
-        member = candidates[position].member
-        result = results[member]
-        reason = result.note or (f"failed: {one.error}" if one.error is not None else "")
-        results[member] = result._replace(seconds=result.seconds + one.seconds, note=reason)
-
-    candidates = candidates_of(part)
+    many = data.takes_landmarks and len(data.y) > EXACT_OBJECTS
+    at_landmarks = data.at_landmarks or (many and rules.effort == "fast")
+    candidates, results = candidates_of(data), {m.name: Result() for m in members}
     for member, count in Counter(c.member for c in candidates).items():
         results[member] = results[member]._replace(n_candidates=count)
-    chosen = list(range(len(candidates)))
-    at_landmarks = data.at_landmarks or (rules.effort == "fast" and len(data.y) > EXACT_OBJECTS)
     if rules.effort == "fast" or rules.time_budget is not None or at_landmarks:
-        means, seconds = np.full(len(candidates), -np.inf), np.zeros(len(candidates))
-        for i, one in score(candidates, part, part_splits, **options):
+        first = candidates_of(part)
+        means, seconds = np.full(len(first), -np.inf), np.zeros(len(first))
+        for i, one in score(first, part, part_splits, rules):
+            _record(results, first[i].member, one)
             seconds[i] = one.seconds
-            note(i, one)
-            if one.error is None:
-                means[i] = one.metrics.mean()
-        chosen = finalists(candidates, means, rules.effort, at_landmarks)
+            means[i] = -np.inf if one.error is not None else one.metrics.mean()
+        chosen = finalists(first, means, rules.effort, at_landmarks)
         growth = _growth(part, part_splits, data, splits)
-        expected = expected_seconds(candidates, chosen, seconds, growth, at_landmarks)
-        chosen = [i for i in chosen if candidates[i].member in expected]
-        spent = time.monotonic() - start
-        left_out = too_long(expected, rules.time_budget, spent)
-        if sum(expected.values()) > LONG_SECONDS and not left_out:
-            warnings.warn(
-                f"The search is expected to take about {sum(expected.values()):.0f} s more; "
-                "time_budget= limits it.",
-                UserWarning,
-                stacklevel=4,
-            )
-        for member in results:
-            if member in left_out:
-                reason = f"left out by the time budget: about {expected[member]:.2g} s"
-                results[member] = results[member]._replace(note=reason)
-            elif member not in expected and not results[member].note:
-                reason = f"left out: it has no form at landmarks, and takes {len(data.y)} objects"
-                results[member] = results[member]._replace(note=reason + " too long")
-        chosen = [i for i in chosen if candidates[i].member not in left_out]
-    candidates = [candidates_of(data)[i] for i in chosen]
+        expected = expected_seconds(first, chosen, seconds, growth, at_landmarks)
+        entering = _entering(results, expected, rules.time_budget, start, len(data.y))
+        candidates = [candidates[i] for i in chosen if candidates[i].member in entering]
     if at_landmarks:
         candidates = [_at_landmarks(c) for c in candidates]
+    return _final(candidates, data, splits, rules, results)
+
+
+def _record(results, member, one):
+    """Add the seconds of a Scored to a member's Result, and its first error."""
+    result = results[member]
+    note = result.note or (f"failed: {one.error}" if one.error is not None else "")
+    results[member] = result._replace(seconds=result.seconds + one.seconds, note=note)
+
+
+def _entering(results, expected, time_budget, start, n):
+    """Members of the final; the others get a note, and a long final is announced."""
+    left_out = too_long(expected, time_budget, time.monotonic() - start)
+    for member, result in results.items():
+        if member in left_out:
+            note = f"left out by the time budget: about {expected[member]:.2g} s"
+        elif member in expected or result.note:
+            note = result.note
+        else:
+            note = f"left out: it has no form at landmarks, and {n} objects take it too long"
+        results[member] = result._replace(note=note)
+    remaining = sum(seconds for member, seconds in expected.items() if member not in left_out)
+    if remaining > LONG_SECONDS:
+        warnings.warn(
+            f"The search is expected to take about {remaining:.0f} s more; time_budget= limits it.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return set(expected) - left_out
+
+
+def _final(candidates, data, splits, rules, results):
+    """The Results with the best candidate of each member on all objects and splits."""
     best: dict = {}
-    for i, one in score(candidates, data, splits, **options):
-        note(i, one)
+    for i, one in score(candidates, data, splits, rules):
         member = candidates[i].member
+        _record(results, member, one)
         if one.error is None and _is_better(best.get(member), one):
             best[member] = one
     truth = np.concatenate([data.codes[test] for _, test in splits])
-    for member, count in Counter(c.member for c in candidates).items():
-        results[member] = results[member]._replace(n_finalists=count)
-    for member, one in best.items():
-        estimator = next(c.estimator for c in candidates if c.member == member)
-        winner = _best_of(estimator, one, truth)
-        results[member] = results[member]._replace(best=winner, note="")
+    for member, group in ((g[0].member, g) for g in grouped(candidates, lambda c: c.member)):
+        results[member] = results[member]._replace(n_finalists=len(group))
+        if member in best:
+            winner = _best_of(group[0].estimator, best[member], truth)
+            results[member] = results[member]._replace(best=winner, note="")
     return results
 
 
@@ -321,12 +341,12 @@ def _at_landmarks(candidate):
     """A candidate whose estimator has landmarks, where its time grows with more than the data."""
     if family_of(candidate.estimator).growth == 1:
         return candidate
-    params = {"landmarks": LANDMARKS, "random_state": 0}
+    params = {"landmarks": N_LANDMARKS, "random_state": 0}
     return candidate._replace(estimator=with_params(candidate.estimator, params))
 
 
 def _is_better(leader, one):
-    """Whether a candidate comes before the best so far; of equal ones the preferred comes first."""
+    """True if a candidate comes before the best so far; of equal ones the preferred comes first."""
     if leader is None:
         return True
     ahead = one.metrics.mean() - leader.metrics.mean()

@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 
 from .._base import ScoreClassifierMixin
 from .._progress import with_bar
+from .._sparse import as_rows
 from .._typing import CV, ArrayLike, Scoring
 from .._typing import Objects as ObjectsLike
 from .._validation import (
@@ -41,7 +42,7 @@ from .._validation import (
 from ..classifiers.kernel_classifier import KernelClassifier
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
-from ..kernels.protocol import is_named, is_precomputed, takes_vectors
+from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from .evaluation import (
     Objects,
     Trial,
@@ -347,9 +348,11 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             # At landmarks rows stay in the precision that they come in.
             refuse_objects(X)
             exact = any(landmarks is None for landmarks in self._listed("landmarks"))
-            X, y = validate_rows(
-                self, X, y, dtype=np.float64 if exact else [np.float64, np.float32]
+            dtype, sparse = (
+                np.float64 if exact else [np.float64, np.float32],
+                map(takes_sparse, kernels),
             )
+            X, y = validate_rows(self, X, y, dtype=dtype, accept_sparse=all(sparse))
         else:
             if y is None:
                 raise ValueError(
@@ -362,7 +365,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         objects = Objects(X, y, codes, splits, self.classes_, fit_params, {})
         if isinstance(self.estimator, Pipeline):
-            return objects, lambda: transformed(self.estimator, X, y)[0]
+            return objects, lambda: as_rows(transformed(self.estimator, X, y)[0])
         return objects, lambda: X
 
     def _look_at_parts(self, X, y, groups, fit_params, candidates):
@@ -420,7 +423,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _score(self, candidates, objects, rows):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
         trials = [Trial(i, params, with_params(self.estimator, params)) for i, params in candidates]
-        if isinstance(self.estimator, Pipeline):
+        if isinstance(self.estimator, Pipeline) or objects.fit_params:  # fitted fold by fold
             trials = resolve_spreads(trials, rows, objects.y, objects.codes)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])

@@ -1,6 +1,7 @@
 """Options that commands share: what data to read and how, and which of them serve which data."""
 
 import inspect
+import math
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -173,8 +174,7 @@ def table_format(header, sheet, skip, missing, decimal):
     """The format of a text file or a sheet that options describe."""
     from ..reading.layout import TableFormat
 
-    words = tuple(word.strip() for word in (missing or "").split(",") if word.strip())
-    return TableFormat(header, sheet, skip, words, decimal)
+    return TableFormat(header, sheet, skip, missing or "", decimal)
 
 
 def with_data(command):
@@ -352,15 +352,19 @@ def _check_measure(problem):
         ) from None
 
 
-def read_large(options, size, seed=0, landmarks=None, scheduler=None):
-    """The table of the options if it is to be read part by part, else None."""
+def read_large(options, size, seed=0, landmarks=None, scheduler=None, rows=math.inf):
+    """The table of the options if it is to be read part by part, else None.
+
+    That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
+    """
     from ..reading.large import large_table, parse_memory
     from ..reading.problem import DataError
 
     memory = parse_memory(options.memory)
     if options.proximity or options.objects or options.time:
         return None
-    table = large_table(options.data, memory, options.form)
+    together = options.groups or options.weights or options.mixed != "onehot"
+    table = large_table(options.data, memory, options.form, math.inf if together else rows)
     if table is not None:
         from ._large import Everything
 

@@ -16,7 +16,6 @@ from rich.table import Table
 from ...formulas.conformal import (
     benjamini_hochberg,
     cross_rank_sum_p_value,
-    prediction_sets,
 )
 from ...novelty._folds import warn_small_classes
 from ...persistence import load_model, model_about
@@ -306,7 +305,7 @@ def predictions(model, new, about, level, confidence=0.95, fdr=None):
         outliers = model.outliers(typicality, level)
     else:
         outliers = benjamini_hochberg(typicality.p_none, fdr)
-    sets = prediction_sets(typicality.p_values, confidence)
+    sets = model.prediction_sets(new.X, confidence)
     classes, rows = about["classes"], []
     none = "p none" if "none" not in classes else "p none of the classes"
     # Columns of an older file keep their names.

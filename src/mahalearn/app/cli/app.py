@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from . import _novelty
+from ._diff import diff
 from ._options import (
     By,
     DataOptions,
@@ -200,7 +201,9 @@ def compare(
             return
         check_finite("--time-budget", time_budget)
         plan = _plan(folds, 1 if quick else repeats, seed, by, landmarks)
-        everything = read_large(options, sample or SAMPLE, seed, landmarks, scheduler)
+        everything = read_large(
+            options, sample or SAMPLE, seed, landmarks, scheduler, _compare.MANY
+        )
         problem = everything.problem if everything else read_data(options)
         folder = out or Path(f"{problem.name}-comparison")
         command = command_line(context, out=folder)
@@ -440,6 +443,7 @@ _novelty.register(app)
 # Floors above this one bring commands of their own: modules with `register(app)`, `RECOGNISED`
 # (the file that marks a folder of theirs) and `write_page(folder, docs, command)`. They are found
 # by name, because they import this floor.
+app.command()(diff)
 EXTENSIONS = [import_module(f"{__name__.partition('.')[0]}.papers.command")]
 for extension in EXTENSIONS:
     extension.register(app)

@@ -42,8 +42,8 @@ def parse_memory(text):
     return int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
 
 
-def large_table(path, memory=None, form=None):
-    """The table of a path if it does not fit into memory (or `memory` bytes), else None."""
+def large_table(path, memory=None, form=None, rows=np.inf):
+    """The table of a path if it is larger than the memory (or `memory` bytes) or `rows`."""
     if path is None:
         return None
     path = Path(path)
@@ -58,11 +58,19 @@ def large_table(path, memory=None, form=None):
     if parquet:
         table = ParquetTable(path, limit)
         needed = table.n_rows * len(table.columns) * CELL_BYTES
-        return table if needed > limit else None
+        return table if needed > limit or table.n_rows > rows else None
     packed = 5 if path.suffix == ".gz" else 1
-    if path.stat().st_size * packed * TEXT_FACTOR <= limit:
+    if path.stat().st_size * packed * TEXT_FACTOR <= limit and about_rows(path) <= rows:
         return None
     return TextTable(path, limit, form)
+
+
+def about_rows(path):
+    """Lines of a text file, by the mean length of the first ones."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        head = file.read(HEAD)
+    packed = 5 if path.suffix == ".gz" else 1
+    return path.stat().st_size * packed * head.count(b"\n") / max(1, len(head))
 
 
 def _part_rows(n_columns, limit):
@@ -165,7 +173,7 @@ class TextTable:
         text, _ = decoded(source)
         _, _, self.delimiter = cells_of(str(path), text, form.skip or 0)
         self.decimal = form.decimal or ("," if COMMAS in self.notes else ".")
-        self.missing = form.missing
+        self.missing = form.words
         self.above = int(frame.index[0])  # lines: the header, units, and titles above them
         self.columns = [str(name) for name in frame.columns]
         self.numeric = [c for c in self.columns if frame[c].dtype.kind == "f"]

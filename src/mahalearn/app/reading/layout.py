@@ -32,8 +32,8 @@ class TableFormat:
         Sheet of a workbook, by name or number from 1.
     skip : int or None
         Number of lines above the header; detected if None.
-    missing : sequence of str
-        Words for missing cells, beside the usual ones.
+    missing : str
+        Words for missing cells beside the usual ones, separated by commas.
     decimal : {".", ","} or None
         Decimal mark; the other one then separates thousands. Detected if None.
     """
@@ -41,7 +41,7 @@ class TableFormat:
     header: bool | None = None
     sheet: str | None = None
     skip: int | None = None
-    missing: tuple = ()
+    missing: str = ""
     decimal: str | None = None
 
     def __post_init__(self):
@@ -49,6 +49,11 @@ class TableFormat:
             raise DataError(
                 f"The decimal mark must be a point or a comma; got {self.decimal!r}.", "decimal"
             )
+
+    @property
+    def words(self):
+        """Words for missing cells beside the usual ones."""
+        return [word.strip() for word in self.missing.split(",") if word.strip()]
 
     def asked(self):
         """Names of the options that differ from their defaults."""
@@ -102,7 +107,7 @@ class Grid:
 
     def mark_missing(self, words):
         """Empty the cells that hold one of the words."""
-        words = {word.strip().lower() for word in words}
+        words = {word.lower() for word in words}
         if words:
             self.rows = [["" if c.lower() in words else c for c in row] for row in self.rows]
 

@@ -455,10 +455,15 @@ def _times(column):
         times = column.to_numpy(dtype=float)
     else:
         dates = pd.to_datetime(column.astype(str), errors="coerce", format="ISO8601", utc=True)
-        times = dates.to_numpy().astype("datetime64[us]").astype("int64") / 1e6
+        moments = dates.dt.tz_localize(None).to_numpy()
+        times = moments.astype("datetime64[us]").astype("int64") / 1e6
         times = np.where(dates.isna(), np.nan, times)
     if np.isnan(times).any():
-        row = int(column.index[np.isnan(times)][0]) + 1
+        odd = np.isnan(times)
+        numbers = np.array([number(str(cell)) is not None for cell in column])
+        if odd.all() and not numbers.all():  # numbers but for this one
+            odd = ~numbers
+        row = int(column.index[odd][0]) + 1
         raise DataError(
             f"Column {column.name!r} must hold times, as numbers or as dates such as "
             f"2024-01-31 12:30; it holds {column[row - 1]!r} in row {row}."

@@ -126,7 +126,7 @@ def _grid(source, form, faults):
 def _delimited(source, form, faults, find=None, texts=(), footer=True):
     """The frame of a text file or a sheet; `footer`: the end of the table is there."""
     grid, commas_within, points_within = _grid(source, form, faults)
-    grid.mark_missing(form.missing)
+    grid.mark_missing(form.words)
     if form.decimal:
         grid.set_decimal(form.decimal)
         commas_within = points_within = False
