@@ -439,7 +439,7 @@ def export(
 ):
     """Write a model as an ONNX graph, which runs without Python."""
 
-    with _speaking():
+    with _reported_errors():
         from . import _export
 
         _export.export(model, out, single=single, force=force)
