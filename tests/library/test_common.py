@@ -54,7 +54,7 @@ _NO_WEIGHTS = dict.fromkeys(
         "check_sample_weight_equivalence_on_dense_data",
         "check_classifiers_one_label_sample_weights",
     ],
-    "weights_from='train' refuses sample_weight, with a reason.",
+    "shrinkage='auto' refuses sample_weight, with a reason.",
 )
 _NO_WEIGHTS_AT_LANDMARKS = dict.fromkeys(
     [*_NO_WEIGHTS, "check_sample_weight_equivalence_on_sparse_data"],
@@ -212,7 +212,7 @@ ESTIMATORS = [
     (GaussianClassifier(), {}),
     (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
     (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),
-    (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), _NO_WEIGHTS),
+    (GaussianClassifier("spherical", feature_weights="descent", shrinkage="auto"), _NO_WEIGHTS),
 ]
 
 

@@ -45,6 +45,7 @@ from ..training.sources import (
     matrix_source,
     pairs_of,
 )
+from .explanation import explain
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
 MANY_OBJECTS = 10_000
@@ -91,6 +92,13 @@ class LinearPath(NamedTuple):
     models: list[LinearScores]
     rounding: np.ndarray
     temperature: float | None = None
+
+    def margin(self, a, b):
+        """Coefficients (n,) and constant of score a minus score b."""
+        model = self.models[0]
+        return model.coefficients[:, a] - model.coefficients[:, b], model.offsets[
+            a
+        ] - model.offsets[b]
 
     @classmethod
     def of(cls, models, largest):
@@ -183,6 +191,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
     random_state: Any = None
     _models: Any = None
+    _smooth_scores = True
+
+    explain = explain
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

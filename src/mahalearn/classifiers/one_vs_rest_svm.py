@@ -29,6 +29,14 @@ class SVCPath(NamedTuple):
         scores = self.linear.scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
+    def margin(self, a, b):
+        """Coefficients (n,) and constant of score a minus score b."""
+        model = self.linear.models[0]
+        if len(model.offsets) > 1:
+            return self.linear.margin(a, b)
+        sign = 1 if a > b else -1
+        return sign * model.coefficients[:, 0], sign * model.offsets[0]
+
 
 def _fit_linear(svc, K, y, Cs):
     """LinearScores for each C, the same as those of `_fit_machines`.

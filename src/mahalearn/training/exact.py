@@ -90,6 +90,18 @@ class ExactTraining:
         for rows in row_chunks(len(queries), BLOCKS * len(self)):
             yield self.cross(take(queries, rows), read=True)
 
+    def reference_rows(self):
+        """The objects of the rows of kernel values, in class order."""
+        return self.original.X
+
+    def reference_order(self):
+        """Positions, as given, of these objects."""
+        return self.order
+
+    def reference_self_similarities(self):
+        """k(x, x) of these objects."""
+        return self.training_self_similarities()
+
     def mean_spread(self):
         """Mean spread of the objects around their class means."""
         return mean_spread(self)
