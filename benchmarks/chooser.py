@@ -31,7 +31,7 @@ from sklearn.svm import SVC
 from mahalearn import MahalanobisClassifierCV
 from mahalearn.datasets import load, names
 from mahalearn.model_selection import families
-from mahalearn.model_selection.search import make_splits
+from mahalearn.model_selection.splits import make_splits
 
 GAMMAS, CS = np.geomspace(0.01, 50, 8), np.geomspace(0.1, 1e6, 8)
 SVM_ITERATIONS = 10**6  # huge C on overlapping classes would not end; it then scores badly

@@ -259,8 +259,7 @@ def estimator(rng, kind, n, counts):
                 choose(rng, "fisher", "quadratic"),
                 **distance_options(rng),
                 **kernel_options(rng, kind),
-                cross_fit=bool(rng.random() < 0.2),
-                cv=2,
+                cv=2 if rng.random() < 0.2 else None,
                 random_state=0,
             )
         case "fisher":
@@ -309,7 +308,6 @@ def estimator(rng, kind, n, counts):
                 choose(rng, "full", "diag", "spherical"),
                 pooled=bool(rng.random() < 0.5),
                 feature_weights=choose(rng, None, None, "descent", "difference"),
-                weights_from=choose(rng, "sample", "train"),
                 shrinkage=choose(rng, None, None, "auto", 0.3),
             )
         case "mahalanobis svm":

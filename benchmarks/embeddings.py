@@ -4,7 +4,8 @@ Four parts, each of which can be run alone: ``speed`` (a million rows against th
 queries, pytorch-ood), ``accuracy`` (unknown classes on embeddings of networks), ``outliers`` (the
 sets of benchmarks.novelty, against PyOD), ``contamination`` (training rows that are outliers).
 One BLAS thread: set OMP_NUM_THREADS=1. Rivals that are not installed are left out: ``pip install
-pytorch-ood pyod``. Data sets are read from the folder in MAHALEARN_DATA.
+pytorch-ood pyod``. Data sets are read from the folders in MAHALEARN_DATA and MAHALEARN_ARFF (see
+benchmarks.novelty).
 """
 
 import argparse
@@ -30,7 +31,7 @@ from mahalearn import MahalanobisNovelty
 from mahalearn.formulas.class_metrics import unit_rows
 from mahalearn.novelty import _stream
 
-from .novelty import SETS, n_roles, task
+from .novelty import NEW_SETS, SETS, n_roles, task
 from .timing import compare, print_machine, print_ratios
 
 N_ROWS, N_FEATURES, N_CLASSES, N_QUERIES = 1_000_000, 768, 100, 10_000
@@ -323,10 +324,8 @@ def outlier_methods():
     """Functions (X, y, Q) -> strangeness."""
     methods = {
         "MahalanobisNovelty(), labels": ours(),
-        "MahalanobisNovelty(normalize=False), labels": ours(normalize=False),
-        "MahalanobisNovelty(normalize=False), no labels": lambda X, y, Q: ours(normalize=False)(
-            X, None, Q
-        ),
+        "MahalanobisNovelty(normalize=True), labels": ours(normalize=True),
+        "MahalanobisNovelty(), no labels": lambda X, y, Q: ours()(X, None, Q),
     }
     try:
         import_module("pyod")
@@ -341,9 +340,16 @@ def outlier_methods():
 
 
 def outliers():
+    compare_detectors("that the defaults have been compared on before", SETS)
+    if "MAHALEARN_ARFF" in os.environ:
+        compare_detectors("that no default was chosen on", NEW_SETS)
+
+
+def compare_detectors(which, sets):
     methods = outlier_methods()
     table, seconds = {}, dict.fromkeys(methods, 0.0)
-    for name in SETS:
+    names = [name for name in sets if n_roles(name)]
+    for name in names:
         for role in range(n_roles(name)):
             X, y, regular, unknown = task(name, role)
             Q = np.vstack([regular, unknown])
@@ -354,15 +360,15 @@ def outliers():
                 result = score(values[: len(regular)], values[len(regular) :])
                 table.setdefault((name, method), []).append(result)
         print(f"{name}: {np.mean(table[name, next(iter(methods))], axis=0)}", file=sys.stderr)
-    means = {m: np.array([np.mean(table[n, m], axis=0) for n in SETS]) for m in methods}
-    print(f"\nAn unknown class held out, {len(SETS)} sets, means over sets, in per cent\n")
+    means = {m: np.array([np.mean(table[n, m], axis=0) for n in names]) for m in methods}
+    print(f"\nAn unknown class held out, {len(names)} sets {which}, in per cent\n")
     print("| detector | AUROC | FPR95 | best on sets | processor s |\n|---|---|---|---|---|")
     best = np.argmax([means[m][:, 0] for m in methods], axis=0)
     for i, m in enumerate(methods):
         auroc, accepted = means[m].mean(axis=0)
         print(f"| {m} | {auroc:.1f} | {accepted:.0f} | {(best == i).sum()} | {seconds[m]:.1f} |")
     print("\n| set | " + " | ".join(methods) + " |\n|" + "---|" * (len(methods) + 1))
-    for i, name in enumerate(SETS):
+    for i, name in enumerate(names):
         print(f"| {name} | " + " | ".join(f"{means[m][i, 0]:.1f}" for m in methods) + " |")
 
 

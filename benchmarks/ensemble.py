@@ -52,12 +52,12 @@ from sklearn.svm import SVC
 
 import mahalearn
 from mahalearn import MahalanobisClassifierCV, ProximityKernel, save_model
+from mahalearn.classifiers.members import member_scores
 from mahalearn.datasets import load, names
 from mahalearn.datasets.files import data_folder
 from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights
-from mahalearn.model_selection.combining import member_scores
-from mahalearn.model_selection.search import make_splits
+from mahalearn.model_selection.splits import make_splits
 
 PARTS = ("development", "matrices", "confirm", "summary", "cost", "search")
 TABLES = (

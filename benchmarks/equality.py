@@ -366,7 +366,7 @@ def plain_cases():
     yield from over_kernels("plain", "heads", heads, 190, sensible_offset)
     for head, variant, name in product((None, "quadratic", "lda"), ("RC+", "FK+"), KERNELS):
         data, kernel = KERNELS[name]
-        params = {"cross_fit": True, "cv": 3, "random_state": 0, "reg": 0.1, "variant": variant}
+        params = {"cv": 3, "random_state": 0, "reg": 0.1, "variant": variant}
         params.update({"discriminant": head} if head else {})
         yield Case("plain", "heads", {**params, **kernel}, data)
     distances = list(combined(variant=VARIANTS, reg=REG_FORMS))
@@ -531,8 +531,6 @@ def input_space_cases():
     for params in (
         {"priors": [0.2, 0.3, 0.5]},
         {"covariance_estimator": "ledoit-wolf"},
-        {"feature_weights": "descent", "weights_from": "train"},
-        {"feature_weights": "difference", "weights_from": "train", "pooled": True},
         {"feature_weights": "descent", "weight_power": 1.0},
     ):
         for data in ("three", "wide", "units"):

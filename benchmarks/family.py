@@ -91,8 +91,8 @@ def beside_scikit_learn(n=2000, m=2000, c=10):
         "KernelKNeighborsClassifier": KernelKNeighborsClassifier(gamma=0.05),
         "KernelQuadraticDiscriminant RC+": KernelQuadraticDiscriminant(gamma=0.05),
         "DissimilaritySpaceDiscriminant RC+": DissimilaritySpaceDiscriminant(gamma=0.05),
-        "DissimilaritySpaceDiscriminant, cross_fit": DissimilaritySpaceDiscriminant(
-            gamma=0.05, cross_fit=True, random_state=0
+        "DissimilaritySpaceDiscriminant, cv=5": DissimilaritySpaceDiscriminant(
+            gamma=0.05, cv=5, random_state=0
         ),
     }
     fit = compare({k: lambda m=m: m.fit(X, y) for k, m in models.items()}, repeats=2)

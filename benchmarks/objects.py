@@ -40,7 +40,7 @@ from mahalearn import (
     MeasureKernel,
     OneVsRestSVC,
 )
-from mahalearn.app.reading.objects import read_objects
+from mahalearn.app.reading.objects import read_collection
 from mahalearn.datasets import load as load_set
 from mahalearn.measures import Alignment, Elastic, Measure, elastic_measures, pairwise
 
@@ -92,9 +92,10 @@ def convert(files, every):
     Series.folder.mkdir(parents=True, exist_ok=True)
     for file in map(Path, files):
         arrays, name = {}, file.stem.removesuffix("_TRAIN")
-        parts = {part: read_objects(file.with_stem(f"{name}_{part}")) for part in ("TRAIN", "TEST")}
-        longest = max(x.shape[1] for series, _ in parts.values() for x in series)
-        for part, (series, labels) in parts.items():
+        parts = ("TRAIN", "TEST")
+        parts = {part: read_collection(file.with_stem(f"{name}_{part}")) for part in parts}
+        longest = max(x.shape[1] for part in parts.values() for x in part.objects)
+        for part, (series, labels) in ((p, (c.objects, c.labels)) for p, c in parts.items()):
             pads = [((0, 0), (0, longest - x.shape[1])) for x in series]
             X = np.stack([np.pad(x, p, constant_values=np.nan) for x, p in zip(series, pads)])
             arrays[f"X_{part.lower()}"] = X[:, :, ::every]

@@ -14,8 +14,8 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from mahalearn import KernelQuadraticDiscriminant, TableEncoder
-from mahalearn.app.comparing.crossval import Plan
 from mahalearn.app.comparing.model import TrainedModel
+from mahalearn.app.comparing.plan import Plan
 from mahalearn.app.comparing.winner import held_out_folds
 from mahalearn.app.reading.problem import Problem
 

@@ -11,7 +11,7 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
-    {"_lazy", "_typing"},
+    {"_lazy", "_sparse", "_typing"},
     {"formulas"},
     {"_memory", "_progress", "_validation", "display", "results"},
     {"measures", "table_encoder"},
@@ -21,7 +21,7 @@ LIBRARY = [
     {"classifiers", "proximity"},
     {"model_selection"},
     {"novelty"},
-    {"distributed", "persistence"},
+    {"distributed", "onnx", "persistence"},
 ]
 APPLICATION = [
     {"app.words", "app.workers"},
@@ -33,11 +33,14 @@ APPLICATION = [
 PAPERS = [{"papers"}]
 # Within a package of the application a module may import what stands before it.
 ORDER = {
-    "reading": "problem source columns workbooks arrow tables encoder matrices objects large read",
+    "reading": "problem source columns layout overview workbooks arrow tables encoder drift "
+    "matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
-    "typicality findings compare scores everything",
-    "report": "figures html markdown export comparison notebook",
-    "cli": "_terminal _large _inspect _predict _compare _doctor app",
+    "typicality embedding findings compare scores everything diff",
+    "report": "figures html markdown export blocks answers performance understanding context "
+    "comparison novelty diff notebook",
+    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _diff "
+    "_novelty _export app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -15,7 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from mahalearn import MahalanobisNovelty
 
 X, y = load_digits(return_X_y=True)
-X = X / 16
+X = (X / 16).astype(np.float32)  # networks compute in single precision
 known = y < 7
 X_known, X_unknown, y_known = X[known], X[~known], y[known]
 X_train, X_rest, y_train, y_rest = train_test_split(X_known, y_known, test_size=0.5, random_state=0)

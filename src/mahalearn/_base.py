@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -23,16 +24,26 @@ from ._validation import (
     check_choice,
     check_classes,
     check_objects,
+    check_sample_weight,
     refuse_dask,
     refuse_dask_query,
     refuse_fit_params,
     refuse_objects,
+    take,
     validate_rows,
 )
 from .formulas.linalg import negative_fraction, signature
 from .formulas.offsets import winners
 from .formulas.spectrum import SPECTRA
-from .kernels.protocol import is_precomputed, kernel_settings, takes_vectors
+from .kernels.protocol import (
+    fit_kernel,
+    is_named,
+    is_precomputed,
+    kernel_settings,
+    takes_sparse,
+    takes_vectors,
+    weighted_sample,
+)
 from .training.exact import fit_training
 
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
@@ -53,13 +64,48 @@ def refuses_weights(fit: Fit) -> Fit:
     return cast(Fit, checked)
 
 
+def _has_probabilities(estimator):
+    if hasattr(estimator, "temperature_") or estimator._expects_probabilities():
+        return True
+    raise AttributeError(
+        f"{type(estimator).__name__} has no probabilities here: its scores say which class wins, "
+        "not how surely. KernelSearchCV calibrates them on held-out objects, and so does "
+        "sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
 class ScoreClassifierMixin(ClassifierMixin):
     """Every predict method from one: ``_scores(X)`` gives (m, c) scores, the largest wins.
 
-    Of scores that are equal up to rounding (``_rounding``) the first class wins.
+    Of scores that are equal up to rounding (``_rounding``) the first class wins. Scores become
+    probabilities where there is a ``temperature_``: that of the model itself
+    (``_model_temperature``), or of a search, which sets it.
     """
 
     _rounding = 0.0
+    # Of a search; every fit forgets it.
+    _search_temperature: float | None = None
+
+    @property
+    def temperature_(self) -> float:
+        """Divisor of the scores before they become probabilities."""
+        temperature = self._search_temperature
+        if temperature is None and "classes_" in vars(self):
+            temperature = self._model_temperature()
+        if temperature is None:
+            raise AttributeError(f"This {type(self).__name__} has no temperature_.")
+        return temperature
+
+    @temperature_.setter
+    def temperature_(self, value: float) -> None:
+        self._search_temperature = value
+
+    def _model_temperature(self):
+        """The temperature of the fitted model itself, None where its scores are not calibrated."""
+
+    def _expects_probabilities(self):
+        """True before a fit that will give a temperature."""
+        return False
 
     def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each row of X.
@@ -106,12 +152,9 @@ class ScoreClassifierMixin(ClassifierMixin):
 
     def _log_proba(self, X):
         check_is_fitted(self)
-        return log_softmax(self._scores(X), axis=1)
+        return log_softmax(self._scores(X) / self.temperature_, axis=1)
 
-
-class DensityClassifierMixin(ScoreClassifierMixin):
-    """The same, and probabilities: the scores are ln p(x|ω_j)P(ω_j) but for what is common."""
-
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities.
 
@@ -127,8 +170,12 @@ class DensityClassifierMixin(ScoreClassifierMixin):
         """
         return self._log_proba(X)
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Objects) -> np.ndarray:
-        """Class probabilities.
+        """Class probabilities: the softmax of scores / temperature_.
+
+        Densities have T = 1. RC+, ridge regression and neighbours take T from closed-form
+        leave-one-out scores of the training objects; the others have probabilities after a search.
 
         Parameters
         ----------
@@ -141,6 +188,16 @@ class DensityClassifierMixin(ScoreClassifierMixin):
             Probabilities, columns in the order of ``classes_``.
         """
         return np.exp(self._log_proba(X))
+
+
+class DensityClassifierMixin(ScoreClassifierMixin):
+    """The same, where the scores are ln p(x|ω_j)P(ω_j) but for what is common to the classes."""
+
+    def _model_temperature(self):
+        return 1.0
+
+    def _expects_probabilities(self):
+        return True
 
 
 class KernelEstimator(BaseEstimator):
@@ -156,7 +213,6 @@ class KernelEstimator(BaseEstimator):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
     ) -> None:
@@ -164,31 +220,33 @@ class KernelEstimator(BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.spectrum = spectrum
         self.standardize = standardize
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = takes_sparse(self.kernel)
         return tags
 
     def _all_columns(self, values, fill):
         """Values (n, c) of all classes from those of the classes that a model has."""
         return values
 
-    def _fit_training(self, X, y, fitted=None):
+    def _fit_training(self, X, y, fitted=None, weights=None):
         """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
 
         With y=NO_LABELS all objects are of one class, and classes_ is not set. fitted: the fitted
-        kernel and the Gram matrix of X, where a search has computed them.
+        kernel and the Gram matrix of X, where a search has computed them. weights: of the objects;
+        those of weight 0 are left out, and kernels by name learn from the others as they weigh.
         """
         self._policy = self._check_spectrum()
         refuse_dask(self, X, y)
         labelled = not (isinstance(y, str) and y == NO_LABELS)
         if takes_vectors(self.kernel):
             refuse_objects(X)
-            checked = validate_rows(self, X, y, dtype=np.float64)
+            sparse = takes_sparse(self.kernel)
+            checked = validate_rows(self, X, y, dtype=np.float64, accept_sparse=sparse)
             X, y = checked if labelled else (checked, None)
         else:
             X = check_objects(X)
@@ -199,16 +257,25 @@ class KernelEstimator(BaseEstimator):
                     )
                 y = column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
+        precomputed, sample = is_precomputed(self.kernel), X
+        weights = check_sample_weight(weights, len(X))
+        if weights is not None:
+            present = np.flatnonzero(weights)
+            X = X[np.ix_(present, present)] if precomputed else take(X, present)
+            y, weights = y[present], weights[present]
+            sample = weighted_sample(X, weights) if is_named(self.kernel) else X
         if labelled:
             self.classes_, codes = check_classes(y)
         else:
             y, codes = None, np.zeros(len(X), dtype=np.intp)
-        precomputed = is_precomputed(self.kernel)
         kernel, gram = fitted or (None if precomputed else self.kernel, None)
-        kernel, self._training = fit_training(
-            X, y, codes, kernel, self._policy, gram, **kernel_settings(self, X)
-        )
-        self.kernel_ = "precomputed" if precomputed else kernel
+        settings = kernel_settings(self, sample)
+        if sample is not X:
+            kernel, settings = fit_kernel(kernel, sample, **settings), {}
+        kernel, self._training = fit_training(X, y, codes, kernel, self._policy, gram, **settings)
+        if weights is not None:
+            self._training.weights = weights[self._training.order]
+        self.kernel_ = "precomputed" if precomputed else kernel.as_fitted
         self._eigenvalues = None
         return self._training, codes
 
@@ -220,7 +287,8 @@ class KernelEstimator(BaseEstimator):
         check_is_fitted(self)
         refuse_dask_query(X)
         if takes_vectors(self.kernel):
-            return validate_rows(self, X, reset=False, dtype=np.float64)
+            sparse = takes_sparse(self.kernel)
+            return validate_rows(self, X, reset=False, dtype=np.float64, accept_sparse=sparse)
         return check_objects(X)
 
     def kernel_spectrum(self) -> np.ndarray:

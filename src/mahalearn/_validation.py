@@ -13,6 +13,8 @@ from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from ._sparse import SparseRows
+
 # Relative asymmetry up to which a matrix is taken to be symmetric but for rounding (of float32).
 SYMMETRY_RTOL = 1e-5
 
@@ -23,6 +25,11 @@ def check_choice(value, name, choices):
         if value is choice or (isinstance(value, str) and value == choice):
             return choice
     raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, choices))}.")
+
+
+def is_word(value, word):
+    """True for that word; arrays, which compare element by element, are none."""
+    return isinstance(value, str) and value == word
 
 
 def check_reg(reg, n_classes):
@@ -431,9 +438,12 @@ def check_components(value):
 def validate_rows(estimator, X, *y, **options):
     """scikit-learn's validate_data for rows of numbers in NumPy arrays.
 
-    It would take dates for numbers, and leave tensors to code that computes with NumPy.
+    It would take dates for numbers, and leave tensors to code that computes with NumPy. A sparse
+    matrix becomes SparseRows where ``accept_sparse=True``.
     """
     refuse_tensors(estimator, X)
+    if isinstance(X, SparseRows):
+        X = X.matrix
     sample = X[0] if isinstance(X, (list, tuple)) and len(X) else X
     dtypes = getattr(sample, "dtypes", [getattr(sample, "dtype", None)])
     if isinstance(sample, (list, tuple)):
@@ -443,7 +453,12 @@ def validate_rows(estimator, X, *y, **options):
             "X contains dates or time differences, which are not numbers. Convert them to numbers "
             "in a unit of your choice first, such as days since a date."
         )
-    return validate_data(estimator, X, *y, **options)
+    if not issparse(X) or not options.get("accept_sparse"):
+        return validate_data(estimator, X, *y, **{**options, "accept_sparse": False})
+    checked = validate_data(estimator, X, *y, **{**options, "accept_sparse": "csr"})
+    if isinstance(checked, tuple):
+        return SparseRows(checked[0]), *checked[1:]
+    return SparseRows(checked)
 
 
 def refuse_tensors(estimator, X):
@@ -468,6 +483,13 @@ def take(X, index):
     if isinstance(index, slice) or hasattr(X, "shape"):
         return X[index]
     return [X[i] for i in index]
+
+
+def n_rows(X):
+    """Number of objects, 0 where a collection does not tell; sparse matrices have no length."""
+    if hasattr(X, "shape"):
+        return X.shape[0] if X.shape else 0
+    return len(X) if hasattr(X, "__len__") else 0
 
 
 def check_objects(X):

@@ -158,6 +158,10 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _numbers(self, columns, positions):
         """Some columns as a matrix of float64."""
+        if isinstance(columns, np.ndarray):  # rows of numbers: column by column takes longer
+            Z = columns[positions].T.astype(float)
+            if not np.any(np.abs(Z) > LARGEST):
+                return Z
         names = super().get_feature_names_out()
         Z = np.empty((len(columns[0]), len(positions)))
         for i, j in enumerate(positions):
@@ -217,7 +221,7 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
             if X.dtype.kind == "c":
                 raise ValueError("Complex data not supported.")
-            return list(X.T)
+            return X.T if X.dtype.kind in "biuf" else list(X.T)
         names = list(getattr(X, "column_names", X.columns))
         if not len(X) or not names:
             raise ValueError(f"The table is empty: it has shape {X.shape}.")

@@ -7,6 +7,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from mahalearn.app.cli.app import app
+from mahalearn.app.reading.objects import read_collection
 
 NASTY = "<script>alert(1)</script>"
 
@@ -16,6 +17,12 @@ def works(*arguments, code=0):
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == code, (done.output, done.exception)
     return done
+
+
+def read_objects(path):
+    """Objects and classes of a file."""
+    collection = read_collection(path)
+    return collection.objects, collection.labels
 
 
 def refused(*arguments):

@@ -80,20 +80,23 @@ def test_everything_is_there(browser, page):
     opened(browser, page, 1200)
     sections = [s.get_attribute("id") for s in all_of(browser, "section")]
     assert sections == [
-        "leaderboard", "classes", "confusion", "curves", "calibration", "importance", "hardest",
-        "distances", "learning", "novelty", "data", "repeat",
+        "leaderboard", "map", "importance", "data", "classes", "calibration", "learning",
+        "distances", "novelty", "repeat",
     ]  # fmt: skip
+    cards = all_of(browser, ".answers .card")
+    assert len(cards) == 6 and all(card.is_displayed() for card in cards)
+    assert cards[-1].rect["y"] + cards[-1].rect["height"] < 900  # the first screen
     assert len(all_of(browser, "#leaderboard tbody tr")) == 2
     assert len(all_of(browser, "#leaderboard .bar")) == 2
-    assert len(all_of(browser, "#confusion tbody tr")) == 3
+    assert len(all_of(browser, "#map tbody tr")) == 3
     figures = [f for f in all_of(browser, "svg.figure") if f.is_displayed()]
-    assert len(figures) >= 8
+    assert len(figures) >= 7
     assert all(figure.size["height"] > 50 for figure in figures)
 
 
 def test_what_looks_like_markup_is_shown(browser, page):
     opened(browser, page, 1200)
-    assert len(all_of(browser, "script")) == 2
+    assert len(all_of(browser, "script")) == 3
     assert all_of(browser, "img, i, b") == []
     text = browser.find_element("tag name", "body").text
     assert NASTY in text and "<b>height</b>" in text
@@ -113,7 +116,7 @@ def test_another_script_is_not_run_and_nothing_can_be_sent(browser, report, tmp_
     assert text.count("<footer>") == 1
     worse.write_text(text.replace("<footer>", attack + "<footer>"), encoding="utf-8")
     messages, asked = opened(browser, worse.as_uri(), 1200)
-    assert browser.title.startswith("Which classifier")
+    assert browser.title.startswith("Can the classes of")
     assert browser.find_element("tag name", "body").is_displayed()
     assert not [a for a in asked if a.startswith("http")]
     assert sum("Content Security Policy" in m["message"] for m in messages) >= 4
@@ -169,12 +172,12 @@ def test_pointing_and_arrow_keys_say_what_a_mark_is(browser, page):
     assert tip.is_displayed() and "object: " in tip.text and "distance to" in tip.text
     assert "<i>plant" in tip.text  # as text
     ActionChains(browser).move_to_element(browser.find_element("tag name", "footer")).perform()
-    errors = browser.find_element("css selector", "#errors svg")
+    errors = browser.find_element("css selector", "#permutation-importance svg")
     browser.execute_script("arguments[0].focus()", errors)
     errors.send_keys(Keys.ARROW_RIGHT)
     first = tip.text
     errors.send_keys(Keys.ARROW_RIGHT)
-    assert "method: " in first and tip.is_displayed() and tip.text != first
+    assert "column: " in first and tip.is_displayed() and tip.text != first
     errors.send_keys(Keys.ESCAPE)
     assert not tip.is_displayed()
 
@@ -196,22 +199,22 @@ def test_a_figure_is_saved_as_svg_png_and_csv(browser, page, tmp_path):
     folder = {"behavior": "allow", "downloadPath": str(tmp_path)}
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", folder)
     opened(browser, page, 1200, dark=True)
-    for button in all_of(browser, "#errors .tools button"):
+    for button in all_of(browser, "#learning-curve .tools button"):
         browser.execute_script("arguments[0].click()", button)
         time.sleep(0.3)
-    wanted = {"errors.svg", "errors.png", "errors.csv"}
+    wanted = {f"learning-curve.{ending}" for ending in ("svg", "png", "csv")}
     for _ in range(50):
         if wanted <= {p.name for p in tmp_path.iterdir()}:
             break
         time.sleep(0.1)
     assert wanted <= {p.name for p in tmp_path.iterdir()}
     assert browser.get_log("browser") == []
-    svg = (tmp_path / "errors.svg").read_text(encoding="utf-8")
+    svg = (tmp_path / "learning-curve.svg").read_text(encoding="utf-8")
     assert svg.startswith("<svg") and "var(--" not in svg
-    assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
-    assert len((tmp_path / "errors.png").read_bytes()) > 3000
-    lines = (tmp_path / "errors.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "method,mean,low,high" and len(lines) == 3
+    assert (tmp_path / "learning-curve.png").read_bytes().startswith(b"\x89PNG")
+    assert len((tmp_path / "learning-curve.png").read_bytes()) > 3000
+    lines = (tmp_path / "learning-curve.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "training objects,mean,low,high" and len(lines) >= 3
 
 
 def test_a_phone_needs_no_sideways_scrolling(browser, page):
@@ -224,12 +227,12 @@ def test_a_phone_needs_no_sideways_scrolling(browser, page):
 
 def test_dark_and_light(browser, page):
     ground = "return getComputedStyle(document.body).backgroundColor"
-    ink = "return getComputedStyle(document.querySelector('#errors svg text')).fill"
+    ink = "return getComputedStyle(document.querySelector('#learning-curve svg text')).fill"
     opened(browser, page, 1200, dark=True)
     dark = browser.execute_script(ground), browser.execute_script(ink)
     opened(browser, page, 1200)
     light = browser.execute_script(ground), browser.execute_script(ink)
-    assert dark[0] != light[0] == "rgb(255, 255, 255)"
+    assert dark[0] != light[0] == "rgb(243, 245, 248)"
     assert light[1] == "rgb(28, 30, 33)" and dark[1] == "rgb(230, 232, 235)"
 
 
@@ -250,11 +253,13 @@ def test_the_page_is_complete_without_its_script(browser, page):
         opened(browser, page, 1200)
         figures = all_of(browser, "svg.figure")
         hidden = all_of(browser, ".choice details svg.figure")
-        assert len([f for f in figures if f.is_displayed()]) == len(figures) - len(hidden) >= 8
+        assert len([f for f in figures if f.is_displayed()]) == len(figures) - len(hidden) >= 7
         summary = browser.find_element("css selector", ".choice summary")
         summary.click()
         assert all(f.is_displayed() for f in hidden) and len(hidden) == 2
-        assert all_of(browser, ".tools") == []
+        assert all_of(browser, ".tools, .object") == []
+        assert len(all_of(browser, "#object-map use")) >= 45  # all objects are drawn
+        assert len(all_of(browser, "#map td.shade")) == 3
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
@@ -271,6 +276,82 @@ def test_headings_and_names_for_those_who_do_not_see_it(browser, page):
     ids = [e.get_attribute("id") for e in all_of(browser, "[id]")]
     assert len(ids) == len(set(ids))
     assert browser.find_element("tag name", "html").get_attribute("lang") == "en"
+
+
+def chosen_marks(browser):
+    """Marks of the map that are not dimmed."""
+    return all_of(browser, "#object-map [data-row]:not(.dim)")
+
+
+def test_an_object_of_the_map_is_explained(browser, page):
+    from selenium.webdriver import ActionChains
+
+    opened(browser, page, 1200)
+    figure = browser.find_element("css selector", "#object-map")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure)
+    marks = chosen_marks(browser)
+    assert len(marks) == 45
+    panel = browser.find_element("css selector", "#map .object")
+    assert "Click an object" in panel.text
+    ActionChains(browser).move_to_element(marks[-1]).perform()
+    tip = browser.find_element("css selector", ".tip")
+    assert "class: " in tip.text and "predicted: " in tip.text and "nearest: " in tip.text
+    assert " %" in tip.text and "<i>plant" in tip.text
+    ActionChains(browser).move_to_element(marks[-1]).click().perform()
+    name = panel.find_element("tag name", "h3").text
+    assert name.startswith("<i>plant") and "Probabilities" in panel.text
+    assert "Columns that count most" in panel.text and "Nearest objects" in panel.text
+    panel.find_elements("css selector", "li button")[0].click()
+    assert panel.find_element("tag name", "h3").text != name
+    search = browser.find_element("css selector", "#map input[type=search]")
+    search.send_keys(name + "\n")
+    assert panel.find_element("tag name", "h3").text == name
+    assert browser.get_log("browser") == []
+
+
+def test_a_cell_of_the_confusion_matrix_shows_its_objects(browser, page):
+    opened(browser, page, 1200)
+    cells = all_of(browser, "#map td[data-pair]")
+    for cell in cells:
+        number = int(cell.find_element("tag name", "small").text)
+        button = cell.find_element("tag name", "button")
+        browser.execute_script("arguments[0].click()", button)
+        assert button.get_attribute("aria-pressed") == "true"
+        assert len(chosen_marks(browser)) == number  # one repetition
+        panel = browser.find_element("css selector", "#map .object")
+        assert len(panel.find_elements("css selector", "li button")) == number
+        assert "predicted as" in panel.find_element("tag name", "h3").text
+    browser.execute_script("arguments[0].click()", button)
+    assert len(chosen_marks(browser)) == 45 and len(cells) >= 3
+
+
+def test_the_map_is_reached_by_keyboard(browser, page):
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, page, 1200)
+    button = browser.find_element("css selector", "#map td[data-pair] button")
+    button.send_keys(Keys.ENTER)
+    assert button.get_attribute("aria-pressed") == "true" and button.accessible_name
+    svg = browser.find_element("css selector", "#object-map svg")
+    browser.execute_script("arguments[0].focus()", svg)
+    shown = set()
+    for _ in range(3):  # only objects of the cell
+        svg.send_keys(Keys.ARROW_RIGHT)
+        mark = browser.find_element("css selector", "#object-map .here")
+        assert "dim" not in mark.get_attribute("class")
+        shown.add(mark.get_attribute("data-row"))
+    assert len(shown) == 3
+    svg.send_keys(Keys.ENTER)
+    panel = browser.find_element("css selector", "#map .object")
+    assert "Probabilities" in panel.text and panel.get_attribute("aria-live") == "polite"
+
+
+def test_wide_tables_scroll_inside_themselves(browser, page):
+    opened(browser, page, 390)
+    wide = [box for box in all_of(browser, ".scroll") if box.is_displayed()]
+    over = "return arguments[0].scrollWidth > arguments[0].clientWidth"
+    assert any(browser.execute_script(over, box) for box in wide)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
 
 
 WORDS = """

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from own_data import NASTY, distances, flowers, works, write_csv, write_matrix
+from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
 
 from mahalearn.app.comparing.findings import _confusion, _own_other, _pair
 from mahalearn.app.comparing.methods import chosen_params
@@ -72,8 +72,10 @@ def page(results):
     return (results / "report.html").read_text(encoding="utf-8")
 
 
-def lead(found):
-    return " ".join(document(found)["lead"])
+def card(found, question):
+    """The answer and the sentence of a question on the first screen."""
+    one = next(c for c in document(found)["answers"] if question in c["question"])
+    return one["answer"], one["detail"]
 
 
 def section_of(found, name):
@@ -90,22 +92,91 @@ def texts(found, name):
 # What it says
 
 
-def test_the_answer_is_two_sentences(found):
+def test_the_best_classifier_and_its_rivals(found):
     first, second = found["leaderboard"]
     first |= {"title": "Slow", "fit_seconds": 3.0, "error": [0.02, 0.01, 0.03]}
     second |= {"title": "Fast", "error": [0.02, 0.01, 0.03], "fit_seconds": 0.5, "tied": True}
     found |= {"winner": first, "chosen": {"family": "kernel fisher"}}
-    assert lead(found) == (
-        "Slow (kernel fisher) has the smallest error of 2.0 % on t (95 % interval 1.0 % to 3.0 %). "
-        "The other method is statistically tied with the best; Fast has the same error and is "
-        "fitted 6 times as fast."
+    assert card(found, "classifier") == (
+        "Slow (kernel fisher)",
+        "The other method is statistically tied with it. Fast has the same error and is fitted 6 "
+        "times as fast.",
     )
     assert "family = kernel fisher" in texts(found, "repeat")
     second |= {"fit_seconds": 2.0, "tied": False, "error": [0.2, 0.1, 0.3]}
-    assert lead(found).endswith("The other method is significantly worse.")
+    assert card(found, "classifier")[1] == "The other method is significantly worse."
     found["leaderboard"] = [first]
-    assert lead(found).startswith("Slow (kernel fisher) has an error of 2.0 % on t (95 %")
-    assert lead(found).endswith("3.0 %).")
+    assert card(found, "classifier")[1] == "It was the only method."
+
+
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        ([0.01, 0.0, 0.02], "Yes, almost always"),
+        ([0.1, 0.05, 0.15], "Yes, mostly"),
+        ([0.3, 0.2, 0.4], "Partly"),
+        ([0.5, 0.4, 0.6], "Hardly"),
+        ([0.6, 0.5, 0.7], "No better than guessing"),
+    ],
+)
+def test_the_error_is_put_into_words_against_guessing(found, error, answer):
+    found["winner"]["error"] = error
+    said, detail = card(found, "distinguished")
+    assert said == answer
+    assert "most frequent class: 66.7 %." in detail  # three classes of 15
+    found["plan"]["by"], found["winner"]["balanced"] = "balanced", error
+    assert card(found, "distinguished")[0] == answer
+
+
+def test_the_first_screen_names_classes_columns_and_suspects(found):
+    found["confusion"] = [[15, 0, 0], [0, 15, 0], [0, 9, 6]]
+    for row, right in zip(found["per_class"], (15, 15, 6)):
+        row |= {"tested": 15, "right": right, "recall": right / 15}
+    _, second, third = found["classes"]
+    assert card(found, "Which classes fail") == (
+        third,
+        f"Recognised: {third} 40 %. Most often {third} is predicted as {second} (9 of 15 "
+        "predictions).",
+    )
+    found["confusion"] = [[15, 0, 0], [0, 15, 0], [0, 0, 15]]
+    assert card(found, "Which classes fail")[0] == "None"
+    found["importance"]["rows"] = [
+        {"name": "a", "increase": [0.3, 0.1, 0.5]},
+        {"name": "b", "increase": [0.2, -0.1, 0.5]},
+    ]
+    assert card(found, "drives") == (
+        "a",
+        "Percentage points of error when the column is shuffled: a +30.0.",
+    )
+    found["importance"], found["problem"]["kind"] = None, "objects"
+    assert card(found, "drives")[0] == "The nearest objects"
+    row = {"name": "x", "class": "a", "taken_for": "b", "wrong": 2, "times": 2}
+    row |= {"own_probability": 0.01, "others_as_far": 0.5}
+    found["hardest"]["rows"], found["notes"] = [row], []
+    drifting = {"name": "k", "objects": 9, "medians": [1.0, 2.0], "p_value": 0.001}
+    found["drift"] = {"rows": [drifting]}
+    answer, detail = card(found, "wrong with the data")
+    assert answer == "2 things to check"
+    assert "Check the labels of x" in detail and "matters for k" in detail
+    found["hardest"]["rows"], found["drift"] = [], None
+    assert card(found, "wrong with the data")[0] == "Nothing was found"
+
+
+def test_the_leaderboard_shows_five_methods_and_all_behind_a_click(found):
+    found["leaderboard"] = [copy.deepcopy(found["leaderboard"][0]) for _ in range(7)]
+    first, everyone = section_of(found, "leaderboard")["blocks"][:2]
+    assert len(first["rows"]) == 5
+    assert everyone["kind"] == "details" and everyone["summary"] == "All 7 methods"
+    assert len(everyone["items"][0]["rows"]) == 7
+
+
+def test_curves_in_the_corner_are_left_out(found):
+    for curve in found["curves"]["roc"]:
+        curve["area"] = 0.999
+    for curve in found["curves"]["precision_recall"]:
+        curve["area"] = 0.7
+    names = [block["id"] for block in figures_of({"sections": [section_of(found, "classes")]})]
+    assert names == ["precision-recall"]
 
 
 def test_the_facts_name_target_and_columns(found):
@@ -128,7 +199,8 @@ def test_a_set_by_name_and_a_matrix_have_no_column_of_classes(tmp_path):
     works("compare", *source, *FAST, "--out", tmp_path / "d")
     found = values_of(tmp_path / "d")
     assert dict(document(found)["facts"])["Data"] == "a matrix of 30 × 30 dissimilarities"
-    assert section_of(found, "importance") is None and section_of(found, "learning")
+    assert section_of(found, "importance") is None and section_of(found, "hardest")
+    assert section_of(found, "learning")
     assert section_of(found, "spectrum")
 
 
@@ -329,6 +401,18 @@ def test_plain_values_survive_json(signal):
 # How it is drawn
 
 
+def rows_of(text):
+    """Rows that the marks of a figure stand for; each group has as many marks as rows."""
+    rows = []
+    for group in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}g"):
+        if "data-rows" in group.attrib:
+            uses = list(group.iter("{http://www.w3.org/2000/svg}use"))
+            members = group.get("data-rows").split(",")
+            assert len(uses) == len(members)
+            rows += map(int, members)
+    return sorted(rows)
+
+
 def test_no_mark_lies_over_the_edge(found):
     pair = found["pairs"][0]
     x0, x1, y0, y1 = pair["extent"]
@@ -336,8 +420,7 @@ def test_no_mark_lies_over_the_edge(found):
         assert x0 < x < x1 and y0 < y < y1
     block = {"kind": "space", "title": "t", **pair}
     text = svg(drawn(block), "space", "t")
-    rows = re.findall(r'data-row="(\d+)"', text)
-    assert sorted(map(int, rows)) == list(range(len(pair["points"])))
+    assert rows_of(text) == list(range(len(pair["points"])))
 
 
 def test_distances_are_roots_and_wide_ones_get_logarithmic_axes():
@@ -363,8 +446,8 @@ def figures_of(made):
         for block in blocks:
             if block["kind"] in FIGURES:
                 yield block
-            yield from walk([*block.get("items", ()), *block.get("beside", ())]
-                            if block["kind"] in ("figures", "choice") else [])  # fmt: skip
+            nested = block["kind"] in ("figures", "choice", "group", "details")
+            yield from walk(block["items"] if nested else [])
 
     return [block for section in made["sections"] for block in walk(section["blocks"])]
 
@@ -375,7 +458,7 @@ def test_every_figure_has_its_own_ids_title_and_alternative_text(page):
     ids = [attrs["id"] for _, attrs in parser.seen if "id" in attrs]
     assert len(ids) == len(set(ids))
     figures = [attrs for tag, attrs in parser.seen if tag == "svg"]
-    assert len(figures) >= 10
+    assert len(figures) >= 8
     assert all(len(attrs["aria-label"]) > 10 and attrs["role"] == "img" for attrs in figures)
     referred = re.findall(r'(?:url\(#|href="#)([^)"]+)', page)
     assert set(referred) <= set(ids)
@@ -472,14 +555,15 @@ def test_hostile_names_stay_text(evil):
     parser.feed(page)
     assert parser.depth == []
     tags = [tag for tag, _ in parser.seen]
-    assert tags.count("script") == 2 and not {"img", "b", "i", "iframe", "link"} & set(tags)
+    assert tags.count("script") == 3 and not {"img", "b", "i", "iframe", "link"} & set(tags)
     assert not any(name.startswith("on") for _, attrs in parser.seen for name in attrs)
     for _, attrs in parser.seen:
         for name in ("src", "href"):
             assert attrs.get(name, "#").startswith(("#", "data:image/png"))
     assert NASTY not in page and "&lt;script&gt;alert(1)" in page
-    data = page.split('id="figure-data">')[1].split("</script>")[0]
-    assert "<" not in data and json.loads(data)
+    for name in ("figure-data", "object-data"):
+        data = page.split(f'id="{name}">')[1].split("</script>")[0]
+        assert "<" not in data and json.loads(data)
     for part in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
         ElementTree.fromstring(part)  # well-formed, whatever the names are
 
@@ -516,7 +600,7 @@ def test_names_in_figures_are_whole_and_harmless(name):
 # Sizes, old files, exports, notebooks
 
 
-def test_fifty_classes_and_a_hundred_thousand_rows_stay_below_a_megabyte(found):
+def test_fifty_classes_and_five_thousand_objects_stay_below_two_megabytes(found):
     rng = np.random.default_rng(0)
     n, c = 100_000, 50
     names = [f"class number {j:02d}" for j in range(c)]
@@ -543,8 +627,23 @@ def test_fifty_classes_and_a_hundred_thousand_rows_stay_below_a_megabyte(found):
         "pairs": pairs,
     }
     found["problem"] |= {"n": n, "counts": [(name, n // c) for name in names]}
+    shown = range(5000)
+    found["map"] |= {
+        "objects": n,
+        "names": [f"object number {i}" for i in shown],
+        "x": rng.normal(size=5000).round(3).tolist(),
+        "y": rng.normal(size=5000).round(3).tolist(),
+        "class": codes[few].tolist(),
+        "predictions": [[int(p)] * 2 for p in predicted[few]],
+        "probabilities": [[[int(p), 51.2], [1, 30.4], [2, 10.1]] for p in predicted[few]],
+        "p_none": rng.random(5000).round(4).tolist(),
+        "nearest": rng.integers(0, 5000, (5000, 3)).tolist(),
+        "gaps": rng.random((5000, 3)).round(3).tolist(),
+        "reasons": [[[f"column {k}", "1.234", 0.56] for k in range(3)] for _ in shown],
+    }
     page = html.render(document(found))
-    assert len(page.encode("utf-8")) < 1_000_000
+    assert len(page.encode("utf-8")) < 2_000_000
+    assert "A random sample of 5000 of 100000 objects." in page
     assert "Most frequent confusions" in page
 
 
@@ -568,7 +667,7 @@ def test_every_figure_is_saved_with_its_numbers(evil, tmp_path):
     made = document(evil)
     files = dict(figure_files(made, kinds=("svg", "csv")))
     names = {name.removesuffix(".svg") for name in files if name.endswith(".svg")}
-    assert len(names) == len(figures_of(made)) >= 10
+    assert len(names) == len(figures_of(made)) >= 8
     assert all(re.fullmatch(r"[\w-]+\.(svg|csv)", name) for name in files)
     for name, content in files.items():
         if name.endswith(".svg"):
@@ -580,27 +679,31 @@ def test_every_figure_is_saved_with_its_numbers(evil, tmp_path):
             assert not any(c.startswith(("=", "+", "@")) for row in rows for c in row)
     pair = list(csv.reader(io.StringIO(files["pair-1.csv"].decode("utf-8"))))
     assert len(pair) - 1 == len(evil["pairs"][0]["points"])
-    confusion = list(csv.reader(io.StringIO(files["table-confusion.csv"].decode("utf-8"))))
+    confusion = list(csv.reader(io.StringIO(files["table-map.csv"].decode("utf-8"))))
     assert [[int(v) for v in row[1:]] for row in confusion[1:]] == evil["confusion"]
 
 
 def test_figures_of_the_command_line(results, tmp_path):
     done = works("report", results, "--figures", tmp_path / "f")
     saved = {path.name for path in (tmp_path / "f").iterdir()}
-    assert {"errors.svg", "errors.png", "errors.csv", "roc.svg", "table-leaderboard.csv"} <= saved
+    figure = {"object-map.svg", "object-map.png", "object-map.csv"}
+    assert figure | {"reliability.svg", "table-leaderboard.csv"} <= saved
     assert f"{len(saved)} files" in done.output
-    assert (tmp_path / "f" / "errors.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert (tmp_path / "f" / "object-map.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
 def test_a_notebook_shows_the_same_pieces(signal, results, tmp_path):
     shown = signal.report(tmp_path / "r.html")
     saved = unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert shown.answer in saved.replace("\N{NO-BREAK SPACE}", " ")
+    said = saved.replace("\N{NO-BREAK SPACE}", " ")
+    for one in shown.document["answers"]:
+        assert one["answer"] in said and one["detail"] in said
+    assert shown.answer.startswith(shown.document["answers"][0]["answer"])
     whole, board = shown._repr_html_(), signal._repr_html_()
     assert whole.startswith('<div class="mahalearn notebook">') and "<script" not in whole
     assert whole.count("<section") == len(shown.document["sections"])
     assert board.count("<section") == 1 and "Leaderboard" in board
-    assert shown.section("curves")._repr_html_().count("<svg") == 2
+    assert shown.section("map")._repr_html_().count("<svg") == 1
     with pytest.raises(ValueError, match="There is no section 'x'; choose from leaderboard"):
         shown.section("x")
     ids = [set(re.findall(r' id="([^"]+)"', text)) for text in (whole, board)]
@@ -608,7 +711,7 @@ def test_a_notebook_shows_the_same_pieces(signal, results, tmp_path):
     assert repr(Report.load(results)) == f"<Report: {Report.load(results).answer}>"
     with pytest.raises(ValueError, match="run compare again"):
         Report({})
-    assert len(shown.save_figures(tmp_path / "f", kinds=["csv"])) >= 10
+    assert len(shown.save_figures(tmp_path / "f", kinds=["csv"])) >= 8
 
 
 def test_compare_refuses_what_it_cannot_use():
@@ -655,7 +758,7 @@ def test_a_scatter_has_a_mark_for_every_point(log):
     assert sorted(row[0] for row in drawing.rows) == sorted(p["name"] for p in points)
     text = svg(drawing, "scatter", "t")
     assert "agrees, calibration (1)" in text and "differs (1)" in text and "<script" not in text
-    assert len(set(re.findall(r'data-row="(\d+)"', text))) == 3
+    assert rows_of(text) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("high", "step"), [(0.16, 2.5), (0.4, 5.0), (0.03, 0.5), (0.004, 0.05)])
@@ -686,4 +789,106 @@ def test_the_data_section_speaks_of_categories_where_there_are_some(found):
         feature["type"] = "number"
     for one, said in ((found, True), (other, False)):
         section = next(s for s in document(one)["sections"] if s["id"] == "data")
-        assert ("categories" in json.dumps(section)) is said
+        assert ("Each category became" in json.dumps(section)) is said
+
+
+def test_the_table_of_columns_says_what_was_left_out_and_why(found):
+    said = texts(found, "data")
+    assert "range or most frequent values" in said and "number" in said
+    row = {"name": "ink", "type": "text", "role": "left out", "values": "a (1)", "missing": 3}
+    row |= {"example": "a", "reason": "has another text in each row", "remedy": "Remove it."}
+    found["columns"].append(row)
+    assert "left out: it has another text in each row. Remove it." in texts(found, "data")
+
+
+# Two runs side by side
+
+
+def test_diff_pairs_equal_folds_and_names_what_changed(results, found, tmp_path):
+    from mahalearn.app.comparing.diff import differences
+    from mahalearn.app.comparing.ranking import corrected_interval
+
+    header, rows = flowers()
+    drop = header.index("width")
+    write_csv(
+        tmp_path / "t.csv",
+        [name for i, name in enumerate(header) if i != drop],
+        [[cell for i, cell in enumerate(row) if i != drop] for row in rows],
+    )
+    works("compare", tmp_path / "t.csv", "--out", tmp_path / "after", *FAST)
+    other = values_of(tmp_path / "after")
+    values = differences(found, other)
+    assert values["paired"]  # the same objects, classes and seed
+    facts = {row["fact"]: row["values"] for row in values["changes"]}
+    assert facts["columns"] == ["3", "2"] and "width" in facts["names of the columns"][0]
+    for row in values["methods"]:
+        one, two = (
+            next(r for r in run["leaderboard"] if r["title"] == row["title"])
+            for run in (found, other)
+        )
+        change = np.subtract(two["fold_errors"]["error"], one["fold_errors"]["error"])
+        assert row["difference"][0] == pytest.approx(two["error"][0] - one["error"][0])
+        expected = corrected_interval(change, 0.5, resolution=one["resolution"])
+        assert row["difference"] == pytest.approx(list(expected))
+    done = works("diff", results, tmp_path / "after", "--out", tmp_path / "d.html")
+    assert "page: " in done.output
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "What has changed from out to after?" in page and "names of the columns" in page
+    refusal = refused("diff", results, tmp_path / "after", "--out", tmp_path / "d.html")
+    assert "--force overwrites" in " ".join(refusal.split())
+    refusal = refused("diff", results, tmp_path, "--out", tmp_path / "e.html")
+    assert "holds no comparison.json" in " ".join(refusal.split())
+    other["folds_key"] = "of other objects"
+    assert not differences(found, other)["paired"]
+    assert all(row["difference"][1] is None for row in differences(found, other)["methods"])
+
+
+# Prediction sets
+
+
+def test_prediction_sets_cover_and_training_margins_would_not():
+    """Margins of held-out objects give sets that hold the class; those of fitted ones do not."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.model_selection import StratifiedKFold
+
+    from mahalearn.app.comparing.model import class_margins, margin, margin_sets
+
+    rng = np.random.default_rng(0)
+    covered, control, sizes = [], [], []
+    for _ in range(120):
+        y, new_y = np.repeat([0, 1, 2], 20), np.repeat([0, 1, 2], 20)
+        centres = rng.normal(size=(3, 15)) * 0.5
+        X, new = (centres[codes] + rng.normal(size=(60, 15)) for codes in (y, new_y))
+        model = LinearDiscriminantAnalysis().fit(X, y)
+        scores = np.empty((60, 3))
+        for train, test in StratifiedKFold(5).split(X, y):
+            fold = LinearDiscriminantAnalysis().fit(X[train], y[train])
+            scores[test] = fold.decision_function(X[test])
+        margins = margin(model.decision_function(new))
+        sets = margin_sets(class_margins(scores, y), margins, 0.9)
+        covered.append(sets[np.arange(60), new_y].mean())
+        sizes.append(sets.sum(axis=1).mean())
+        fitted_margins = class_margins(model.decision_function(X), y)
+        wrong = margin_sets(fitted_margins, margins, 0.9)
+        control.append(wrong[np.arange(60), new_y].mean())
+    assert np.mean(covered) >= 0.9 - 0.02 and np.mean(sizes) < 2.7
+    assert np.mean(control) < 0.87  # the control must fail
+
+
+def test_margins_and_sets_are_their_definitions():
+    from mahalearn.app.comparing.model import class_margins, margin, margin_sets
+
+    rng = np.random.default_rng(1)
+    scores, codes = rng.normal(size=(50, 3)), np.r_[np.arange(48) % 2, 2, 2]
+    for i in range(50):
+        for j in range(3):
+            other = max(scores[i, k] for k in range(3) if k != j)
+            assert margin(scores)[i, j] == pytest.approx(other - scores[i, j])
+    margins = class_margins(scores, codes)
+    sets = margin_sets(margins, margin(scores), 0.95)
+    everyone = np.concatenate(margins)
+    for i in range(50):
+        for j in range(3):
+            ranked = margins[j] if len(margins[j]) >= 19 else everyone  # two objects of class 2
+            count = sum(m >= margin(scores)[i, j] - 1e-12 for m in ranked)
+            assert sets[i, j] == ((1 + count) / (len(ranked) + 1) > 0.05 + 1e-12)

@@ -30,7 +30,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import source, tables, workbooks
 from mahalearn.app.reading.arrow import text_bytes, unpacked_bytes
-from mahalearn.app.reading.columns import misleading_mark
+from mahalearn.app.reading.columns import misleading_marks
 from mahalearn.app.reading.matrices import read_matrix
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table, table_problem
@@ -314,6 +314,95 @@ def announced(length):
     return data.replace(old + lz4, np.int64(length).tobytes() + lz4)
 
 
+def with_unit(unit, *, blank=" ", last=None):
+    """A table whose heights have a unit; the last one perhaps another."""
+    frame = truth()
+    frame["height"] = [f"{v:.2f}{blank}{unit}" for v in frame["height"]]
+    if last:
+        frame.loc[N - 1, "height"] = last
+    return text(frame)
+
+
+def replaced(cell, frame=None):
+    """A table with this cell in the column of heights, in the fifth row."""
+    frame = truth().astype({"height": object}) if frame is None else frame
+    frame.loc[4, "height"] = cell
+    return text(frame)
+
+
+def unit_row(*cells):
+    """A table with a line below its header."""
+    head, *rows = text().splitlines()
+    return "\n".join([head, ",".join(cells), *rows]) + "\n"
+
+
+def header_again(every=7):
+    """A table whose header comes again, as on printed pages."""
+    head, *rows = text().splitlines()
+    pages = [rows[i : i + every] for i in range(0, N, every)]
+    return "\n".join(line for page in pages for line in [head, *page]) + "\n"
+
+
+def summed(*words):
+    """A table with sums below it, their class filled in by a careless copy."""
+    frame = truth()
+    sums = [f"{word},,,lily" for word in words]
+    return "\n".join([text(frame).rstrip(), *sums]) + "\n"
+
+
+def grouped(mark, decimal):
+    """A table of large heights, thousands separated by a mark."""
+    frame = truth()
+    swap = str.maketrans(",.", mark + decimal)
+    frame["height"] = [f"{1000 * v:,.2f}".translate(swap) for v in frame["height"]]
+    swapped = [f"{v:.3f}".replace(".", decimal) for v in frame["größe"]]
+    return text(frame.assign(größe=swapped), sep=";")
+
+
+def sheet_summary(sheet):
+    sheet.append(["Mean", 4.9, None, None])
+    sheet.append(["Total", 99, None, None])
+
+
+def sheet_units(sheet):
+    sheet.insert_rows(2)
+    sheet["A2"], sheet["B2"] = "[cm]", "(mm)"
+
+
+def sheet_above(sheet):
+    sheet.insert_rows(1, 2)
+    sheet["A1"], sheet["A2"] = "Measured in May", "by A. B."
+
+
+def nullable():
+    out = io.BytesIO()
+    frame = truth().convert_dtypes()
+    frame.to_parquet(out)
+    return out.getvalue()
+
+
+def categorical():
+    out = io.BytesIO()
+    truth().astype({"colour": "category", "species": "category"}).to_parquet(out)
+    return out.getvalue()
+
+
+def polars_file(method):
+    import polars as pl
+
+    out = io.BytesIO()
+    getattr(pl.DataFrame(truth().to_dict(orient="list")), method)(out)
+    return out.getvalue()
+
+
+def stream():
+    out = io.BytesIO()
+    table = pa.Table.from_pandas(truth())
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
 KNOWN = ["--target", "species"]
 # Name -> contents, options, SAME or words of the refusal, words of a note.
 FILES = {
@@ -366,12 +455,71 @@ FILES = {
     "limits.csv": (
         odd("<0,01"), {}, "height:0.01", "read as the limit"
     ),
-    "units.csv": (below("cm;mm;;"), {}, SAME, "3 rows without a class"),
+    "units.csv": (below("cm;mm;;"), {}, SAME, "Row 2 holds units and was left out: cm, mm"),
     "footer.csv": (below(), {}, SAME, "2 rows without a class"),
     "info.xlsx": (info_sheet(), {"sheet": "2"}, SAME, None),
+    # As laboratories write: units, words for missing numbers, sums, headers again.
+    "unit.csv": (with_unit("mg"), {}, SAME, "Units were taken off the numbers of 'height' (mg)"),
+    "unit-close.csv": (with_unit("mg/L", blank=""), {}, SAME, "(mg/L)"),
+    "per-cent.csv": (with_unit("%"), {}, SAME, "(%)"),
+    "degrees.csv": (with_unit("°C"), {}, SAME, "(°C)"),
+    "unit-missing.csv": (with_unit("mg", last=f"{truth()['height'].iloc[-1]}"), {}, SAME, "(mg)"),
+    "two-units.csv": (with_unit("mg", last="0.005 g"), {}, "'height' holds .* several units", 0),
+    "units-row.csv": (unit_row("cm", "mm", "", ""), {}, SAME, "Row 2 holds units"),
+    "units-brackets.csv": (unit_row("[cm]", "(mm)", "-", "-"), {}, SAME, "Row 2 holds units"),
+    "units-class.csv": (unit_row("cm", "cm", "", "-"), {}, SAME, "Row 2 holds units"),
+    "units.xlsx": (edited(sheet_units), {}, SAME, "Row 2 holds units"),
+    "header-again.csv": (header_again(), {}, SAME, "3 rows that repeat the header were left out"),
+    "total.csv": (summed("Total"), {}, SAME, "(row 26: 'total') sums it up"),
+    "sums.csv": (summed("Mean:", "SD", "n"), {}, SAME, "3 rows below the table"),
+    "sums.xlsx": (edited(sheet_summary), {}, SAME, "2 rows below the table"),
+    "lod.csv": (replaced("<LOD"), {}, "height:nan", "'<LOD' were read as missing numbers"),
+    "not-detected.csv": (replaced("not detected"), {}, "height:nan", "missing numbers"),
+    "dots.csv": (replaced("..."), {"missing": "..., x"}, "height:nan", None),
+    "own-word.csv": (replaced("zu wenig"), {"missing": "zu wenig"}, "height:nan", None),
+    "unknown-word.csv": (replaced("zu wenig"), {}, "'zu wenig' in row 6.* --missing", 0),
+    "more-than.csv": (replaced(">= 7.5"), {}, "height:7.5", "read as the limit itself"),
+    "na.csv": (replaced("N/A"), {}, "height:nan", None),
+    "blank.csv": (replaced(""), {}, "height:nan", None),
+    "value.csv": (replaced("#VALUE!"), {}, "height:nan", None),
+    "exponent.csv": (replaced("7.5e0"), {}, "height:7.5", None),
+    "plus.csv": (replaced("+7.5"), {}, "height:7.5", None),
+    "blanks-around.csv": (text().replace(",", " , "), {}, SAME, None),
+    "quoted.csv": (text(quoting=1), {}, SAME, None),
+    "quoted-lines.csv": (text().replace("größe", '"größe"'), {}, SAME, None),
+    "old-mac.csv": (text().replace("\n", "\r"), {}, SAME, None),
+    "utf16-be.csv": (b"\xfe\xff" + text().encode("utf-16-be"), {}, SAME, None),
+    "utf32.csv": (text().encode("utf-32"), {}, SAME, None),
+    "mac-roman.csv": (text(sep=";").encode("latin-1"), {}, SAME, "not in UTF-8"),
+    "blank-lines.csv": (text().replace("\n", "\n\n"), {}, SAME, None),
+    "trailing.csv": (text() + "\n\n  \n", {}, SAME, None),
+    "empty-rows.csv": (text() + ",,,\n,,,\n", {}, SAME, None),
+    "tabs-and-blanks.txt": (text(sep="\t").replace("\t", " \t "), {}, SAME, None),
+    "index.csv": (truth().to_csv(), {}, SAME, "counts the rows"),
+    "wide-blanks.txt": (text(sep=" ").replace(" ", "    "), {}, SAME, None),
+    "decimal-given.csv": (text(sep=";", decimal=","), {"decimal": ","}, SAME, None),
+    "decimal-wrong.csv": (text(), {"decimal": ","}, "but ',' is the decimal mark", 0),
+    "title-comma.csv": ("Plants; May\n" + text(sep=";"), {}, SAME, "above the header"),
+    "above.xlsx": (edited(sheet_above), {}, SAME, "2 lines above the header"),
+    "skip.xlsx": (edited(sheet_above), {"skip": 2}, SAME, None),
+    "no-header.csv": (text(header=False), {}, "no column 'species'.* --header", 0),
+    "nullable.parquet": (nullable(), {}, SAME, None),
+    "categorical.parquet": (categorical(), {}, SAME, None),
+    "polars.parquet": (polars_file("write_parquet"), {}, SAME, None),
+    "polars.arrow": (polars_file("write_ipc"), {}, SAME, None),
+    "polars.csv": (polars_file("write_csv"), {}, SAME, None),
+    "polars.json": (polars_file("write_json"), {}, SAME, None),
+    "polars.ndjson": (polars_file("write_ndjson"), {}, SAME, None),
+    "stream.arrow": (stream(), {}, SAME, None),
+    "pandas.json": (truth().to_json(), {}, SAME, None),
+    "gzip.parquet": (arrow("to_parquet", compression="gzip"), {}, SAME, None),
+    "zstd.parquet": (arrow("to_parquet", compression="zstd"), {}, SAME, None),
+    "inner.zip": (archive(**{"folder__t.tsv": text(sep="\t")}), {}, SAME, "from the archive"),
+    "t.json.gz": (gzip.compress(truth().to_json(orient="records").encode()), {}, SAME, None),
+    "missing.parquet": (arrow("to_parquet"), {"missing": "x"}, "its types are known", 0),
     # Refused: damaged, ambiguous or hostile.
     "info-first.xlsx": (info_sheet(), {}, "no column 'species'.* workbook has info, plants", 0),
-    "not-known.csv": (odd("n.d.").replace("\n-", "\n<", 1), {}, "but for 'n.d.' in row 5", 0),
+    "not-known.csv": (odd("n.d."), {}, "height:nan", "'n.d.' were read as missing"),
     "thousands.csv": (thousands(".", ","), {}, "'1.065': this may be 1065, or .* 3 decimals", 0),
     "thousands-comma.csv": (thousands(","), {}, "'height' holds '1,065'", 0),
     "quote.csv": (text().replace("rose", '"rose', 1), {}, "quote that opens in line 3", 0),
@@ -390,7 +538,7 @@ FILES = {
         changed_workbook("META-INF/manifest.xml", manifest_entities, excel(engine="odf")), {},
         "defines entities in 'META-INF", 0
     ),
-    "odd.csv": (odd("k. A."), {}, "numeric but for 'k. A.' in row 5", 0),
+    "odd.csv": (odd("k. W."), {}, "numeric but for 'k. W.' in row 6", 0),
     "mixed.csv": (
         odd("1.234"), {}, "'1.234': this may be 1234", 0
     ),
@@ -497,6 +645,78 @@ def test_what_happens_to_each_file(tmp_path, name):
     assert "\x1b" not in works("inspect", path, *KNOWN, *flags).output
 
 
+@pytest.mark.parametrize(("mark", "decimal"), [(".", ","), (",", ".")])
+def test_thousands_are_read_where_the_decimal_mark_is_given(tmp_path, mark, decimal):
+    (tmp_path / "t.csv").write_text(grouped(mark, decimal))
+    with pytest.raises(DataError):
+        read(tmp_path / "t.csv")
+    problem = read(tmp_path / "t.csv", decimal=decimal)
+    assert_allclose(problem.X["height"], (1000 * truth()["height"]).round(2))
+    assert_allclose(problem.X["größe"], truth()["größe"])
+
+
+def test_all_problems_of_a_file_are_said_at_once(tmp_path):
+    frame = truth().astype({"height": object, "größe": object})
+    frame.loc[3, "height"] = "zu wenig"
+    frame.loc[7, "größe"] = "1e999"
+    frame["price"] = [f"{v} g" if i % 2 else f"{v} kg" for i, v in enumerate(range(N))]
+    rows = text(frame).splitlines()
+    rows[20] += ",1"
+    rows[22] += ",1,2"
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    done = works("inspect", tmp_path / "t.csv", *KNOWN, "--groups", "patient", code=2)
+    problems = done.stderr.splitlines()
+    assert problems[0] == "Error: 5 problems:" and len(problems) == 6
+    for words in (
+        r"Line 21 of .* has 6 cells, most have 5; others with their cells: 23 \(7\)",
+        "'price' holds numbers in several units: 'kg' .* 'g'",
+        "There is no column 'patient'",
+        "'height' is numeric but for 'zu wenig' in row 5: .* --missing",
+        "'größe' is infinite in row 9",
+    ):
+        assert sum(re.search(words, line) is not None for line in problems) == 1, words
+
+
+def test_the_columns_are_shown_as_they_were_read(tmp_path):
+    frame = truth().assign(
+        id=[f"plant {i}" for i in range(N)],
+        day=[f"2024-02-{1 + i % 28:02d}" for i in range(N)],
+        same=7,
+        nothing="",
+        weight=[f"{v * v / 2:.1f} mg" for v in range(N)],
+        remark="long" * 40,
+    )
+    frame.loc[4, "height"] = np.nan
+    (tmp_path / "t.csv").write_text(text(frame))
+    lines = {line["name"]: line for line in read(tmp_path / "t.csv").overview}
+    assert list(lines) == list(frame.columns)
+    height = truth()["height"].drop(4)
+    assert lines["height"] == {
+        "name": "height", "type": "number", "values": f"{height.min():g} to {height.max():g}",
+        "missing": 1, "example": f"{height[0]:g}", "role": "feature", "reason": None,
+        "remedy": None,
+    }  # fmt: skip
+    top, times = truth()["colour"].value_counts().index[0], truth()["colour"].value_counts().iloc[0]
+    assert lines["colour"]["values"].startswith(f"{top} ({times}), ")
+    assert lines["weight"]["values"] == "0 to 264.5 mg" and lines["weight"]["role"] == "feature"
+    assert lines["species"]["role"] == "classes"
+    types = {name: lines[name]["type"] for name in ("id", "day", "nothing", "same")}
+    assert types == {"id": "identifier", "day": "date", "nothing": "empty", "same": "number"}
+    for name in ("id", "day", "nothing", "same", "remark"):
+        assert lines[name]["role"] == "left out" and lines[name]["reason"] and lines[name]["remedy"]
+    json.dumps(list(lines.values()))
+    output = " ".join(works("inspect", tmp_path / "t.csv", *KNOWN).output.split())
+    assert all(name in output for name in frame.columns)
+
+
+def test_wide_tables_are_summarised_in_seconds(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 3000)).round(3)).add_prefix("x")
+    frame.assign(y=np.arange(30) % 3).to_parquet(tmp_path / "t.parquet")
+    output = works("inspect", tmp_path / "t.parquet").output
+    assert "… and 2960 columns more (--verbose)" in output and len(output.splitlines()) < 80
+
+
 def test_a_header_that_is_one_cell_short_is_said(tmp_path):
     lost = text().replace("height,größe", "height größe")
     (tmp_path / "t.csv").write_text(lost)
@@ -506,7 +726,7 @@ def test_a_header_that_is_one_cell_short_is_said(tmp_path):
     assert note in " ".join(problem.notes)
     rows = lost.splitlines()  # names of rows differ: these are none
     (tmp_path / "t.csv").write_text("\n".join([*rows, rows[-1]]))
-    with pytest.raises(DataError, match="has 3 cells, most have 4; check its delimiters"):
+    with pytest.raises(DataError, match="has 3 cells, most have 4; check delimiters"):
         read(tmp_path / "t.csv")
 
 
@@ -605,7 +825,7 @@ def test_numbers_that_may_stand_for_missing_ones_are_noted(tmp_path):
     ],
 )
 def test_separators_of_thousands_are_not_decimal_points(columns, commas, points, found):
-    assert misleading_mark(columns, commas, points) == found
+    assert misleading_marks(columns, commas, points) == ([found] if found else [])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from own_data import refused, works
 
 from mahalearn import GaussianClassifier
 from mahalearn.app.cli import _large, _predict
+from mahalearn.app.cli._options import DataOptions
 from mahalearn.app.comparing import everything
 from mahalearn.app.reading.large import (
     LEAST,
@@ -210,7 +211,7 @@ def test_memory_is_bounded(tmp_path):
 def test_all_rows_on_a_dask_scheduler(folder):
     distributed = pytest.importorskip("distributed")
     cloudpickle = pytest.importorskip("cloudpickle")
-    options = {"target": "kind"}
+    options = DataOptions(target="kind")
     table = ParquetTable(folder / "t")
     source = _large.Everything(table, options, 300, 0)
     rows = everything.Rows(table, source.look, source.problem, 0)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from own_data import distances, write_matrix
+from own_data import distances, read_objects, write_matrix
 
 from mahalearn.app.reading.columns import as_labels
 from mahalearn.app.reading.matrices import proximity_problem, read_matrix
-from mahalearn.app.reading.objects import objects_problem, read_objects
+from mahalearn.app.reading.objects import objects_problem
 from mahalearn.app.reading.problem import DataError, Problem
 from mahalearn.app.reading.read import builtin_problem, is_builtin
 from mahalearn.app.reading.source import sniff

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from own_data import read_objects
 
 from mahalearn.app.reading.matrices import read_labels
 from mahalearn.app.reading.objects import (
     measure_from_options,
     objects_problem,
     read_collection,
-    read_objects,
 )
 from mahalearn.app.reading.problem import DataError
+from mahalearn.app.reading.read import read_problem
 from mahalearn.measures import EditDistance, Elastic
 
 
@@ -174,8 +175,8 @@ HOSTILE = {
     "hole.ts": ("@data\n1,?,3\n", "series 1 .* 1 missing or infinite value .* first at time 2"),
     "none.ts": ("@data\n?,?\n", "series 1 .* has no values"),
     "word.tsv": ("1\t2\t3\n2\tx\t4\n", "The cell 'x' in line 2 .* label and the values"),
-    "hole.csv": ("1,2,,3\n2,1,1,1\n", "line 1 .* missing or infinite value .* first at time 2"),
-    "inf.csv": ("1,2,inf\n2,1,1\n", "line 1 .* missing or infinite"),
+    "hole.csv": ("1,2,,3\n2,1,1,1\n", "series 1 .* missing or infinite value .* first at time 2"),
+    "inf.csv": ("1,2,inf\n2,1,1\n", "series 1 .* missing or infinite"),
     "nolabel.csv": (",2,3\n2,1,1\n", "Line 1 of .* has no label"),
     "deep.jsonl": ("[" * 100_000 + "\n", "Line 1 .* is not JSON"),
     "key.jsonl": ('{"foo": 1}\n', "Line 1 .* has no object"),
@@ -309,3 +310,77 @@ def test_labels_by_the_accessions_of_uniprot(tmp_path):
     assert problem.y.tolist() == list("uvuvuv")
     with pytest.raises(DataError, match="no label for 'P00000'"):
         objects_problem(path, measure="edit", labels=write(tmp_path / "x.csv", labels[:-9]))
+
+
+def long_table(path, series, times=None, sep=","):
+    """A table with a row for each time of each series, in no order."""
+    rows = []
+    for name, (label, values) in series.items():
+        for i, value in enumerate(values):
+            t = i if times is None else times[i]
+            rows.append(sep.join([name, str(t), label, "" if value is None else str(value)]))
+    rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
+    return write(path, "\n".join([sep.join(["device", "t", "state", "v"]), *rows]) + "\n")
+
+
+LONG = {"id": "device", "time": "t", "value": ["v"], "target": "state"}
+SERIES = {f"m{i}": ("uv"[i % 2], [i, 2 * i + 0.5, 3.25, 7.0 - i]) for i in range(8)}
+
+
+@pytest.mark.parametrize(
+    "times",
+    [None, [10, 20, 30, 40], [f"2024-01-01 0{h}:30" for h in range(4)], [0.9, 2.0, 3.1, 4.0]],
+)
+def test_tables_of_long_format_become_series(tmp_path, times):
+    problem = read_problem(long_table(tmp_path / "t.csv", SERIES, times), **LONG)
+    assert problem.kind == "objects" and len(problem) == 8
+    for name, x, label in zip(problem.names, problem.X, problem.y):
+        assert_array_equal(x, [SERIES[name][1]])
+        assert label == SERIES[name][0]
+    assert "32 rows became 8 series of 1 channel, of lengths 4 to 4" in " ".join(problem.notes)
+
+
+def test_gaps_of_long_series_are_refused_or_interpolated(tmp_path):
+    gappy = {**SERIES, "m1": ("v", [1.0, None, None, 4.0]), "m2": ("u", [1.0, 5.0, None, 2.0])}
+    path = long_table(tmp_path / "t.csv", gappy)
+    with pytest.raises(DataError) as error:
+        read_problem(path, **LONG)
+    assert len(error.value.errors) == 2 and "'m1' has 2 missing" in str(error.value)
+    problem = read_problem(path, interpolate=True, **LONG)
+    series = dict(zip(problem.names, problem.X))
+    assert_array_equal(series["m1"], [[1, 2, 3, 4]])
+    assert_array_equal(series["m2"], [[1, 5, 3.5, 2]])
+    assert "3 missing values of series were interpolated" in " ".join(problem.notes)
+    # A time that no row has is a gap, too.
+    lines = path.read_text().splitlines()
+    left = [line for line in lines if not line.startswith(("m1,", "m2,", "m3,2,"))]
+    write(tmp_path / "u.csv", "\n".join(left))
+    with pytest.raises(DataError, match="series 'm3' has 1 missing"):
+        read_problem(tmp_path / "u.csv", **LONG)
+    problem = read_problem(tmp_path / "u.csv", interpolate=True, **LONG)
+    series = dict(zip(problem.names, problem.X))
+    assert_array_equal(series["m3"], [[3, 6.5, 5.25, 4]])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text + "m0,1,u,5\n", "'m0' has two rows of one time"),
+        (lambda text: text.replace("m0,1,u", "m0,1,v"), "'m0' has several classes: u, v"),
+        (lambda text: text.replace("m0,1,u", "m0,soon,u"), "'t' must hold times.* 'soon' in row"),
+        (lambda text: text.replace("m0,1,u", ",1,u"), "'device' is empty in row"),
+        (lambda text: text.replace("3.25", "high"), "'v' must hold numbers; it holds 'high'"),
+    ],
+)
+def test_unfit_long_tables_are_refused(tmp_path, change, words):
+    path = long_table(tmp_path / "t.csv", SERIES)
+    write(path, change(path.read_text()))
+    with pytest.raises(DataError, match=words):
+        read_problem(path, **LONG)
+    with pytest.raises(DataError, match="no column 'clock'"):
+        read_problem(path, **{**LONG, "time": "clock"})
+
+
+def test_gaps_of_series_files_are_interpolated_on_request(tmp_path):
+    path = write(tmp_path / "s.ts", "@classLabel true u v\n@data\n1,?,3:u\n2,2,2:v\n")
+    assert_array_equal(read_collection(path, interpolate=True).objects[0], [[1, 2, 3]])

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -31,6 +32,15 @@ def table(tmp_path):
 def frame(n=40, seed=0):
     rng = np.random.default_rng(seed)
     return pd.DataFrame({"a": rng.normal(size=n), "class": np.array(["x", "y"])[np.arange(n) % 2]})
+
+
+def test_rare_options_are_shown_on_request():
+    for command in ("compare", "train", "inspect", "predict"):
+        usual, everything = (works(command, flag).output for flag in ("--help", "--help-all"))
+        assert "--skip" in everything and "--skip" not in usual and "--sheet" in usual
+    usual, everything = (works("compare", flag).output for flag in ("--help", "--help-all"))
+    count = [len(set(re.findall(r"--[a-z][a-z-]+", text))) for text in (usual, everything)]
+    assert count[0] <= 26 < count[1]
 
 
 def test_groups_are_never_torn():

@@ -255,7 +255,7 @@ def build_cases(reduced=True):
         return OneVsRestSVC(tol=1e-8, max_iter=100_000, **params)
 
     heads = ("fisher", "quadratic", LinearDiscriminantAnalysis())
-    cross_fit = {"cross_fit": True, "cv": 3, "random_state": 0}
+    cross_fit = {"cv": 3, "random_state": 0}
     return {
         "KernelQuadraticDiscriminant": over(
             KernelQuadraticDiscriminant,
@@ -323,7 +323,6 @@ def build_cases(reduced=True):
                         {},
                         {"feature_weights": "descent"},
                         {"feature_weights": "difference"},
-                        {"feature_weights": "descent", "weights_from": "train"},
                     ),
                 )
             ),

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -25,8 +25,10 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import ensemble, families, grid
-from mahalearn.model_selection.families import FAMILIES, Best, Comparison
+from mahalearn.model_selection import grid, race
+from mahalearn.model_selection.evaluation import Scored
+from mahalearn.model_selection.families import FAMILIES
+from mahalearn.model_selection.member_data import VectorData
 from mahalearn.model_selection.scoring import choose
 from mahalearn.model_selection.splits import MOST_REPEATS, make_splits
 
@@ -254,16 +256,16 @@ def test_kernel_that_learns_is_fitted_in_each_fold(data):
 # --- budget and failures --------------------------------------------------------------------------
 
 
-def test_spent_budget_leaves_out_all_but_the_first(data):
+def test_a_spent_budget_leaves_a_mix_of_families_and_true_notes(data, small_grids):
     X, y = data
     with pytest.warns(UserWarning, match="time budget"):
         model = chooser(cv=SPLITS, time_budget=1e-6).fit(X, y)
     rows = by_family(model)
-    assert model.best_family_ == "gaussian"
-    assert list(model.candidates_) == ["gaussian"]
-    for name in set(VECTORS) - {"gaussian"}:
+    assert len(model.candidates_) == race.LEAST_FAMILIES
+    for name in set(VECTORS) - set(model.candidates_):
         assert "left out" in rows[name]["note"]
         assert np.isnan(rows[name]["mean_score"])
+        assert rows[name]["n_finalists"] == 0 < rows[name]["n_candidates"]
 
 
 def test_budget_large_enough_changes_nothing(data, small_grids):
@@ -277,79 +279,110 @@ def test_budget_large_enough_changes_nothing(data, small_grids):
         assert_allclose(by_family(free)[name]["mean_score"], by_family(within)[name]["mean_score"])
 
 
-def test_a_search_that_would_end_too_late_is_not_started(monkeypatch, data):
-    """It is timed on parts of the objects, as far as these leave time."""
-    clock, started = [0.0], []
-
-    def slow(name, comparison):
-        started.append(len(comparison.y))
-        clock[0] += 2 * (len(comparison.y) / 60) ** 3
-        return Best(GaussianClassifier(), {}, np.full(3, 0.5), 1.0, np.zeros((3, 3)))
-
-    monkeypatch.setattr(families.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(families, "PILOT", 60)
-    monkeypatch.setattr(families, "search_family", slow)
-    X, y = data
-    few = Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
-    assert families.expected_seconds("kqd", few, 7.0) == 0 and not started
-    X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)
-    many = few._replace(X=X, y=y, splits=list(SPLITS.split(X, y)))
-    assert families.expected_seconds("kqd", many, 100.0) == pytest.approx(2 * 20**3)
-    assert started == [30, 60]
-    # The second timing is not started if the first shows that there is no time.
-    started.clear()
-    assert families.expected_seconds("kqd", many, 0.3) > 0.3
-    assert started == [30]
+def test_the_costliest_members_are_left_out():
+    expected = {"a": 5.0, "b": 1.0, "c": 2.0, "d": 3.0, "b/laplacian": 1.5}
+    assert race.too_long(expected, None, 100.0) == set()
+    assert race.too_long(expected, 20.0, 2.0) == set()
+    assert race.too_long(expected, 8.0, 0.0) == {"a"}
+    assert race.too_long(expected, 0.1, 1.0) == {"a", "b/laplacian"}
 
 
-@pytest.mark.parametrize("counts", [(251, 250), (500, 1), (480, 20, 1), (5000, 12, 1), (2,) * 260])
-def test_timed_parts_have_every_class_and_are_like_the_whole(counts, monkeypatch):
+# --- the race -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counts", [(601, 600), (1200, 1), (1180, 20, 1), (9000, 12, 1)])
+def test_a_pilot_has_every_class_and_is_like_all_objects(counts):
     """Also where one object is left over, or is the only one of its class."""
-    y, parts = np.repeat(np.arange(len(counts)), counts), []
-    monkeypatch.setattr(families, "search_family", lambda name, part: parts.append(part.y))
-    whole = Comparison(np.zeros((len(y), 1)), y, [], "rbf", "krein", None, None)
-    seconds = families.expected_seconds("kqd", whole, np.inf)
-    assert np.isfinite(seconds) and seconds >= 0
-    assert [len(part) for part in parts] == ([250, 500] if len(counts) < 250 else [260, 520])
-    for part in parts:
-        found = np.bincount(part, minlength=len(counts))
-        assert (found >= (np.minimum(counts, 10) if len(counts) < 250 else 1)).all()
-        # A few of the small classes come first; that takes some places.
-        assert_allclose(found / len(part), np.array(counts) / len(y), atol=0.05)
+    y = np.repeat(np.arange(len(counts)), counts)
+    X = np.random.default_rng(0).normal(size=(len(y), 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        splits = make_splits(5, X, y, np.array(counts), 0)
+    part, part_splits = race.pilot_part(VectorData(X, y, y), splits)
+    assert race.PILOT_LEAST <= len(part.y) <= race.PILOT_MOST
+    drawn = np.bincount(part.codes, minlength=len(counts))
+    assert (drawn >= np.minimum(counts, 10)).all()
+    assert_allclose(drawn / len(part.y), np.array(counts) / len(y), atol=0.05)
+    for train, test in part_splits:
+        assert not set(train) & set(test)
 
 
-def test_a_budget_loses_no_family_to_an_odd_number_of_objects(small_grids):
+def test_no_object_of_a_group_is_on_both_sides_of_a_pilot_split():
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], [251, 250])
-    X = rng.normal(size=(501, 2)) + y[:, None]
-    model = chooser(CHEAP, cv=SPLITS, time_budget=600).fit(X, y)
-    assert [row["note"] for row in model.leaderboard_] == ["", ""]
+    groups = rng.integers(0, 40, size=900)
+    y = groups % 2
+    splits = list(GroupKFold(5).split(groups, y, groups))
+    data = VectorData(np.column_stack([np.arange(900.0), rng.normal(size=900)]), y, y)
+    part, part_splits = race.pilot_part(data, splits)
+    rows = part.X[:, 0].astype(int)
+    assert len(rows) == race.PILOT_LEAST
+    for train, test in part_splits:
+        assert not set(groups[rows[train]]) & set(groups[rows[test]])
 
 
-def test_part_of_a_comparison_keeps_the_splits(data):
+def test_finalists_are_the_best_cells_with_their_neighbours(monkeypatch):
+    monkeypatch.setattr(grid, "GAMMAS", (0.1, 0.3, 1.0, 3.0, 10.0))
+    data = VectorData(np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2, None)
+    candidates = race.member_candidates(
+        race.Member("kernel_fisher", "kernel_fisher", "rbf"), data, "krein", 16
+    )
+    values = sorted({c.params["reg"] for c in candidates})
+    gammas = sorted({c.params["gamma"] for c in candidates})
+    means = np.full(len(candidates), -1.0)
+
+    def place(gamma, reg):
+        wanted = {"gamma": gammas[gamma], "reg": values[reg]}
+        return next(i for i, c in enumerate(candidates) if c.params == wanted)
+
+    means[place(2, 5)], means[place(2, 9)], means[place(4, 0)] = 0.9, 0.85, 0.8
+    chosen = race.finalists(candidates, means)
+    assert set(chosen) == {place(2, 4), place(2, 5), place(2, 6), place(4, 0), place(4, 1)}
+    assert race.finalists(candidates, means, "best") == list(range(len(candidates)))
+    means[place(2, 4)] = -np.inf  # it could not be fitted
+    assert place(2, 4) not in race.finalists(candidates, means)
+
+
+def test_all_candidates_are_compared_with_effort_best(data, small_grids):
     X, y = data
-    given = Comparison(X, y, list(SPLITS.split(X, y)), "rbf", "krein", None, None)
-    part = given.part(np.arange(0, 60, 2))
-    assert_allclose(part.X, X[::2])
-    for (train, test), (some, others) in zip(given.splits, part.splits, strict=True):
-        assert (2 * some).tolist() == [i for i in train if i % 2 == 0]
-        assert (2 * others).tolist() == [i for i in test if i % 2 == 0]
+    families = ("gaussian", "kernel_fisher")
+    fast = chooser(families, cv=SPLITS).fit(X, y)
+    best = chooser(families, cv=SPLITS, effort="best").fit(X, y)
+    for name, row in by_family(best).items():
+        assert row["n_finalists"] == row["n_candidates"] == by_family(fast)[name]["n_candidates"]
+        assert row["mean_score"] >= by_family(fast)[name]["mean_score"] - 1e-12
+    assert by_family(fast)["kernel_fisher"]["n_finalists"] <= 6
+    with pytest.raises(ValueError, match="effort"):
+        chooser(effort="more").fit(X, y)
+
+
+def test_processes_change_nothing(data, small_grids):
+    X, y = data
+    one, two = (
+        chooser(CHEAP, cv=3, random_state=0, n_jobs=jobs, combine="stack").fit(X, y)
+        for jobs in (None, 2)
+    )
+    assert one.weights_ == two.weights_
+    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0)
 
 
 def test_a_family_that_fails_is_recorded(monkeypatch, data):
-    def search_family(name, comparison):
-        if name == "kqd":
-            raise np.linalg.LinAlgError("did not converge")
-        return families.search_family(name, comparison)
-
-    monkeypatch.setattr(ensemble, "search_family", search_family)
+    original = race.score
+    monkeypatch.setattr(race, "score", lambda *a, **o: failing(original, *a, **o))
     X, y = data
     with pytest.warns(UserWarning, match="kqd .failed: did not converge"):
         model = chooser(("gaussian", "kqd"), cv=SPLITS).fit(X, y)
     assert model.leaderboard_[-1]["family"] == "kqd"
     assert model.best_family_ == "gaussian"
-    with pytest.raises(ValueError, match="No family could be fitted: kqd: did not converge"):
+    with pytest.raises(ValueError, match="No family could be fitted: kqd"):
         chooser(("kqd",), cv=SPLITS).fit(X, y)
+
+
+def failing(score, candidates, *arguments, **options):
+    """Scores with an error for every candidate of kqd."""
+    for i, one in score(candidates, *arguments, **options):
+        if candidates[i].member == "kqd":
+            one = Scored(i, {}, error=np.linalg.LinAlgError("did not converge"))
+        yield i, one
 
 
 # --- difficult data -------------------------------------------------------------------------------

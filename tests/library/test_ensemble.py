@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import balanced_accuracy_score
@@ -26,12 +27,13 @@ from mahalearn import (
     save_model,
 )
 from mahalearn.classifiers.dissimilarity_space import head_scores
+from mahalearn.classifiers.members import fit_members, member_scores
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
-from mahalearn.model_selection import families, grid
-from mahalearn.model_selection.combining import fit_members, held_out_rows, member_scores
+from mahalearn.model_selection import grid, member_data, race
 from mahalearn.model_selection.families import FAMILIES
+from mahalearn.model_selection.weighing import held_out_rows
 from mahalearn.training.distances import DistanceModel
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -44,7 +46,7 @@ def small_grids():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grid, "GAMMAS", (0.3, 1.0, 3.0))
         patch.setattr(grid, "CS", (1.0, 10.0))
-        patch.setattr(families, "FEWER_CS", (1.0,))
+        patch.setattr(race, "FEWER_CS", (1.0,))
         patch.setattr(grid, "DELTAS", (0.5, 1.0))
         yield
 
@@ -348,7 +350,7 @@ def test_an_ensemble_is_the_combination_of_its_members(fitted, data, tmp_path, w
 def test_members_one_by_one_in_cache_sized_chunks(fitted, data, monkeypatch):
     X, _ = data
     expected = fitted.predict_log_proba(X)
-    monkeypatch.setattr("mahalearn.model_selection.combining.IN_CACHE", 1000)
+    monkeypatch.setattr("mahalearn.classifiers.members.IN_CACHE", 1000)
     assert_allclose(fitted.predict_log_proba(X), expected, atol=1e-10)
 
 
@@ -397,7 +399,7 @@ def test_members_with_equal_class_models_share_them(data, tmp_path, monkeypatch)
         "another variant": KernelQuadraticDiscriminant("FK+", reg=0.1, **width),
     }
     copies = {name: clone(member) for name, member in alone.items()}
-    model = fit_members(copies, X, y, lambda member: None)
+    model = fit_members(copies, X, y)
     again = load_model(save_model(model, tmp_path / "members.skops"))
     expected = {name: member.fit(X, y)._scores(X) for name, member in alone.items()}
     calls, compute = [], DistanceModel._sq_distances
@@ -486,9 +488,10 @@ def test_objects_are_explained_without_features():
 
 def test_a_spent_budget_still_gives_an_ensemble(data):
     X, y = data
-    with pytest.warns(UserWarning, match="kqd/laplacian .left out by the time budget"):
+    with pytest.warns(UserWarning, match="left out by the time budget"):
         model = MahalanobisClassifierCV(cv=SPLITS, time_budget=1e-6).fit(X, y)
-    assert list(model.members_) == ["gaussian"]
+    families = {row["family"] for row in model.leaderboard_ if row["n_finalists"]}
+    assert len(families) == race.LEAST_FAMILIES
     assert np.isfinite(model.predict_proba(X)).all()
 
 
@@ -578,3 +581,124 @@ def test_a_measure_stands_for_its_forms():
         families, kernel=MeasureKernel(measure, kind="neg"), cv=3, random_state=0
     ).fit(WORDS, LETTER)
     assert {member.kernel.kind for member in one.members_.values()} == {"neg"}
+
+
+# --- tables with categories, dates and missing cells ----------------------------------------------
+
+
+def raw_table(n, seed=0):
+    """A table of all kinds of columns, and labels that depend on some of them."""
+    rng = np.random.default_rng(seed)
+    y = np.array(["no", "yes"])[np.arange(n) % 2]
+    yes = y == "yes"
+    frame = pd.DataFrame(
+        {
+            "dose": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n) + yes),
+            "solvent": np.where(
+                yes, rng.choice(["oil", "water"], n), rng.choice(["oil", "air"], n)
+            ),
+            "batch": pd.Categorical(rng.choice(list("abc"), n)),
+            "stirred": rng.random(n) < 0.5,
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 99, n), "D"),
+        }
+    )
+    frame.loc[3, "solvent"] = None
+    return frame, y
+
+
+def test_frames_of_any_library_with_categories_dates_and_gaps():
+    frame, y = raw_table(120)
+    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(frame, y)
+    assert model.best_score_ > 0.8
+    assert list(model.feature_names_in_) == list(frame.columns)
+    expected = model.predict_proba(frame)
+    for library, make in (
+        ("polars", lambda pl: pl.from_pandas(frame)),
+        ("pyarrow", lambda pa: pa.Table.from_pandas(frame)),
+    ):
+        table = make(pytest.importorskip(library))
+        assert_allclose(model.predict_proba(table), expected, atol=1e-12)
+        again = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(table, y)
+        assert_allclose(again.predict_proba(frame), expected, atol=1e-12)
+    new = frame.copy()
+    new.loc[0, "solvent"] = "never seen"
+    assert np.isfinite(model.predict_proba(new)).all()
+    (row,) = model.explain(new[:1])
+    assert list(row["contributions"]) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"dose": "amount"}))
+
+
+def test_arrays_with_missing_cells_are_filled(data):
+    X, y = data
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(X, y)
+    filled = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    indicators = np.isnan(X)[:, np.isnan(X).mean(axis=0) >= 0.05]
+    Z = np.hstack([StandardScaler().fit_transform(filled), indicators])
+    assert_allclose(model._queries(X), Z, atol=1e-12)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_labels_that_do_not_depend_on_a_raw_table_stay_at_chance():
+    frame, y = raw_table(120)
+    y = np.random.default_rng(5).permutation(y)
+    frame["city"] = np.random.default_rng(6).choice([f"city {i}" for i in range(40)], len(y))
+    model = MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(frame, y)
+    scores = [row["mean_score"] for row in model.leaderboard_]
+    high = binom.isf(0.001 / 100, len(y), 0.5) / len(y)
+    assert max(*scores, model.best_score_) <= high
+
+
+# --- many objects, batches and dask ---------------------------------------------------------------
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    """Few objects are many."""
+    monkeypatch.setattr(race, "EXACT_OBJECTS", 150)
+    monkeypatch.setattr(race, "PILOT_LEAST", 90)
+    monkeypatch.setattr(race, "PILOT_MOST", 90)
+    for module in (race, member_data):
+        monkeypatch.setattr(module, "N_LANDMARKS", 40)
+
+
+def many_blobs():
+    X, y = make_blobs(400, 4, centers=3, cluster_std=4.0, random_state=1)
+    return X[:300], y[:300], X[300:], y[300:]
+
+
+def test_many_rows_have_members_at_landmarks(small_limits):
+    X, y, queries, truth = many_blobs()
+    exact = MahalanobisClassifierCV(cv=SPLITS, effort="best", families=CHEAP).fit(X, y)
+    with pytest.warns(UserWarning, match="no form at landmarks"):
+        model = MahalanobisClassifierCV(("svm", "kqd", *CHEAP), cv=SPLITS).fit(X, y)
+    notes = {row["member"]: row["note"] for row in model.leaderboard_}
+    assert "no form at landmarks" in notes["svm"] and not notes["kqd"]
+    kernels = [m[-1] for m in model.members_.values() if hasattr(m[-1], "landmarks")]
+    assert kernels and all(len(member.landmarks_) == 40 for member in kernels)
+    assert abs(model.score(queries, truth) - exact.score(queries, truth)) < 0.06
+    assert model.explain(queries[:1])[0]["label"] == model.predict(queries[:1])[0]
+
+
+@pytest.mark.parametrize("kind", ["batches", "dask array", "dask frame"])
+def test_rows_that_are_not_in_memory(small_limits, kind):
+    X, y, queries, truth = many_blobs()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.02, np.nan, X)
+    if kind == "batches":
+        arguments = ([(X[i : i + 70], y[i : i + 70]) for i in range(0, 300, 70)],)
+    elif kind == "dask array":
+        da = pytest.importorskip("dask.array")
+        arguments = da.from_array(X, chunks=(70, 4)), da.from_array(y, chunks=70)
+    else:
+        dd = pytest.importorskip("dask.dataframe")
+        frame = pd.DataFrame(X, columns=list("pqrs")).assign(label=y)
+        frame = dd.from_pandas(frame, npartitions=3)
+        arguments = frame[list("pqrs")], frame["label"]
+    model = MahalanobisClassifierCV(CHEAP, cv=3, random_state=0).fit(*arguments)
+    in_memory = MahalanobisClassifierCV(CHEAP, cv=3, random_state=0).fit(X, y)
+    assert abs(model.score(queries, truth) - in_memory.score(queries, truth)) < 0.06
+    assert abs(model.best_score_ - in_memory.best_score_) < 0.06
+    assert model.members_["gaussian"][-1].classes_.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="cv must be a number"):
+        MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(*arguments)

@@ -21,7 +21,6 @@ from mahalearn import (
 from mahalearn.classifiers.dissimilarity_space import (
     GaussianHead,
     LeastSquaresHead,
-    head_has,
     new_head,
 )
 from mahalearn.formulas.linalg import RANK_RTOL
@@ -112,7 +111,6 @@ def test_heads_by_name():
         new_head(LinearDiscriminantAnalysis(), priors="equal")
     with pytest.raises(ValueError, match="priors='flat' is not known; choose from 'equal'"):
         GaussianHead(priors="flat").fit(*classes((5, 5))[:2])
-    assert head_has("fisher", "predict_proba") and not head_has("least_squares", "predict_proba")
 
 
 def test_least_squares_in_the_dissimilarity_space_is_saved(tmp_path):

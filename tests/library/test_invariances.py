@@ -6,7 +6,7 @@ fits on problems with ties.
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -234,8 +234,8 @@ def test_single_precision_input_is_taken_as_its_values(name):
 def _order_matters(case):
     """Why an estimator may depend on the order of its training rows."""
     params = case.estimator.get_params()
-    if params.get("cross_fit"):
-        return "the folds of cross_fit are drawn from the order"
+    if params.get("cv"):
+        return "the folds of cv are drawn from the order"
     if case.name == "LandmarkMap":
         return "landmarks are drawn from the order"
     if "Neighbors" in case.name and case.kind == "objects":
@@ -592,7 +592,7 @@ KERNEL_OPTIONS = [
     {"gamma": ["scale", "auto", 0.1]},
     {"kernel": "poly", "degree": [1, 2], "coef0": 0.5},
     {"kernel": "laplacian"},
-    {"kernel": lambda A, B, gamma=1.0: rbf_kernel(A, B, gamma), "kernel_params": {"gamma": 0.3}},
+    {"kernel": partial(rbf_kernel, gamma=0.3)},
     {"kernel": KERNELS},
     {"standardize": [True, False], **WIDTHS},
     {"standardize": (np.arange(4.0), np.array([1.0, 2.0, 0.5, 3.0])), **WIDTHS},

@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,7 @@ def test_checkerboard_spectra_are_the_published_ones(s, r_neg, p, q):
     found = []
     for _ in range(10):
         X, y = checkerboard(100, rng)
-        model = KernelQuadraticDiscriminant(kernel=checkerboard_kernel, kernel_params={"s": s})
+        model = KernelQuadraticDiscriminant(kernel=partial(checkerboard_kernel, s=s))
         model.fit(X, y)
         found.append([model.negative_fraction(), *model.kernel_signature()])
     mean = np.mean(found, axis=0)
@@ -82,7 +83,7 @@ def test_checkerboard_spectra_are_the_published_ones(s, r_neg, p, q):
 def test_classifiers_inherit_the_invariance_of_the_kernel(variant, rng):
     X, y = checkerboard(60, rng)
     Z, _ = checkerboard(40, rng)
-    params = {"kernel": checkerboard_kernel, "kernel_params": {"s": 1.0}}
+    params = {"kernel": partial(checkerboard_kernel, s=1.0)}
     model = KernelQuadraticDiscriminant(variant, 0.1, **params).fit(X, y)
     assert_allclose(model.decision_function(Z), model.decision_function(-Z), rtol=1e-9, atol=1e-9)
 
@@ -204,9 +205,9 @@ def test_self_similarities_of_precomputed_rows(data):
 
 def test_probabilities_exist_only_where_they_mean_something(data):
     X, y = data
-    assert not hasattr(KernelQuadraticDiscriminant(), "predict_proba")
+    assert not hasattr(KernelQuadraticDiscriminant("FK+"), "predict_proba")
     with pytest.raises(AttributeError) as error:
-        KernelQuadraticDiscriminant().predict_proba(X)
+        KernelQuadraticDiscriminant("FK+").predict_proba(X)
     assert "CalibratedClassifierCV" in str(error.value.__cause__)
     model = KernelQuadraticDiscriminant(offset="map", priors=[0.2, 0.3, 0.5]).fit(X, y)
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
@@ -275,7 +276,6 @@ def test_degenerate_data_give_finite_answers(problem, variant, kernel):
         ({"kernel": "poly", "degree": -1}, "degree must be a positive number; got -1"),
         ({"kernel": "poly", "degree": "3"}, "degree must be a positive number"),
         ({"kernel": "poly", "coef0": "1"}, "coef0 must be a finite number"),
-        ({"kernel_params": {"s": 1}}, "gamma="),
         ({"kernel": lambda a, b: 1.0}, "MeasureKernel"),
         ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, "NaN"),
         ({"kernel": lambda a, b: np.outer(a[:, 0], b[:, 1])}, "not symmetric"),

@@ -21,6 +21,7 @@ from mahalearn.kernels.protocol import (
     kernel_diagonal,
     kernel_matrix,
 )
+from mahalearn.measures import FunctionMeasure
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
@@ -91,7 +92,7 @@ def test_unfitted_plain_objects_with_fit_are_copied(rng):
 
     kernel, X = Plain(), rng.normal(size=(5, 2))
     fitted = fit_kernel(kernel, X)
-    assert fitted.seen == 5
+    assert fitted.as_fitted.seen == 5
     assert not hasattr(kernel, "seen")
 
 
@@ -121,7 +122,9 @@ def test_measure_kernel_kinds(rng):
         return abs(a - b)
 
     for kind, K in expected.items():
-        kernel = MeasureKernel(measure, kind=kind, gamma=0.5, symmetric=True, scale=None)
+        kernel = MeasureKernel(
+            FunctionMeasure(measure, symmetric=True), kind=kind, gamma=0.5, scale=None
+        )
         calls.clear()
         objects = list(x)
         assert_allclose(kernel(objects, objects), K)

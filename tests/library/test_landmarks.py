@@ -75,7 +75,7 @@ class landmark_model:
         self.path = self.estimator._fit_path(self.training, labels, values)
 
     def scores(self, X):
-        return np.moveaxis(self.estimator._path_scores(self.path, self.training, X), -1, 0)
+        return np.moveaxis(self.path.scores(self.training, X), -1, 0)
 
     def sq_distances(self, X):
         d2 = self.path.distances.sq_distances(X)

@@ -26,6 +26,7 @@ from mahalearn.measures import (
     Correlation,
     EditDistance,
     Elastic,
+    FunctionMeasure,
     Gower,
     Hausdorff,
     Measure,
@@ -181,7 +182,7 @@ def test_asymmetric_measures_make_a_symmetric_kernel():
     def surplus(a, b):
         return float(len(a) - len(b)) ** 2 + len(a)
 
-    K = MeasureKernel(surplus, symmetric=False, scale=None)(WORDS, WORDS)
+    K = MeasureKernel(surplus, scale=None)(WORDS, WORDS)
     assert_array_equal(K, K.T)
     assert_array_equal(K, MeasureKernel(surplus, scale=None)(WORDS, WORDS))
     kernel = MeasureKernel(surplus, "similarity", symmetrize=None)
@@ -198,8 +199,8 @@ def test_a_function_is_not_assumed_to_be_symmetric():
     D = naive.all_pairs(WORDS, WORDS, overlap)
     assert_allclose(MeasureKernel(overlap, scale=None).fit_gram(WORDS), (D + D.T) / 2)
     with pytest.raises(ValueError, match="symmetric=True says that f"):
-        MeasureKernel(overlap, symmetric=True).fit(WORDS)
-    kernels = [MeasureKernel(overlap, symmetric=True)]
+        MeasureKernel(FunctionMeasure(overlap, symmetric=True)).fit(WORDS)
+    kernels = [MeasureKernel(FunctionMeasure(overlap, symmetric=True))]
     with pytest.raises(ValueError, match="symmetric=True says that f"):
         fisher_search(kernel=kernels).fit(WORDS, CODE)
 
@@ -229,7 +230,7 @@ def test_a_value_that_is_no_number_names_its_pair():
         return np.nan if {a, b} == {WORDS[3], WORDS[35]} else 1.0
 
     for symmetric in (True, False):
-        kernel = MeasureKernel(broken, symmetric=symmetric)
+        kernel = MeasureKernel(FunctionMeasure(broken, symmetric=symmetric))
         with pytest.raises(ValueError, match="nan for object 3 of the rows and object 35 of the"):
             KernelQuadraticDiscriminant(kernel=kernel).fit(WORDS, CODE)
     with pytest.raises(ValueError, match=rf"None for '{WORDS[0]}' and '{WORDS[0]}'"):
@@ -362,7 +363,7 @@ def test_a_measure_is_called_once_for_each_pair(symmetric):
 
     def forms(measure):
         return [
-            MeasureKernel(measure, kind=kind, gamma=gamma, symmetric=symmetric)
+            MeasureKernel(FunctionMeasure(measure, symmetric), kind=kind, gamma=gamma)
             for kind, gamma in (
                 ("neg_squared", 1.0),
                 ("neg", 1.0),
@@ -374,7 +375,7 @@ def test_a_measure_is_called_once_for_each_pair(symmetric):
     for fit in (
         lambda kernels: KernelQuadraticDiscriminant(kernel=kernels[0], reg_on="relative"),
         lambda kernels: KernelQuadraticDiscriminant("FK+", kernel=kernels[2], spectrum="flip"),
-        lambda kernels: DissimilaritySpaceDiscriminant(kernel=kernels[1], cross_fit=True),
+        lambda kernels: DissimilaritySpaceDiscriminant(kernel=kernels[1], cv=5),
         lambda kernels: KernelFisherDiscriminant(kernel=kernels[3]),
         lambda kernels: KernelSearchCV(
             KernelQuadraticDiscriminant(), {"variant": ["RC+", "FK+"], "kernel": kernels}, cv=3
@@ -501,7 +502,7 @@ def test_a_plain_estimator_needs_one_measure():
 def test_landmarks_are_prototypes_for_fast_prediction():
     X, y = series([24] * 60, seed=1), np.repeat(["early", "late"], 30)
     measure, calls = counted_series()
-    kernel = MeasureKernel(measure, kind="neg_squared", symmetric=True, scale=1.0)
+    kernel = MeasureKernel(FunctionMeasure(measure, symmetric=True), kind="neg_squared", scale=1.0)
     model = KernelFisherDiscriminant(0.1, kernel=kernel, landmarks=8, random_state=0).fit(X, y)
     assert len(calls) < 12 * len(X)  # not every pair: the landmarks with all objects
     calls.clear()

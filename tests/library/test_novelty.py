@@ -45,6 +45,7 @@ from mahalearn.formulas.conformal import (
     cross_rank_sum_p_value,
     rank_sum_p_value,
 )
+from mahalearn.measures import FunctionMeasure
 
 GAMMA = 0.3
 
@@ -917,7 +918,7 @@ def test_references_measure_each_pair_of_objects_once():
         return abs(len(a) - len(b)) + (a[0] != b[0])
 
     words, y = WORDS + OTHERS, [0] * 10 + [1] * 10
-    kernel = MeasureKernel(measure, kind="neg_squared", symmetric=True)
+    kernel = MeasureKernel(FunctionMeasure(measure, symmetric=True), kind="neg_squared")
     KernelMahalanobisNovelty("other-classes", kernel=kernel).fit(words, y)
     n = len(words)
     assert len(calls) <= n * (n + 1) / 2 + 2 * n  # self-similarities, pairs checked

@@ -120,7 +120,8 @@ def test_far_classes_do_not_spoil_near_ones():
 
 
 def best_cut(values, above, tie=0.0):
-    return best_cuts(values[None], above, 1.0, 1.0, np.array([tie]))[1, 0]
+    one = np.ones(1)
+    return best_cuts(values[None], above[None], one, one, tie * one, np.array([len(values)]))[1, 0]
 
 
 def test_equally_good_cuts_give_the_central_one():

@@ -44,7 +44,7 @@ MODELS = [
     (KernelMahalanobisTransformer(), "vectors"),
     (DissimilaritySpaceDiscriminant(), "vectors"),
     (DissimilaritySpaceDiscriminant("quadratic", "RC-"), "vectors"),
-    (DissimilaritySpaceDiscriminant(cross_fit=True, cv=3, random_state=0), "vectors"),
+    (DissimilaritySpaceDiscriminant(cv=3, random_state=0), "vectors"),
     (KernelFisherDiscriminant(), "vectors"),
     (KernelPCAQuadraticDiscriminant(3), "vectors"),
     (KernelKNeighborsClassifier(), "vectors"),

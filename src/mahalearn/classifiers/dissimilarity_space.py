@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import DensityClassifierMixin, ScoreClassifierMixin
@@ -19,7 +18,6 @@ from .._typing import (
     ArrayLike,
     Gamma,
     Kernel,
-    Objects,
     RandomState,
     Reg,
     RegUnit,
@@ -32,7 +30,14 @@ from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps, winners
 from ..training.folds import KernelFolds
-from .distances import KernelMahalanobisEstimator
+from .distances import (
+    check_distance_parameters,
+    distance_options,
+    fit_class_distances,
+    fixed_reg_value,
+    mahalanobis,
+    reg_value,
+)
 from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 
 DISCRIMINANTS = ("fisher", "quadratic", "least_squares")
@@ -119,9 +124,9 @@ class GaussianHead(DensityClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         Z = (X - self.center_) / self.scale_
-        known = self.singular == "pseudo_inverse"
+        within_axes_only = self.singular == "pseudo_inverse"
         return quadratic_scores(
-            self._classes, self.priors_, Z, [RANK_RTOL], within_axes_only=known
+            self._classes, self.priors_, Z, [RANK_RTOL], within_axes_only=within_axes_only
         )[0]
 
 
@@ -170,7 +175,6 @@ def new_head(discriminant, priors=None):
     head : classifier
         Not fitted.
     """
-    discriminant = discriminant
     if isinstance(discriminant, str):
         if discriminant in ("fisher", "quadratic"):
             return GaussianHead(pooled=discriminant == "fisher", priors=priors)
@@ -207,49 +211,32 @@ def _fit_head(head, d2, y):
         ) from error
 
 
-def head_has(discriminant, method):
-    """Whether the head of a name, or a classifier, has a method: only densities give probabilities.
-
-    Parameters
-    ----------
-    discriminant : str or classifier
-        As in `new_head`.
-    method : str
-        Name of a method.
-
-    Returns
-    -------
-    bool
-        Whether it has.
-    """
-    if isinstance(discriminant, str):
-        discriminant = LeastSquaresHead if discriminant == "least_squares" else GaussianHead
-    return hasattr(discriminant, method)
-
-
 def head_rounding(head, X):
-    """What rounding may leave in the scores of a head of ours, from objects X that it knows.
+    """Size of the rounding errors in the scores of a head of ours, from objects X that it knows.
 
     Where a covariance is singular, scores are large and their differences small. The two largest
     scores of each object count, and of those the usual size: the scores of a class far away are
     large, too, but decide nothing.
     """
-    if not hasattr(head, "_scores"):
+    if not isinstance(head, ScoreClassifierMixin):
         return 0.0
     sizes = np.abs(np.sort(head._scores(X), axis=1)[:, -2:]).max(axis=1)
     size = sizes.max() if len(head.classes_) == 2 else np.median(sizes)
     return float(64 * np.finfo(float).eps * size)
 
 
-def head_scores(head, X):
+def head_scores(head, X, *, complete=False):
     """(m, c) scores of any classifier: its decision function, else its predictions as 0 and 1.
+
+    Those of our heads are relative to the largest, so that large common terms are gone, unless
+    they are to be `complete`.
 
     The class that a classifier predicts has the largest score, also where its decision function
     says something else: one with a threshold of its own, or a score for each pair of classes.
     """
-    if hasattr(head, "_scores"):  # relative to the largest, so that large common terms are gone
+    if isinstance(head, ScoreClassifierMixin):
         scores = head._scores(X)
-        return scores - scores.max(axis=1, keepdims=True)
+        return scores if complete else scores - scores.max(axis=1, keepdims=True)
     predicted = np.searchsorted(head.classes_, head.predict(X))
     scores = _foreign_scores(head, X)
     if scores is None:
@@ -291,16 +278,6 @@ def _by_value(d2):
     return list(np.ascontiguousarray(np.moveaxis(d2, -1, 0)))
 
 
-def _head_has(method):
-    def check(estimator):
-        head = getattr(estimator, "head_", estimator.discriminant)
-        if head_has(head, method):
-            return True
-        raise AttributeError(f"{type(head).__name__} has no {method}.")
-
-    return available_if(check)
-
-
 class HeadsPath(NamedTuple):
     """Class distances and the discriminants on them for the values of a path.
 
@@ -312,9 +289,25 @@ class HeadsPath(NamedTuple):
     steps: list
     rounding: np.ndarray
     regs: list
+    temperature: float | None = None
+
+    def scores(self, training, queries, *, complete=False):
+        """(m, c, r) scores of queries."""
+        d2 = self.distances.sq_distances(queries)
+        return _head_path_scores(self.heads, self.steps, d2, complete=complete)
+
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
 
 
-class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
+def _head_path_scores(heads, steps, d2, *, complete=False):
+    """(m, c, r) scores of the heads of a path, for distances (m, c) or (m, c, r)."""
+    d2 = d2 if d2.ndim == 3 else d2[..., None]
+    tables = zip(heads, _by_value(settled(d2, np.transpose(steps))), strict=True)
+    return np.stack([head_scores(head, d, complete=complete) for head, d in tables], axis=-1)
+
+
+class DissimilaritySpaceDiscriminant(KernelClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
     ψ(x) = (d²_1(x), …, d²_c(x)) holds what each class, modelled alone, thinks of an object; a
@@ -337,14 +330,13 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         better balanced errors where classes differ in size.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         What `reg` is measured in.
-    cross_fit : bool, default=False
-        Whether the discriminant is trained on out-of-fold distances instead of those of the objects
-        that the distances were fitted to (as the papers do). The latter are too small for an
-        object's own class. Either way queries are measured by the model of all training objects.
-    cv : int, default=5
-        Number of stratified folds of ``cross_fit=True``. The single object of a class stays in.
+    cv : int or None, default=None
+        None trains the discriminant on the distances of the objects that the distances were fitted
+        to, as the papers do; they are too small for an object's own class. A number trains it on
+        out-of-fold distances, of so many stratified folds; the single object of a class stays in.
+        Either way queries are measured by the model of all training objects.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the objects into folds (``cross_fit=True``); determines the choice of landmarks.
+        Shuffles the objects into the folds of `cv`; determines the choice of landmarks.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
@@ -355,8 +347,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
     standardize : {"auto", True, False}, default="auto"
@@ -413,50 +403,51 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         *,
         priors: Literal["equal"] | ArrayLike | None = None,
         reg_on: RegUnit = "auto",
-        cross_fit: bool = False,
-        cv: int = 5,
+        cv: int | None = None,
         random_state: RandomState | None = None,
         kernel: Kernel = "rbf",
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
         landmarks: Any = None,
     ) -> None:
         super().__init__(
-            variant=variant,
-            reg=reg,
-            reg_on=reg_on,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
+        self.variant = variant
+        self.reg = reg
+        self.reg_on = reg_on
         self.landmarks = landmarks
         self.discriminant = discriminant
         self.priors = priors
-        self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
 
+    mahalanobis = mahalanobis
+    _axis_value = reg_value
+    _fixed_axis_value = fixed_reg_value
+
     def _check_parameters(self):
-        super()._check_parameters()
+        check_distance_parameters(self)
         new_head(self.discriminant, priors=self.priors)
-        check_count(self.cv, "cv")
-        if self.cross_fit and self.landmarks is not None:
+        if self.cv is not None and check_count(self.cv, "cv") < 2:
+            raise ValueError(f"cv must be at least 2 folds, or None; got cv={self.cv!r}.")
+        if self.cv is not None and self.landmarks is not None:
             raise ValueError(
-                "cross_fit=True has no form at landmarks, where an object hardly counts in its own "
-                "class; use cross_fit=False."
+                "Out-of-fold distances have no form at landmarks, where an object hardly counts in "
+                "its own class; use cv=None."
             )
 
     def _fit_path(self, training, labels, values):
-        distances, _ = self._fit_distances(training, values)
-        if self.cross_fit:
+        distances, _ = fit_class_distances(self, training, values)
+        if self.cv is not None:
             d2 = self._out_of_fold(distances, training, labels, values)
         else:
             d2 = distances.training_sq_distances()
@@ -479,24 +470,15 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         noise = [head_rounding(head, d) for head, d in zip(heads, tables, strict=True)]
         return heads, list(steps.T), np.array(noise)
 
-    def _head_scores(self, heads, steps, d2):
-        d2 = d2 if d2.ndim == 3 else d2[..., None]
-        tables = zip(heads, _by_value(settled(d2, np.transpose(steps))), strict=True)
-        return np.stack([head_scores(head, d) for head, d in tables], axis=-1)
-
-    def _path_scores(self, models, training, queries, *, complete=False):
-        d2 = models.distances.sq_distances(queries)
-        return self._head_scores(models.heads, models.steps, d2)
-
     def _fold_scores(self, folds, values):
-        if self.cross_fit:
+        if self.cv is not None:
             yield from super()._fold_scores(folds, values)
             return
-        variant, reg_on, _ = self._options()
+        variant, reg_on, _ = distance_options(self)
         for fold in folds.distances(variant, values, reg_on):
             labels = Labels(folds.classes, fold.present, fold.codes, fold.counts)
             heads, steps, noise = self._fit_heads(fold.train, labels, fold.rounding)
-            scores = self._head_scores(heads, steps, fold.test)
+            scores = _head_path_scores(heads, steps, fold.test)
             yield fold.fold, fold.steps, fold.present, scores, noise
 
     @property
@@ -513,11 +495,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         """`reg` as used, in the units of `reg_on`."""
         return models.regs[0]
 
-    def _head_input(self, X):
-        """The head, and what it takes of queries: their distances without digits of rounding."""
-        X, models = self._check_query(X), self._fitted_models()
-        return models.heads[0], settled(models.distances.sq_distances(X), models.steps[0])
-
     def _out_of_fold(self, distances, training, labels, values):
         """Distances of each object by models that have not seen it.
 
@@ -529,8 +506,6 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         if not shared.any():
             return distances.training_sq_distances()
         n_splits = min(self.cv, counts.max())
-        if n_splits < 2:
-            raise ValueError(f"cross_fit needs cv of at least 2 folds; got cv={self.cv!r}.")
         splitter = StratifiedKFold(n_splits, shuffle=True, random_state=self.random_state)
         with warnings.catch_warnings():
             # A class smaller than the number of folds is spread over as many as it has objects.
@@ -542,63 +517,9 @@ class DissimilaritySpaceDiscriminant(KernelMahalanobisEstimator, KernelClassifie
         parts = []
         for f in range(len(folds)):
             fold = folds[f]
-            model, _ = self._fit_distances(fold.training, values)
+            model, _ = fit_class_distances(self, fold.training, values)
             parts.append(model.sq_distances(fold.queries))
         if not shared.all():
             tests.append(everyone[~shared])
             parts.append(distances.training_sq_distances()[~shared])
         return np.concatenate(parts)[np.concatenate(tests).argsort()]
-
-    @_head_has("decision_function")
-    def decision_function(self, X: Objects) -> np.ndarray:
-        """Scores of the discriminant.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As the discriminant gives them.
-        """
-        head, d2 = self._head_input(X)
-        scores = head.decision_function(d2)
-        if scores.ndim == 1 and len(self.classes_) > 2:
-            scores = np.column_stack([np.zeros(len(scores)), scores])
-        return scores if scores.ndim == 1 else self._all_columns(scores, -np.inf)
-
-    @_head_has("predict_log_proba")
-    def predict_log_proba(self, X: Objects) -> np.ndarray:
-        """Logarithms of the class probabilities, as the discriminant gives them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        head, d2 = self._head_input(X)
-        return self._all_columns(head.predict_log_proba(d2), -np.inf)
-
-    @_head_has("predict_proba")
-    def predict_proba(self, X: Objects) -> np.ndarray:
-        """Class probabilities, as the discriminant gives them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        head, d2 = self._head_input(X)
-        return self._all_columns(head.predict_proba(d2), 0.0)

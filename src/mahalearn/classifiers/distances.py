@@ -1,8 +1,7 @@
 """Estimators of class-wise squared kernel Mahalanobis distances."""
 
 import numbers
-import warnings
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -19,7 +18,7 @@ from .._typing import (
     Standardize,
     Variant,
 )
-from .._validation import check_choice, check_reg
+from .._validation import check_choice, check_reg, is_word
 from ..training.distances import (
     DEFAULT_REG,
     REG_ON,
@@ -27,117 +26,80 @@ from ..training.distances import (
     auto_reg,
     is_dissimilarity,
     resolve_alphas,
-    resolved_reg_on,
 )
-from ..training.folds import is_leave_one_out
 
 
-class KernelMahalanobisEstimator(KernelEstimator):
-    """Class-wise kernel Mahalanobis distances: what the estimators of this family share."""
+def distance_options(estimator):
+    """Variant, unit of the regularisation and policy about negative eigenvalues, checked."""
+    return (
+        check_choice(estimator.variant, "variant", VARIANTS),
+        check_choice(estimator.reg_on, "reg_on", REG_ON),
+        estimator._check_spectrum(),
+    )
 
-    def __init__(
-        self,
-        variant: Variant = "RC+",
-        reg: Reg = "auto",
-        *,
-        reg_on: RegUnit = "auto",
-        kernel: Kernel = "rbf",
-        gamma: Gamma = "scale",
-        degree: int = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        spectrum: Spectrum = "krein",
-        standardize: Standardize = "auto",
-    ) -> None:
-        super().__init__(
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            spectrum=spectrum,
-            standardize=standardize,
-        )
-        self.variant = variant
-        self.reg = reg
-        self.reg_on = reg_on
 
-    def _check_parameters(self):
-        check_choice(self.variant, "variant", VARIANTS)
-        check_choice(self.reg_on, "reg_on", REG_ON)
-        if isinstance(self.reg, numbers.Real):
-            check_reg(self.reg, 1)
+def check_distance_parameters(estimator):
+    """Refuse a wrong variant, unit or number."""
+    distance_options(estimator)
+    if isinstance(estimator.reg, numbers.Real):
+        check_reg(estimator.reg, 1)
 
-    def _axis_value(self, training, kernel=None):
-        """`reg` as numbers in the units of `reg_on`."""
-        reg = self.reg
-        if isinstance(reg, str) and reg == "auto":
-            variant, reg_on, _ = self._options()
-            kernel = training.kernel if kernel is None else kernel
-            return auto_reg(kernel, reg_on, variant, training.mean_spread)
-        return reg
 
-    def _fixed_axis_value(self, kernel):
-        reg = self.reg
-        automatic = isinstance(reg, str) and reg == "auto"
-        return DEFAULT_REG if automatic and not is_dissimilarity(kernel) else reg
+def fit_class_distances(estimator, training, regs, *, spectral=False):
+    """The class models of one training set for a path of regularisation values.
 
-    def _warn_of_leave_one_out(self, folds):
-        """Say where leaving out one object at a fixed α flatters its own class."""
-        variant, reg_on, _ = self._options()
-        fixed = variant.startswith("RC") and resolved_reg_on(reg_on, variant) == "kernel"
-        if fixed and is_leave_one_out(folds.splits, len(folds.codes)):
-            warnings.warn(
-                f"LeaveOneOut() with reg_on='kernel' and {variant} flatters useless kernels: at a "
-                "fixed α the class of the left-out object, one object short, has the larger σ² and "
-                "wins too often. Use reg_on='covariance' or 'relative', or k folds.",
-                UserWarning,
-                stacklevel=2,
-            )
+    Returns them with their α, (c,) for a path of one value and (r, c) otherwise.
+    """
+    variant, reg_on, _ = distance_options(estimator)
+    alphas = resolve_alphas(regs, reg_on, variant, training)
+    alphas = alphas[0] if len(regs) == 1 else alphas
+    return training.distances(variant, alphas, spectral=spectral), alphas
 
-    def _fit_distances(self, training, regs, *, spectral=False):
-        """The class models of one training set for a path of regularisation values.
 
-        Returns them with their α, (c,) for a path of one value and (r, c) otherwise.
-        """
-        variant, reg_on, _ = self._options()
-        alphas = resolve_alphas(regs, reg_on, variant, training)
-        alphas = alphas[0] if len(regs) == 1 else alphas
-        return training.distances(variant, alphas, spectral=spectral), alphas
+# --- methods that estimators of distances have in common ------------------------------------------
 
-    def _options(self):
-        return (
-            check_choice(self.variant, "variant", VARIANTS),
-            check_choice(self.reg_on, "reg_on", REG_ON),
-            self._check_spectrum(),
-        )
 
-    def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
-        """Squared kernel Mahalanobis distance of each row of X to each class.
+def reg_value(self, training, kernel=None):
+    """`reg` as numbers in the units of `reg_on`; kernel: as fitted, if training has values only."""
+    if not is_word(self.reg, "auto"):
+        return self.reg
+    variant, reg_on, _ = distance_options(self)
+    kernel = training.kernel if kernel is None else kernel
+    return auto_reg(kernel, reg_on, variant, training.mean_spread)
 
-        Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks
-        they are approximations, and those to an object's own class are too large on average: what
-        the landmarks leave over of the object (``residual``) counts as if no class explained it.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-        self_similarity : array-like of shape (n_samples,), default=None
-            k(x, x) of the rows. Only RC variants use it, and only a precomputed kernel whose
-            training self-similarities differ needs it.
+def fixed_reg_value(self, kernel):
+    """`reg`, "auto" resolved as far as a fitted kernel tells it without the training set."""
+    return DEFAULT_REG if is_word(self.reg, "auto") and not is_dissimilarity(kernel) else self.reg
 
-        Returns
-        -------
-        d2 : ndarray of shape (n_samples, n_classes)
-            Squared distances, columns in the order of ``classes_``.
-        """
-        X = self._check_query(X)
-        return self._all_columns(self._distances.sq_distances(X, self_similarity), np.inf)
+
+def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
+    """Squared kernel Mahalanobis distance of each row of X to each class.
+
+    Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks they
+    are approximations, and those to an object's own class are too large on average: the part of
+    the object that the landmarks do not represent (``residual``) counts as if no class explained
+    it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Objects, or their kernel values against the training objects (``"precomputed"``).
+    self_similarity : array-like of shape (n_samples,), default=None
+        k(x, x) of the rows. Only RC variants use it, and only a precomputed kernel whose training
+        self-similarities differ needs it.
+
+    Returns
+    -------
+    d2 : ndarray of shape (n_samples, n_classes)
+        Squared distances, columns in the order of ``classes_``.
+    """
+    X = self._check_query(X)
+    return self._all_columns(self._distances.sq_distances(X, self_similarity), np.inf)
 
 
 class KernelMahalanobisTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMahalanobisEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator
 ):
     """Class-wise squared kernel Mahalanobis distances as features: the dissimilarity space ψ.
 
@@ -157,8 +119,6 @@ class KernelMahalanobisTransformer(
         Kernel parameter.
     coef0 : float, default=1
         Kernel parameter.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues.
     standardize : {"auto", True, False}, default="auto"
@@ -186,6 +146,33 @@ class KernelMahalanobisTransformer(
     (2, 3)
     """
 
+    def __init__(
+        self,
+        variant: Variant = "RC+",
+        reg: Reg = "auto",
+        *,
+        reg_on: RegUnit = "auto",
+        kernel: Kernel = "rbf",
+        gamma: Gamma = "scale",
+        degree: int = 3,
+        coef0: float = 1,
+        spectrum: Spectrum = "krein",
+        standardize: Standardize = "auto",
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            spectrum=spectrum,
+            standardize=standardize,
+        )
+        self.variant = variant
+        self.reg = reg
+        self.reg_on = reg_on
+
+    mahalanobis = mahalanobis
+
     @refuses_weights
     def fit(self, X: Objects, y: Objects) -> Self:
         """Fit the class distances.
@@ -202,10 +189,10 @@ class KernelMahalanobisTransformer(
         self : KernelMahalanobisTransformer
             The fitted transformer.
         """
-        self._check_parameters()
+        check_distance_parameters(self)
         training, _ = self._fit_training(X, y)
-        self.reg_ = self._axis_value(training)
-        self._distances, _ = self._fit_distances(training, [self.reg_])
+        self.reg_ = reg_value(self, training)
+        self._distances, _ = fit_class_distances(self, training, [self.reg_])
         training.release()
         return self
 

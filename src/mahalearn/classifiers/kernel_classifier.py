@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -16,12 +15,14 @@ from sklearn.utils.validation import (
 )
 
 from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
+from .._sparse import as_matrix, as_rows
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_class_list,
     check_objects,
     check_priors,
     is_dask_collection,
+    n_rows,
     refuse_dask_labels,
     refuse_dask_query,
     refuse_objects,
@@ -29,8 +30,8 @@ from .._validation import (
 )
 from ..formulas.linalg import LinearScores
 from ..kernels.landmark_rows import landmark_method
-from ..kernels.landmarks import LANDMARK_SPECTRA, landmark_choice, to_choose
-from ..kernels.protocol import is_named, is_precomputed, takes_vectors
+from ..kernels.landmarks import LANDMARK_SPECTRA, is_auto, landmark_choice, to_choose
+from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from ..training.folds import landmark_folds
 from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining
 from ..training.planning import AUTO_FOLDS, enough_landmarks, learn_kernel, make_plan
@@ -44,6 +45,7 @@ from ..training.sources import (
     matrix_source,
     pairs_of,
 )
+from .explanation import explain
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
 MANY_OBJECTS = 10_000
@@ -85,17 +87,25 @@ class Labels(NamedTuple):
 
 
 class LinearPath(NamedTuple):
-    """Linear scores for each value of a path, and what rounding may leave in them."""
+    """Linear scores for each value of a path, and the size of their rounding errors (r,)."""
 
     models: list[LinearScores]
     rounding: np.ndarray
+    temperature: float | None = None
+
+    def margin(self, a, b):
+        """Coefficients (n,) and constant of score a minus score b."""
+        model = self.models[0]
+        return model.coefficients[:, a] - model.coefficients[:, b], model.offsets[
+            a
+        ] - model.offsets[b]
 
     @classmethod
     def of(cls, models, largest):
-        """With what rounding may leave for kernel values of at most `largest`."""
+        """The path, with the rounding errors for kernel values of at most `largest`."""
         return cls(models, np.array([model.rounding(largest) for model in models]))
 
-    def scores(self, training, queries):
+    def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
         offsets = np.stack([model.offsets for model in self.models], axis=-1)
         if len(self.models) == 1:
@@ -110,16 +120,31 @@ class LinearPath(NamedTuple):
         return over_rows(training, queries, scores)
 
 
-class LinearPathMixin:
-    """A KernelClassifier whose models are a LinearPath."""
+def weighted_fit(
+    self: Any, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None
+) -> Any:
+    """Fit the classifier.
 
-    def _path_scores(self, models, training, queries, *, complete=False):
-        return models.scores(training, queries)
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Training objects, or their square kernel matrix (``kernel="precomputed"``). Where the
+        classifier has `landmarks`, also a memory map, a dask array or dataframe, or, without y, an
+        iterable of batches (X, y) that can be gone through twice, such as
+        :class:`mahalearn.datasets.ParquetBatches`.
+    y : array-like of shape (n_samples,), default=None
+        Class labels; None where X is an iterable of batches.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the objects: an object of weight 2 counts as two, one of weight 0 is left out.
+        Not with `landmarks`. A correction of negative eigenvalues (`spectrum`) is that of the
+        matrix without weights.
 
-
-def path_rounding(models):
-    """What rounding may leave in the scores of a path, (r,) or (1,)."""
-    return getattr(models, "rounding", np.zeros(1))
+    Returns
+    -------
+    self : object
+        The fitted classifier.
+    """
+    return self._fit(X, y, weights=sample_weight)
 
 
 def fitted_attribute(function):
@@ -152,9 +177,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     - ``_axis``: the parameter along which a search has a path of values;
     - ``_check_parameters()``: refuses wrong parameters, before any data are looked at;
     - ``_fit_path(training, labels, values)``: the models of one training set for all values of the
-      path, with ``rounding`` (r,), where it may leave something in the scores;
-    - ``_path_scores(models, training, queries, complete=False)``: (m, c, r) scores of queries;
-      without `complete` what is common to all classes may be missing.
+      path, with ``scores(training, queries, complete=False)``: (m, c, r) scores of queries (without
+      `complete` what is common to all classes may be missing); ``rounding`` (r,) or (1,): the size
+      of their rounding errors; ``temperature`` of a path of one value: what turns its scores into
+      probabilities, None where they are not calibrated.
 
     A fitted classifier has its training set and the models of a path of one value. These are made
     anew when the training set has changed; public attributes that depend on them are
@@ -165,6 +191,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
     random_state: Any = None
     _models: Any = None
+    _smooth_scores = True
+
+    explain = explain
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -193,15 +222,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """
         return self._fit(X, y)
 
-    def _fit(self, X, y, known=None):
+    def _fit(self, X, y, shared=None, weights=None):
+        """Fit; shared: landmarks, or the fitted kernel and Gram matrix, that a search has."""
         self._check_parameters()
+        self._search_temperature = None
         if self.landmarks is not None:
-            self._use(self._landmark_training(X, y, known))
+            if weights is not None:
+                raise ValueError(
+                    "sample_weight is taken without landmarks= only: the pass over the rows counts "
+                    "each of them once."
+                )
+            self._use(self._landmark_training(X, y, shared))
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
             vars(self).pop("landmarks_", None)  # of an earlier fit
-            self._fit_training(X, y, known)
+            self._fit_training(X, y, shared, weights)
             self._models = None
         self._fitted_models()
         self._training.release()
@@ -214,7 +250,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. An "
                 "iterable of batches (X, y) is taken with landmarks= only."
             )
-        n = len(X) if hasattr(X, "__len__") and not issparse(X) else 0
+        n = n_rows(X)
         if n > MANY_OBJECTS:
             warnings.warn(
                 f"An exact kernel classifier of {n} objects takes a time that grows with the cube "
@@ -251,9 +287,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """The same for a fitted kernel, as far as it is known without the training set."""
         return getattr(self, self._axis)
 
+    def _model_temperature(self):
+        return self._fitted_models().temperature
+
     @property
     def _rounding(self):
-        return float(path_rounding(self._fitted_models())[0])
+        return float(self._fitted_models().rounding[0])
 
     # --- queries ----------------------------------------------------------------------------------
 
@@ -261,8 +300,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         check_is_fitted(self)
         refuse_dask_query(X)
         if takes_vectors(self.kernel):
-            X = validate_rows(self, X, reset=False, dtype=self._training.dtypes)
-            return self._training.query(X)
+            options = {"dtype": self._training.dtypes, "accept_sparse": takes_sparse(self.kernel)}
+            return self._training.query(validate_rows(self, X, reset=False, **options))
         return check_objects(X)
 
     def _scores(self, X):
@@ -273,8 +312,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _query_scores(self, X, complete=False):
         """Scores (m, c) of queries that need no more checks."""
-        models = self._fitted_models()
-        scores = self._path_scores(models, self._training, X, complete=complete)
+        scores = self._fitted_models().scores(self._training, X, complete=complete)
         return self._all_columns(scores[..., 0], -np.inf)
 
     def _all_columns(self, values, fill):
@@ -296,8 +334,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             training, present, queries = folds[f]
             labels = Labels(folds.classes, present, training.codes, training.counts)
             models = self._fit_path(training, labels, values)
-            scores = self._path_scores(models, training, queries)
-            yield f, slice(0, len(values)), present, scores, path_rounding(models)
+            scores = models.scores(training, queries)
+            yield f, slice(0, len(values)), present, scores, models.rounding
 
     def _landmark_folds(self, source, splits):
         """The training sets of a cross-validation at landmarks."""
@@ -316,7 +354,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return source.changed(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
 
     def _with_landmarks_chosen(self, source, *, shared):
-        """What the kernels of a search have in common: a seed, and landmarks where `shared`.
+        """A source with the seed that the kernels of a search share, and the landmarks if `shared`.
 
         The seed is that of a plain fit with the same random_state. k-means and a uniform choice do
         not depend on the width of a kernel: kernels of one name share their landmarks.
@@ -329,9 +367,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             seed = check_random_state(seed).randint(2**31 - 1)
         source = source.changed(seed=int(seed))
         kernel = source.kernel or self._learned_kernel(source)
-        if not shared or landmark_method(choice.method, kernel) == "rpcholesky":
+        if (
+            not shared
+            or landmark_method(choice.method, kernel, sparse=source.scanned.sparse) == "rpcholesky"
+        ):
             return source
-        n_folds = AUTO_FOLDS if isinstance(choice.landmarks, str) else 1
+        n_folds = AUTO_FOLDS if is_auto(choice.landmarks) else 1
         return source.changed(chosen=self._plan(source, n_folds).rows.landmarks)
 
     # --- at landmarks -----------------------------------------------------------------------------
@@ -348,7 +389,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _landmark_training(self, X, y, chosen=None):
         """The training set of data at landmarks; chosen: landmarks that a search has chosen."""
         source = self._landmark_data(X, y).changed(chosen=chosen)
-        auto = isinstance(landmark_choice(self.landmarks).landmarks, str)
+        auto = is_auto(landmark_choice(self.landmarks).landmarks)
         plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1)
         folds = partial(random_folds, AUTO_FOLDS) if auto else None
         training = source.collect(plan, folds)
@@ -357,12 +398,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _use(self, training):
         """Take a training set at landmarks, and what it says before a model is made."""
         rows = training.plan.rows
-        self.classes_, self.landmarks_, self.kernel_ = (
-            training.plan.classes,
-            rows.landmarks,
-            rows.kernel,
-        )
-        if is_precomputed(self.kernel):
+        self.classes_, self.landmarks_ = training.plan.classes, as_matrix(rows.landmarks)
+        if not is_precomputed(self.kernel):
+            self.kernel_ = rows.kernel.as_fitted
+        else:
             self.kernel_ = "precomputed"
             if rows.kernel is None:  # objects are their rows
                 self.landmarks_ = np.asarray(landmark_choice(self.landmarks).landmarks)
@@ -409,7 +448,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             classes = check_class_list(classes)
             source = self._landmark_data(X, y, square=False)
             plan = self._plan(source, classes=classes)
-            if isinstance(landmark_choice(self.landmarks).landmarks, str):
+            if is_auto(landmark_choice(self.landmarks).landmarks):
                 folds = partial(random_folds, AUTO_FOLDS)
                 first = source.collect(plan.changed(n_folds=AUTO_FOLDS), folds)
                 plan = self._with_enough_landmarks(first).plan
@@ -420,6 +459,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             )
         X, y = self._check_labelled(X, y, reset=False)
         self._training.spectrum, self._models = self._landmark_policy(), None
+        self._search_temperature = None
         self._training.add(self._training.query(X), y)
         return self
 
@@ -428,14 +468,15 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self._check_parameters()
         self._use(training)
         if takes_vectors(self.kernel):
-            validate_rows(self, self.landmarks_, dtype=FLOATS)
+            sparse = takes_sparse(self.kernel)
+            validate_rows(self, self.landmarks_, dtype=FLOATS, accept_sparse=sparse)
         self._fitted_models()
         return self
 
     def _landmark_data(self, X, y, *, square=True):
         """Checked training data; square: a precomputed matrix may be one of all objects."""
         self._landmark_policy()
-        landmarks = landmark_choice(self.landmarks).landmarks
+        landmarks = as_rows(landmark_choice(self.landmarks).landmarks)
         vectors, precomputed = takes_vectors(self.kernel), is_precomputed(self.kernel)
         if is_dask_collection(X):
             return self._dask_source(X, y, landmarks)
@@ -452,7 +493,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _checked_batches(self, batches, name):
         reset = True
         for X, y in pairs_of(batches, name):
-            if len(X):
+            if n_rows(X):
                 yield self._check_labelled(X, y, reset=reset)
                 reset = False
 
@@ -470,10 +511,11 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _check_labelled(self, X, y, reset=True):
         if takes_vectors(self.kernel):
+            options = {"dtype": FLOATS, "accept_sparse": takes_sparse(self.kernel)}
             if reset:
                 refuse_objects(X)
-                return validate_rows(self, X, y, dtype=FLOATS)
-            X = validate_rows(self, X, reset=False, dtype=FLOATS)
+                return validate_rows(self, X, y, **options)
+            X = validate_rows(self, X, reset=False, **options)
         else:
             X = check_objects(X)
         if y is None:
@@ -505,11 +547,13 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         )
 
     def _learned_kernel(self, source):
-        settings = {"kernel_params": self.kernel_params}
-        if is_named(self.kernel):
-            names = ("gamma", "degree", "coef0", "standardize")
-            settings |= {name: getattr(self, name) for name in names}
-        return learn_kernel(source.scanned, self.kernel, **settings)
+        options = {
+            "gamma": self.gamma,
+            "degree": self.degree,
+            "coef0": self.coef0,
+            "standardize": self.standardize,
+        }
+        return learn_kernel(source.scanned, self.kernel, **options)
 
     def _with_enough_landmarks(self, training):
         """The training set of all folds with as few landmarks as predict well."""
@@ -517,14 +561,14 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
         def scores(part, rows):
             present, models = self._models_of(part, training.plan.classes)
-            return present, self._path_scores(models, part, rows)[..., 0]
+            return present, models.scores(part, rows)[..., 0]
 
         m, _ = enough_landmarks(training, scores)
         return training.all_folds().first(m)
 
     @available_if(_has_landmarks)
     def residual(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
-        """What the landmarks leave over of each object (``landmarks=`` only).
+        """The part of each object that the landmarks do not represent (``landmarks=`` only).
 
         k(x, x) minus its approximation by the landmarks. Distances to an object's own class are too
         large by about this much, divided by σ² for RC.

@@ -3,21 +3,19 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._typing import Gamma, Kernel, Objects, RandomState, Spectrum, Standardize
+from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_positive
-from .kernel_classifier import KernelClassifier, LinearPath, LinearPathMixin, fitted_attribute
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
 
 
-class KernelFisherDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearPathMixin, KernelClassifier
-):
+class KernelFisherDiscriminant(KernelClassifier):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
     Each class against the rest: the direction w = Σ a_iψ(x_i) along which the class means are far
     apart for the scatter within the two groups, and the midpoint of the means as the threshold. An
-    object goes to the class with the largest score. One decomposition of the kernel matrix serves
+    object goes to the class with the largest score; for two classes the decision function is the
+    difference of the two scores, twice paper C's (8). One decomposition of the kernel matrix serves
     all classes.
 
     Parameters
@@ -34,8 +32,6 @@ class KernelFisherDiscriminant(
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues. The discriminant's formula is the same for definite
         and indefinite kernels, so that "krein" and "ignore" are one; "raise" stops; the others
@@ -96,7 +92,6 @@ class KernelFisherDiscriminant(
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
         landmarks: Any = None,
@@ -107,13 +102,14 @@ class KernelFisherDiscriminant(
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
         self.landmarks = landmarks
         self.random_state = random_state
         self.reg = reg
+
+    fit = weighted_fit
 
     def _check_parameters(self):
         check_positive(self.reg, "reg")
@@ -131,23 +127,3 @@ class KernelFisherDiscriminant(
         """Coefficients a of each class, in the order of the training objects or landmarks."""
         coefficients = models.models[0].coefficients[self._training.as_given]
         return self._all_columns(coefficients, np.nan)
-
-    @property
-    def _n_features_out(self):
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def transform(self, X: Objects) -> np.ndarray:
-        """Project objects onto the discriminant directions, aᵀk_x.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        projections : ndarray of shape (n_samples, n_directions)
-            A column for each class; one column, large for the second class, where there are two.
-        """
-        projections = self._scores(X) - self.intercept_
-        return projections[:, -self._n_features_out :]

@@ -4,26 +4,88 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._memory import BLOCKS, row_chunks
 from .._typing import Gamma, Kernel, Objects, Spectrum, Standardize
 from .._validation import check_count, take
 from ..formulas import kernel_neighbors as formulas
+from ..formulas.calibration import fit_temperature
 from .kernel_classifier import KernelClassifier
+
+# Training objects whose leave-one-out votes give the temperature.
+SAMPLE = 2000
 
 
 class NeighborsPath(NamedTuple):
     """The training objects as neighbours, in the order given, and the numbers of neighbours.
 
-    back: positions in class order; diagonal: self-similarities; codes: classes.
+    weights: of the votes, a name or a function; back: positions in class order; diagonal:
+    self-similarities; codes: classes.
     """
 
     counts: list
+    weights: Any
     back: np.ndarray
     diagonal: np.ndarray
     codes: np.ndarray
     n_classes: int
+    rounding: np.ndarray
+    calibration: dict
+
+    def temperature(self, training):
+        """The temperature of leave-one-out votes, computed when it is first asked for."""
+        if not self.calibration:
+            scores, truth = self._leave_one_out(training)
+            self.calibration["temperature"] = fit_temperature(scores, truth)
+        return self.calibration["temperature"]
+
+    def _leave_one_out(self, training):
+        """Votes (m, c) of the neighbours of up to SAMPLE training objects, and their classes."""
+        n, count = len(self.codes), min(self.counts[0], len(self.codes) - 1)
+        rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
+        uniform, votes = not callable(self.weights) and self.weights == "uniform", []
+        for part in row_chunks(len(rows), BLOCKS * n):
+            some = rows[part]
+            k = training.training_cross(self.back[some])[:, self.back]
+            index = formulas.nearest(k, self.diagonal, count + 1)
+            others = index != some[:, None]
+            others[others.all(axis=1), -1] = False  # more equal objects than neighbours
+            index = index[others].reshape(len(some), count)
+            d2 = formulas.sq_distances(k, self.diagonal, self.diagonal[some], index)
+            votes.append(self._replace(counts=[count]).votes(index, None if uniform else d2))
+        training.release()
+        return np.concatenate(votes)[..., 0], self.codes[rows]
+
+    def scores(self, training, queries, *, complete=False):
+        """Shares of the classes in the votes, (m, c, r)."""
+        uniform = not callable(self.weights) and self.weights == "uniform"
+        kxx = None if uniform else _self_similarities(training, queries)
+        index, d2 = self.neighbors(training, queries, kxx, max(self.counts))
+        return self.votes(index, None if uniform else d2)
+
+    def votes(self, index, d2):
+        """Shares (m, c, r) of the classes among the objects at `index`, the nearest first."""
+        path = []
+        for count in self.counts:
+            w = None if d2 is None else weigh_neighbors(self.weights, d2[:, :count])
+            votes = formulas.votes(self.codes[index[:, :count]], self.n_classes, w)
+            path.append(votes / votes.sum(axis=1, keepdims=True))
+        return np.stack(path, axis=-1)
+
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
+
+    def neighbors(self, training, queries, kxx, count):
+        """Positions of the nearest, and squared distances where self-similarities are given."""
+        parts = []
+        for rows in row_chunks(len(queries), BLOCKS * len(training)):
+            k = training.cross(take(queries, rows))[:, self.back]
+            index = formulas.nearest(k, self.diagonal, count)
+            d2 = np.zeros(index.shape)
+            if kxx is not None:
+                d2 = formulas.sq_distances(k, self.diagonal, kxx[rows], index)
+            parts.append((index, d2))
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
 class KernelKNeighborsClassifier(KernelClassifier):
@@ -51,8 +113,6 @@ class KernelKNeighborsClassifier(KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues. Distances are the same formula for definite and
         indefinite kernels, so that "krein" and "ignore" are one; "raise" stops; the others correct
@@ -82,6 +142,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
     """
 
     _axis = "n_neighbors"
+    _smooth_scores = False
 
     def __init__(
         self,
@@ -92,7 +153,6 @@ class KernelKNeighborsClassifier(KernelClassifier):
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
     ) -> None:
@@ -101,7 +161,6 @@ class KernelKNeighborsClassifier(KernelClassifier):
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
@@ -122,31 +181,9 @@ class KernelKNeighborsClassifier(KernelClassifier):
         # In the order of the user's objects: of equally near ones the first are taken.
         back = training.as_given
         diagonal = training.training_self_similarities()[back]
-        return NeighborsPath(values, back, diagonal, labels.codes, len(labels.names))
-
-    def _path_scores(self, models, training, queries, *, complete=False):
         weights = check_neighbor_weights(self.weights)
-        weigh = not (isinstance(weights, str) and weights == "uniform")
-        kxx = _self_similarities(training, queries) if weigh else None
-        index, d2 = self._neighbors(models, training, queries, kxx, max(models.counts))
-        path = []
-        for count in models.counts:
-            w = weigh_neighbors(weights, d2[:, :count]) if weigh else None
-            votes = formulas.votes(models.codes[index[:, :count]], models.n_classes, w)
-            path.append(votes / votes.sum(axis=1, keepdims=True))
-        return np.stack(path, axis=-1)
-
-    def _neighbors(self, models, training, queries, kxx, count):
-        """Positions of the nearest, and squared distances where self-similarities are given."""
-        parts = []
-        for rows in row_chunks(len(queries), BLOCKS * len(training)):
-            k = training.cross(take(queries, rows))[:, models.back]
-            index = formulas.nearest(k, models.diagonal, count)
-            d2 = np.zeros(index.shape)
-            if kxx is not None:
-                d2 = formulas.sq_distances(k, models.diagonal, kxx[rows], index)
-            parts.append((index, d2))
-        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+        objects = back, diagonal, labels.codes, len(labels.names)
+        return NeighborsPath(values, weights, *objects, np.zeros(1), {})
 
     def kneighbors(
         self, X: Objects, n_neighbors: int | None = None, return_distance: bool = True
@@ -176,24 +213,14 @@ class KernelKNeighborsClassifier(KernelClassifier):
         if n_neighbors is not None:
             count = check_count(n_neighbors, "n_neighbors", at_most=len(models.codes))
         kxx = _self_similarities(self._training, X) if return_distance else None
-        index, d2 = self._neighbors(models, self._training, X, kxx, count)
+        index, d2 = models.neighbors(self._training, X, kxx, count)
         return (d2, index) if return_distance else index
 
-    def predict_proba(self, X: Objects) -> np.ndarray:
-        """Share of each class in the votes of the neighbours.
+    def _expects_probabilities(self):
+        return True
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        return self._scores(X)
+    def _model_temperature(self):
+        return self._fitted_models().temperature(self._training)
 
 
 def _self_similarities(training, X):
@@ -210,7 +237,6 @@ def _self_similarities(training, X):
 
 def check_neighbor_weights(weights):
     """The name, as it is spelt, or the function; anything else is refused."""
-    weights = weights
     if not callable(weights) and weights not in ("uniform", "distance"):
         raise ValueError(
             "weights must be 'uniform', 'distance' or a function of the distances; "

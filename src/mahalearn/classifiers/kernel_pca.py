@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import DensityClassifierMixin, over_rows
+from .._base import over_rows
 from .._typing import ArrayLike, Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_components, check_positive
 from ..formulas.kernel_pca import quadratic_scores
@@ -19,9 +19,27 @@ class PCAPath(NamedTuple):
     classes: list
     priors: np.ndarray
     regs: list
+    rounding: np.ndarray
+    temperature: float | None = 1.0  # the scores are logarithms of densities
+
+    def scores(self, training, queries, *, complete=False):
+        """(m, c, r) scores of queries."""
+        with workspace_for(queries) as workspace:
+
+            def scores(k):
+                Z = self.embedding.coordinates(k, workspace)
+                path = quadratic_scores(
+                    self.classes, self.priors, Z, self.regs, workspace=workspace
+                )
+                return np.moveaxis(path, 0, -1)
+
+            return over_rows(training, queries, scores)
+
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
 
 
-class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
+class KernelPCAQuadraticDiscriminant(KernelClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.
 
     The objects get coordinates by the leading eigenvectors of the centred kernel matrix, ordered by
@@ -46,8 +64,6 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues: take them as components by their size |λ|, as paper C
         does; "ignore" leaves them out, as ordinary kernel PCA does; "raise" stops; the others
@@ -107,7 +123,6 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
         landmarks: Any = None,
@@ -118,7 +133,6 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
@@ -128,25 +142,16 @@ class KernelPCAQuadraticDiscriminant(DensityClassifierMixin, KernelClassifier):
         self.reg = reg
         self.priors = priors
 
+    def _expects_probabilities(self):
+        return True
+
     def _check_parameters(self):
         check_positive(self.reg, "reg")
         check_components(self.n_components)
 
     def _fit_path(self, training, labels, values):
         embedding, classes = training.embedding(check_components(self.n_components))
-        return PCAPath(embedding, classes, labels.priors(self.priors), values)
-
-    def _path_scores(self, models, training, queries, *, complete=False):
-        with workspace_for(queries) as workspace:
-
-            def scores(k):
-                Z = models.embedding.coordinates(k, workspace)
-                path = quadratic_scores(
-                    models.classes, models.priors, Z, models.regs, workspace=workspace
-                )
-                return np.moveaxis(path, 0, -1)
-
-            return over_rows(training, queries, scores)
+        return PCAPath(embedding, classes, labels.priors(self.priors), values, np.zeros(1))
 
     @fitted_attribute
     def eigenvalues_(self, models: Any) -> np.ndarray:

@@ -1,17 +1,16 @@
 """Kernel quadratic discriminants (papers A and C)."""
 
+import warnings
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 
 from .._typing import (
     ArrayLike,
     ClassWeight,
     Gamma,
     Kernel,
-    Objects,
     RandomState,
     Reg,
     RegUnit,
@@ -20,27 +19,28 @@ from .._typing import (
     Variant,
 )
 from .._validation import check_choice, check_error_weights, check_priors
+from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import N_ITER, error_offsets, map_offsets
 from ..training.distances import (
     leave_one_out_sq_distances,
+    left_out_scores,
     refuse_map,
+    resolved_reg_on,
     without_one,
 )
 from ..training.folds import is_leave_one_out
 from ..training.leave_one_out import leave_one_out_scores
-from .distances import KernelMahalanobisEstimator
+from .distances import (
+    check_distance_parameters,
+    distance_options,
+    fit_class_distances,
+    fixed_reg_value,
+    mahalanobis,
+    reg_value,
+)
 from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 
 OFFSETS = ("error", "least_squares", "loo", "map", None)
-
-
-def _has_probabilities(estimator):
-    if check_choice(estimator.offset, "offset", OFFSETS) == "map":
-        return True
-    raise AttributeError(
-        f"Probabilities need offset='map'; with offset={estimator.offset!r} the scores are not "
-        "log-densities. Wrap the classifier in sklearn.calibration.CalibratedClassifierCV instead."
-    )
 
 
 def check_offset(offset, class_weight, priors):
@@ -55,6 +55,19 @@ def check_offset(offset, class_weight, priors):
     return offset
 
 
+def _warn_of_leave_one_out(folds, variant, reg_on):
+    """Say where leaving out one object at a fixed α flatters its own class."""
+    fixed = variant.startswith("RC") and resolved_reg_on(reg_on, variant) == "kernel"
+    if fixed and is_leave_one_out(folds.splits, len(folds.codes)):
+        warnings.warn(
+            f"LeaveOneOut() with reg_on='kernel' and {variant} flatters useless kernels: at a "
+            "fixed α the class of the left-out object, one object short, has the larger σ² and "
+            "wins too often. Use reg_on='covariance' or 'relative', or k folds.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
 class QuadraticPath(NamedTuple):
     """Class distances and their offsets for the values of a path; rounding (r,) of the scores."""
 
@@ -62,9 +75,19 @@ class QuadraticPath(NamedTuple):
     offsets: np.ndarray
     rounding: np.ndarray
     regs: list
+    temperature: float | None = None
+
+    def scores(self, training, queries, *, complete=False):
+        """(m, c, r) scores of queries."""
+        common = "known" if complete else "omitted"
+        scores = self.distances.sq_distances(queries, common=common) / -2 + self.offsets
+        return scores[..., None] if scores.ndim == 2 else scores
+
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
 
 
-class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
+class KernelQuadraticDiscriminant(KernelClassifier):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.
 
     An object goes to the class with the largest f_j(x) = −d²_j(x)/2 + b_j, where d_j is the
@@ -96,8 +119,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues: regularise with their sign, as paper C does (the
         same as the positive definite formulas where there are none); apply the formulas as they
@@ -173,7 +194,6 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
         offset: Literal["error", "least_squares", "loo", "map"] | None = "error",
@@ -183,25 +203,28 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
         random_state: RandomState | None = None,
     ) -> None:
         super().__init__(
-            variant=variant,
-            reg=reg,
-            reg_on=reg_on,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
+        self.variant = variant
+        self.reg = reg
+        self.reg_on = reg_on
         self.landmarks = landmarks
         self.random_state = random_state
         self.offset = offset
         self.class_weight = class_weight
         self.priors = priors
 
+    mahalanobis = mahalanobis
+    _axis_value = reg_value
+    _fixed_axis_value = fixed_reg_value
+
     def _check_parameters(self):
-        super()._check_parameters()
+        check_distance_parameters(self)
         offset = check_offset(self.offset, self.class_weight, self.priors)
         if offset == "loo" and self.landmarks is not None:
             raise ValueError(
@@ -211,23 +234,32 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
 
     def _fit_path(self, training, labels, values):
         offset = check_choice(self.offset, "offset", OFFSETS)
-        distances, alphas = self._fit_distances(training, values, spectral=offset == "map")
+        distances, alphas = fit_class_distances(self, training, values, spectral=offset == "map")
         rounding = distances.rounding()
-        volumes = d2 = None
+        volumes = d2 = temperature = None
         if offset == "map":
-            refuse_map(self._options()[0], alphas, training.counts, distances.nonnegative)
-            volumes = distances.log_volumes()
+            refuse_map(self.variant, alphas, training.counts, distances.nonnegative)
+            volumes, temperature = distances.log_volumes(), 1.0
         elif offset is not None:
             d2 = distances.training_sq_distances(common="omitted")
+            left_out = None
+            if len(values) == 1 and self.landmarks is None:
+                left_out = left_out_scores(distances, d2)
             d2 = self._training_distances(d2, training, alphas)
         offsets = self._offsets_of(d2, labels, rounding, volumes)
-        return QuadraticPath(distances, offsets, np.atleast_1d(rounding), values)
+        if offset in ("error", "loo") and left_out is not None:
+            temperature = fit_temperature(left_out + offsets, labels.codes)
+        return QuadraticPath(distances, offsets, np.atleast_1d(rounding), values, temperature)
+
+    def _expects_probabilities(self):
+        closed_form = self.variant == "RC+" and self.landmarks is None and self.offset is not None
+        return "classes_" not in vars(self) and (closed_form or self.offset == "map")
 
     def _training_distances(self, d2, training, alphas):
         """Training distances for the offsets; for "loo" to the own class without the object."""
         if check_choice(self.offset, "offset", OFFSETS) != "loo":
             return d2
-        variant, reg_on, _ = self._options()
+        variant, reg_on, _ = distance_options(self)
         less = without_one(alphas, training.counts, reg_on, variant)
         return leave_one_out_sq_distances(training, variant, less, d2)
 
@@ -255,15 +287,9 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
             weights = labels.counts.sum() / (len(names) * labels.counts)
         return check_error_weights(weights, self.class_weight)
 
-    def _path_scores(self, models, training, queries, *, complete=False):
-        common = "known" if complete else "omitted"
-        d2 = models.distances.sq_distances(queries, common=common)
-        scores = d2 / -2 + models.offsets
-        return scores[..., None] if scores.ndim == 2 else scores
-
     def _fold_scores(self, folds, values):
-        variant, reg_on, _ = self._options()
-        self._warn_of_leave_one_out(folds)
+        variant, reg_on, _ = distance_options(self)
+        _warn_of_leave_one_out(folds, variant, reg_on)
         offset = check_choice(self.offset, "offset", OFFSETS)
         classes = folds.classes
         if variant == "RC+" and is_leave_one_out(folds.splits, len(folds.codes)):
@@ -298,35 +324,3 @@ class KernelQuadraticDiscriminant(KernelMahalanobisEstimator, KernelClassifier):
     def reg_(self, models: Any) -> Any:
         """`reg` as used, in the units of `reg_on`."""
         return models.regs[0]
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Objects) -> np.ndarray:
-        """Logarithms of the class probabilities (``offset="map"`` only).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        return self._log_proba(X)
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Objects) -> np.ndarray:
-        """Class probabilities (``offset="map"`` only).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        return np.exp(self._log_proba(X))

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import Gamma, Kernel, Spectrum, Standardize
 from .._validation import check_positive
+from ..formulas.calibration import fit_temperature
 from ..formulas.kernel_ridge import (
     class_targets,
     leave_one_out_lambdas,
@@ -14,10 +15,10 @@ from ..formulas.kernel_ridge import (
     ridge_spectrum,
 )
 from ..training.folds import is_leave_one_out
-from .kernel_classifier import KernelClassifier, LinearPath, LinearPathMixin, fitted_attribute
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
 
 
-class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
+class KernelRidgeClassifier(KernelClassifier):
     """Kernel ridge regression on the classes, for positive definite and indefinite kernels.
 
     Each class against the rest: a regression on targets +1 and −1 with an intercept that is not
@@ -42,8 +43,6 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         What to do about negative eigenvalues. "krein" and "ignore" flip those of the centred
         kernel matrix, from the decomposition that the regression needs anyway; "raise" stops; the
@@ -90,7 +89,6 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
     ) -> None:
@@ -99,22 +97,33 @@ class KernelRidgeClassifier(LinearPathMixin, KernelClassifier):
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             spectrum=spectrum,
             standardize=standardize,
         )
         self.reg = reg
+
+    fit = weighted_fit
+
+    def _expects_probabilities(self):
+        return "classes_" not in vars(self)
 
     def _check_parameters(self):
         check_positive(self.reg, "reg")
 
     def _fit_path(self, training, labels, values):
         K = training.full_gram()
-        spectrum = ridge_spectrum(K)
+        spectrum = ridge_spectrum(K, training.weights)
         counts = training.counts
         targets = class_targets(np.repeat(np.arange(len(counts)), counts), len(counts))
-        lambdas = [reg * len(K) * spectrum.scale for reg in values]
-        return LinearPath.of(ridge_path(spectrum, targets, lambdas), np.abs(K).max())
+        total = spectrum.weights.sum()
+        lambdas = [reg * total * spectrum.scale for reg in values]
+        path = LinearPath.of(ridge_path(spectrum, targets, lambdas), np.abs(K).max())
+        if len(values) > 1 or spectrum.indefinite:
+            return path
+        left_out = ridge_leave_one_out(spectrum, targets, leave_one_out_lambdas(spectrum, values))
+        return path._replace(
+            temperature=fit_temperature(left_out[0], targets.argmax(axis=1), training.weights)
+        )
 
     def _fold_scores(self, folds, values):
         K, n, counts = folds.matrix, len(folds.codes), np.bincount(folds.codes)

@@ -107,6 +107,7 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         full = check_choice(self.metric, "metric", METRICS) == "full"
         if self.n_iter != 0:
             check_count(self.n_iter, "n_iter")
+        self._search_temperature = None
         refuse_dask(self, X, y)
         X, y = validate_rows(self, X, y, dtype=np.float64)
         self.classes_, codes = check_classes(y)

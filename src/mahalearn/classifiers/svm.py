@@ -17,6 +17,7 @@ from .._validation import (
     check_classes,
     check_positive,
     check_sample_weight,
+    is_word,
     refuse_dask,
     refuse_dask_query,
     validate_rows,
@@ -73,7 +74,6 @@ class _Problem(NamedTuple):
             class_weight=self.class_weight,
             decision_function_shape="ovo",
             tol=machine.tol,
-            cache_size=machine.cache_size,
             max_iter=machine.max_iter,
         )
         return svc.fit(self.Z, self.codes, self.weights)
@@ -86,14 +86,14 @@ class _Problem(NamedTuple):
             # The parameters of the first are checked; the others differ in C and δ only.
             with sklearn.config_context(skip_parameter_validation=i > 0):
                 svc = self.train(machine, **params)
-            own = pair_coefficients(svc.dual_coef_, svc.n_support_)
-            A = np.zeros((n, own.shape[1]))
-            A[svc.support_] = own
+            coefficients = pair_coefficients(svc.dual_coef_, svc.n_support_)
+            A = np.zeros((n, coefficients.shape[1]))
+            A[svc.support_] = coefficients
             machines.append((svc.gamma, A, svc.intercept_))
         for rows in row_chunks(len(X), 2 * n):
             D = sq_euclidean(self.kernel._whitening.apply(X[rows]), self.Z)
             parts.append([np.exp(-gamma * D) @ A + intercept for gamma, A, intercept in machines])
-        return [_signed(np.concatenate(found), svc) for found in zip(*parts, strict=True)]
+        return [_signed(np.concatenate(rows), svc) for rows in zip(*parts, strict=True)]
 
 
 def _signed(decisions, svc):
@@ -137,8 +137,6 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         Multiplies C for each class. The covariance is not weighted.
     tol : float, default=1e-3
         Tolerance of LIBSVM's stopping criterion.
-    cache_size : float, default=200
-        Size of LIBSVM's kernel cache in MB.
     max_iter : int, default=-1
         Limit on LIBSVM's iterations; -1 for none.
 
@@ -192,7 +190,6 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         shrinkage: Shrinkage = None,
         class_weight: ClassWeight | None = None,
         tol: float = 1e-3,
-        cache_size: float = 200,
         max_iter: int = -1,
     ) -> None:
         self.C = C
@@ -202,7 +199,6 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self.shrinkage = shrinkage
         self.class_weight = class_weight
         self.tol = tol
-        self.cache_size = cache_size
         self.max_iter = max_iter
 
     def fit(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> Self:
@@ -224,12 +220,13 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         check_positive(self.C, "C")
+        self._search_temperature = None
         refuse_dask(self, X, y)
         X, y = validate_rows(self, X, y, dtype=np.float64)
-        own = check_sample_weight(sample_weight, len(y))
-        present = np.arange(len(y)) if own is None else np.flatnonzero(own)
+        weights = check_sample_weight(sample_weight, len(y))
+        present = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self.classes_, codes, problems = self._problems(
-            X[present], y[present], None if own is None else own[present]
+            X[present], y[present], None if weights is None else weights[present]
         )
         self._machines = [
             _Machine(problem.kernel, problem.train(self, self.C, self.delta))
@@ -246,19 +243,19 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self.n_support_ = np.bincount(codes[rows], minlength=len(self.classes_))
         return self
 
-    def _problems(self, X, y, own):
+    def _problems(self, X, y, weights):
         """Classes, class indices, and the problems to solve: of two classes each, or one of all.
 
-        own: weights of the samples, positive, or None.
+        weights: of the samples, positive, or None.
         """
         source = check_choice(self.covariance_from, "covariance_from", COVARIANCE_SOURCES)
         classes, codes = check_classes(y)
         n_classes = len(classes)
-        weights = np.ones(n_classes)
+        of_classes = np.ones(n_classes)
         if self.class_weight is not None:
-            weights = compute_class_weight(self.class_weight, classes=classes, y=y)
-        if own is not None and isinstance(self.class_weight, str):  # "balanced": what classes weigh
-            weights = own.sum() / (n_classes * np.bincount(codes, own))
+            of_classes = compute_class_weight(self.class_weight, classes=classes, y=y)
+        if weights is not None and is_word(self.class_weight, "balanced"):  # what classes weigh
+            of_classes = weights.sum() / (n_classes * np.bincount(codes, weights))
         if source == "all" or n_classes == 2:
             groups = [tuple(range(n_classes))]
         else:
@@ -267,11 +264,11 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         for group in groups:
             rows = np.flatnonzero(np.isin(codes, group))
             kernel = MahalanobisKernel(self.covariance, self.delta, self.shrinkage)
-            part = None if own is None else own[rows]
+            part = None if weights is None else weights[rows]
             kernel.fit(X[rows], sample_weight=part)
             Z = kernel._whitening.apply(X[rows])
-            of_class = None if (weights == 1).all() else {j: weights[j] for j in group}
-            problems.append(_Problem(rows, kernel, Z, codes[rows], of_class, part))
+            margins = None if (of_classes == 1).all() else {j: of_classes[j] for j in group}
+            problems.append(_Problem(rows, kernel, Z, codes[rows], margins, part))
         return classes, codes, problems
 
     def _scores(self, X):

@@ -218,12 +218,12 @@ def checkerboard_kernel(
 
     Examples
     --------
+    >>> from functools import partial
     >>> from mahalearn import KernelQuadraticDiscriminant
     >>> from mahalearn.datasets import checkerboard, checkerboard_kernel
     >>> X, y = checkerboard(100, random_state=0)
-    >>> model = KernelQuadraticDiscriminant(
-    ...     "FK+", kernel=checkerboard_kernel, kernel_params={"s": 1.0}
-    ... ).fit(X, y)
+    >>> kernel = partial(checkerboard_kernel, s=1.0)
+    >>> model = KernelQuadraticDiscriminant("FK+", kernel=kernel).fit(X, y)
     >>> bool((model.predict(X) == model.predict(-X)).all())
     True
     """

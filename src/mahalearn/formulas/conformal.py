@@ -157,24 +157,24 @@ class ReferenceClass(NamedTuple):
         """k̃ᵀSk̃ from u = Sk̃, a row for each query."""
         return np.einsum("ij,ij->i", u @ self.A, u)
 
-    def other_sq_distances(self, k, own):
+    def other_sq_distances(self, k, coordinate):
         """d² of objects of other classes, those that are references without their coordinate: (m,).
 
-        k (m, N) are their kernel values against the references, overwritten; own (m,) is each
-        object's position among them, −1 for an object that is none. Leaving a coordinate
-        f = Φ̃e out of the map changes A by −ffᵀ: with z = u − φ̃_own·Sf the quadratic form is
-        k'ᵀSk' + (fᵀSk')²/(1 − fᵀSf), k' = k̃ − φ̃_own·f.
+        k (m, N) are their kernel values against the references, overwritten; coordinate (m,) is
+        each object's position i among them, −1 for an object that is none. Leaving a coordinate
+        f = Φ̃e_i out of the map changes A by −ffᵀ: with z = u − φ̃_i·Sf the quadratic form is
+        k'ᵀSk' + (fᵀSk')²/(1 − fᵀSf), k' = k̃ − φ̃_i·f.
         """
         phi = self.project(k)
-        rows = np.arange(len(own))
-        mine = np.where(own >= 0, phi[rows, own], 0.0)
-        Sf = np.where(own >= 0, self.B[:, own], 0.0).T
+        rows, is_reference = np.arange(len(phi)), coordinate >= 0
+        phi_i = np.where(is_reference, phi[rows, coordinate], 0.0)
+        Sf = np.where(is_reference, self.B[:, coordinate], 0.0).T
         f = Sf @ self.A
-        z = phi @ self.B.T - mine[:, None] * Sf
+        z = phi @ self.B.T - phi_i[:, None] * Sf
         fSk = np.einsum("ij,ij->i", f, z)
         fSf = np.einsum("ij,ij->i", f, Sf)
         explained = self.explained(z) + fSk**2 / (1 - fSf)
-        return (row_sq_norms(phi) - mine**2 - explained) * (1 + len(self.c)) / self.alpha
+        return (row_sq_norms(phi) - phi_i**2 - explained) * (1 + len(self.c)) / self.alpha
 
 
 def conformal_class(K, alpha):
@@ -336,11 +336,11 @@ def cross_p_values(folds, *, conditional=True):
     for calibration, codes, scores in folds:
         if count is None:
             count, n = np.zeros(np.shape(scores)), np.zeros(np.shape(scores)[1])
-        own = np.asarray(calibration)[np.arange(len(codes)), codes]
+        true_class = np.asarray(calibration)[np.arange(len(codes)), codes]
         for j in range(len(n)):
-            mine = own[codes == j] if conditional else own
-            count[:, j] += count_beyond(mine, scores[:, j])
-            n[j] += len(mine)
+            ranked = true_class[codes == j] if conditional else true_class
+            count[:, j] += count_beyond(ranked, scores[:, j])
+            n[j] += len(ranked)
     return (1 + count) / (1 + n)
 
 

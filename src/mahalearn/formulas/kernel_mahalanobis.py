@@ -467,6 +467,21 @@ def rc_plus_leave_one_out(K, alpha):
     return _left_out(diagonal, w, 0.0, np.array([alpha]))[0][:, 0]
 
 
+def rc_plus_left_out(d2, alpha):
+    """RC+ distances of the objects of a definite class without them, from those with them, (n,).
+
+    d2 (n,) are the distances of the class's own objects, n(1 − αS_ii) with S = (K̃ + αI)⁻¹, and
+    S1 = 1/α since K̃ is centred: what `rc_plus_leave_one_out` needs is known. σ² is held fixed as
+    the divisor, but not in S, where α stays nσ² instead of (n − 1)σ². NaN for a class of one.
+    """
+    n = len(d2)
+    diagonal = (1 - d2 / n) / alpha  # S_ii
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = n / alpha - 1 / (alpha**2 * diagonal)
+        left = 1 / diagonal - alpha + 1 / (alpha * diagonal) ** 2 / total
+    return left * (n / alpha) - 1 if n > 1 else np.full(n, np.nan)
+
+
 def _left_out(diagonal, w, log_det, alphas):
     n = len(w)
     total = w.sum(axis=0) - w**2 / diagonal

@@ -38,6 +38,20 @@ class Embedding(NamedTuple):
     values: np.ndarray
     vectors: np.ndarray
 
+    def leading(self, n_components=None, *, positive_only=False):
+        """The embedding of the components that are kept.
+
+        n_components: a number of components; a fraction (float) of Σ|λ| to keep, as in
+        scikit-learn's PCA the fewest that exceed it; None for all that are not zero. positive_only:
+        leave out negative eigenvalues, as the formulas of a definite kernel do.
+        """
+        order = leading_components(self.values, n_components, positive_only=positive_only)
+        Q = self.vectors[:, order]
+        # The sign of an eigenvector is arbitrary: its largest entry is made positive.
+        if Q.size:
+            Q *= np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(Q.shape[1])])
+        return self._replace(values=self.values[order], vectors=Q)
+
     @property
     def signs(self):
         """Diagonal of J."""
@@ -56,24 +70,14 @@ class Embedding(NamedTuple):
 
 
 def fit_embedding(K, n_components=None, *, positive_only=False):
-    """Kernel PCA of the Gram matrix K, which is overwritten.
-
-    n_components: a number of components; a fraction (float) of Σ|λ| to keep, as in scikit-learn's
-    PCA the fewest that exceed it; None for all that are not zero. positive_only: leave out negative
-    eigenvalues, as the formulas of a definite kernel do.
-    """
+    """Kernel PCA of the Gram matrix K, which is overwritten; arguments of `Embedding.leading`."""
     means = centering(K)
     values, Q = eigh(center_gram(K, means, overwrite=True), overwrite=True)
-    order = leading_components(values, n_components, positive_only=positive_only)
-    values, Q = values[order], Q[:, order]
-    # The sign of an eigenvector is arbitrary: its largest entry is made positive.
-    if Q.size:
-        Q = Q * np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(Q.shape[1])])
-    return Embedding(means, values, Q)
+    return Embedding(means, values, Q).leading(n_components, positive_only=positive_only)
 
 
 def leading_components(values, n_components=None, *, positive_only=False):
-    """Positions of the eigenvalues that are kept, the largest |λ| first; as in `fit_embedding`."""
+    """Positions of the eigenvalues that are kept, largest |λ| first; as in `Embedding.leading`."""
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] > 0] if positive_only else order[values[order] != 0]
     return order[: _count_components(np.abs(values[order]), n_components)]

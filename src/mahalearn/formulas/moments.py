@@ -55,7 +55,7 @@ class Moments(NamedTuple):
 
     @property
     def pooled(self):
-        """Whether only the sum of the groups' scatters is there."""
+        """True if only the sum of the groups' scatters is there."""
         return len(self.lower) < len(self.count)
 
     def groups(self, index):

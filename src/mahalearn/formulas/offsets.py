@@ -24,16 +24,38 @@ def error_offsets(scores, codes, class_weights=None, rounding=0.0, n_iter=N_ITER
     n_classes = scores.shape[-1]
     tables = scores.reshape(-1, *scores.shape[-2:])
     weights = np.ones(n_classes) if class_weights is None else np.asarray(class_weights, float)
-    members = [np.flatnonzero(codes == j) for j in range(n_classes)]
     delta = no_differences(len(tables), n_classes)
-    for i in range(n_classes):
-        for j in range(i):
-            rows = np.concatenate([members[i], members[j]])
-            above = np.arange(len(rows)) < len(members[i])
-            pair = tables[:, rows, i], tables[:, rows, j]
-            pair = pair_difference(*pair, above, weights[i], weights[j], rounding)
-            set_difference(delta, i, j, pair)
+    first, second = np.tril_indices(n_classes, -1)
+    if len(first):
+        rows, sizes, n_first = _pair_rows(codes, first, second)
+        # (b, pairs, objects): all pairs at once, of small arrays.
+        one, other = tables[:, rows, first[:, None]], tables[:, rows, second[:, None]]
+        above = np.arange(rows.shape[1]) < n_first[:, None]
+        differences = _differences(
+            one, other, above, weights[first], weights[second], rounding, sizes
+        )
+        set_difference(delta, first, second, differences)
     return offsets_from_differences(delta, n_iter).reshape(scores.shape[:-2] + (n_classes,))
+
+
+def _pair_rows(codes, first, second):
+    """Objects of each pair of classes (p, n), those of the first before those of the second.
+
+    Shorter rows are filled up with their first object. Also the true lengths (p,) and the numbers
+    of objects of the first class (p,).
+    """
+    counts = np.bincount(codes, minlength=max(first.max(), second.max()) + 1)
+    order, starts = np.argsort(codes, kind="stable"), np.cumsum(counts) - counts
+    n_first, sizes = counts[first, None], (counts[first] + counts[second])
+    place = np.arange(sizes.max())
+    position = np.where(
+        place < n_first, starts[first, None] + place, starts[second, None] + place - n_first
+    )
+    return (
+        order[np.where(place < sizes[:, None], position, starts[first, None])],
+        sizes,
+        n_first[:, 0],
+    )
 
 
 def pair_difference(first, second, is_first, weight_first, weight_second, rounding=0.0):
@@ -43,10 +65,26 @@ def pair_difference(first, second, is_first, weight_first, weight_second, roundi
     the first one; rounding as in error_offsets. Between the lowest and the highest value the errors
     are the same.
     """
-    values = first - second
-    largest = np.maximum(np.abs(first).max(axis=-1), np.abs(second).max(axis=-1))
-    tie = np.maximum(TIE_RTOL * largest, rounding)
-    return -best_cuts(values, is_first, weight_first, weight_second, tie)[::-1]
+    weights = np.array([weight_first]), np.array([weight_second])
+    sizes = np.array([first.shape[1]])
+    return _differences(first[:, None], second[:, None], is_first[None], *weights, rounding, sizes)[
+        :, :, 0
+    ]
+
+
+def _differences(first, second, is_first, weight_first, weight_second, rounding, sizes):
+    """The same for p pairs of classes, (3, b, p), from scores (b, p, n).
+
+    is_first (p, n); weights (p,); sizes (p,): how many of the n objects a pair has.
+    """
+    b, p, n = first.shape
+    there = np.arange(n) < sizes[:, None]
+    largest = np.where(there, np.maximum(np.abs(first), np.abs(second)), 0.0).max(axis=-1)
+    tie = np.maximum(TIE_RTOL * largest, np.reshape(rounding, (-1, 1)))
+    values = np.where(there, first - second, np.inf).reshape(b * p, n)
+    each = (np.tile(a, (b, *[1] * (a.ndim - 1))) for a in (is_first, weight_first, weight_second))
+    cuts = best_cuts(values, *each, tie.reshape(-1), np.tile(sizes, b))
+    return -cuts[::-1].reshape(3, b, p)
 
 
 def no_differences(n_tables, n_classes):
@@ -55,7 +93,7 @@ def no_differences(n_tables, n_classes):
 
 
 def set_difference(delta, i, j, difference):
-    """Put a pair's difference (3, b) into delta, both ways."""
+    """Put the difference (3, b) of a pair into delta, both ways; (3, b, p) of several pairs."""
     delta[:, :, i, j], delta[:, :, j, i] = difference, -difference[::-1]
 
 
@@ -92,29 +130,35 @@ def offsets_from_differences(delta, n_iter=N_ITER):
     return b
 
 
-def best_cuts(values, above, weight_above, weight_below, tie):
+def best_cuts(values, above, weight_above, weight_below, tie, sizes):
     """For each row of values (b, n) the cut t for which "value > t" makes the fewest errors.
 
     Returns (3, b): the lower end, the middle and the upper end of the gap it lies in.
 
-    above (n,) says which objects belong above the cut; tie (b,): values that close are equal. Among
-    equally good cuts the most central one is taken; of two, the one with the most room around it,
-    then the one nearest to 0: the same answer, negated, for the mirrored problem.
+    above (b, n) says which objects belong above the cut; weights (b,) of errors on these and on the
+    others; tie (b,): values that close are equal; sizes (b,): how many values a row has, the others
+    being +inf. Among equally good cuts the most central one is taken; of two, the one with the most
+    room around it, then the one nearest to 0: the same answer, negated, for the mirrored problem.
     """
-    order, n_below = np.argsort(values, axis=1), np.count_nonzero(~above)
-    values, above = np.take_along_axis(values, order, axis=1), above[order]
-    gaps = np.diff(values, axis=1)
+    order, there = np.argsort(values, axis=1), np.arange(values.shape[1]) < sizes[:, None]
+    n_below = np.count_nonzero(~above & there, axis=1)
+    values, above = (np.take_along_axis(a, order, axis=1) for a in (values, above))
+    with np.errstate(invalid="ignore"):
+        gaps = np.diff(values, axis=1)
     distinct = gaps > tie[:, None]
 
     # Cut k lies before the k-th value; the last one after all of them. Cuts within a tie are none.
-    lost = np.cumsum(np.where(above, weight_above, -weight_below), axis=1)
-    errors = np.pad(lost, ((0, 0), (1, 0))) + weight_below * n_below
+    lost = np.where(above, weight_above[:, None], -weight_below[:, None])
+    lost = np.cumsum(np.where(there, lost, 0.0), axis=1)
+    errors = np.pad(lost, ((0, 0), (1, 0))) + (weight_below * n_below)[:, None]
     errors[:, 1:-1][~distinct] = np.inf
-    slack = _COUNT_RTOL * (weight_above + weight_below) * values.shape[1]
-    best = errors <= errors.min(axis=1, keepdims=True) + slack
+    errors[:, -1][sizes < values.shape[1]] = np.inf  # the cut after all values is before these
+    slack = _COUNT_RTOL * (weight_above + weight_below) * sizes
+    best = errors <= errors.min(axis=1, keepdims=True) + slack[:, None]
 
     # Outside all values the room is the mean gap; where all of them tie, anything.
-    room = np.where(distinct, gaps, 0).sum(axis=1) / np.maximum(distinct.sum(axis=1), 1)
+    inside = distinct & there[:, 1:]
+    room = np.where(inside, gaps, 0).sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
     room = np.where(room > 0, room, 1e-3 * np.maximum(np.abs(values[:, 0]), 1))
 
     # The one or two cuts in the middle of the best.
@@ -123,23 +167,21 @@ def best_cuts(values, above, weight_above, weight_below, tie):
     start = np.cumsum(count) - count
     first, second = cut[start + (count - 1) // 2], cut[start + count // 2]
     rows = np.arange(len(values))
-    a, b = (_gap(values, rows, k, room) for k in (first, second))
+    a, b = (_gap(values, rows, k, room, sizes) for k in (first, second))
     wider = (b[2] - b[0]) - (a[2] - a[0])
     nearer = np.abs(a[1]) - np.abs(b[1])
     second_is_better = (wider > tie) | ((np.abs(wider) <= tie) & (nearer > tie))
     low, cut, high = np.where(second_is_better, b, a)
     # Beyond all values there is no end.
     k = np.where(second_is_better, second, first)
-    return np.stack(
-        [np.where(k > 0, low, -np.inf), cut, np.where(k < values.shape[1], high, np.inf)]
-    )
+    return np.stack([np.where(k > 0, low, -np.inf), cut, np.where(k < sizes, high, np.inf)])
 
 
-def _gap(values, rows, k, room):
+def _gap(values, rows, k, room, sizes):
     """The ends and the middle of the gap before value k of each row, (3, b)."""
-    n = values.shape[1]
     low = np.where(k > 0, values[rows, np.maximum(k - 1, 0)], values[:, 0] - room)
-    high = np.where(k < n, values[rows, np.minimum(k, n - 1)], values[:, -1] + room)
+    last = values[rows, sizes - 1]
+    high = np.where(k < sizes, values[rows, np.minimum(k, sizes - 1)], last + room)
     return np.stack([low, (low + high) / 2, high])
 
 

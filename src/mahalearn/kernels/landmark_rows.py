@@ -5,10 +5,12 @@ from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn import get_config
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
+from .._sparse import SparseRows
 from .._validation import check_choice, check_count, check_symmetric, take
 from .protocol import kernel_diagonal, kernel_matrix
 
@@ -28,11 +30,11 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     kernel is a fitted kernel. method: "kmeans" (k-means++ and a few Lloyd steps; the landmarks are
     means, not objects), "rpcholesky" (randomly pivoted Cholesky: objects are drawn with a
     probability that is their residual), "uniform", or "auto": k-means for vectors, randomly pivoted
-    Cholesky for objects with a definite kernel, uniform otherwise. The first landmarks of
-    "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects than landmarks
-    asked for, all of them are taken, in their order.
+    Cholesky for objects and sparse rows with a definite kernel, uniform otherwise. The first
+    landmarks of "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects
+    than landmarks asked for, all of them are taken, in their order.
     """
-    method = landmark_method(method, kernel)
+    method = landmark_method(method, kernel, sparse=isinstance(X, SparseRows))
     m = check_count(n_landmarks, "landmarks")
     random_state = check_random_state(random_state)
     if len(X) < m:
@@ -47,6 +49,8 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     if method == "uniform":
         return take(X, random_state.permutation(len(X))[:m])
     most = max(_LEAST_ROWS, _ROWS_PER_LANDMARK * m)
+    if method == "rpcholesky":  # its factor, most·m numbers, stays within working_memory
+        most = min(most, max(2 * m, get_config()["working_memory"] * 2**17 // m))
     if len(X) > most:
         X = take(X, np.sort(random_state.permutation(len(X))[:most]))
     if method == "kmeans":
@@ -54,26 +58,25 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     return take(X, rp_cholesky(kernel, X, m, random_state))
 
 
-def landmark_method(method, kernel):
-    """How landmarks are chosen, "auto" resolved for a fitted kernel."""
+def landmark_method(method, kernel, *, sparse=False):
+    """How landmarks are chosen, "auto" resolved for a fitted kernel; sparse: the rows are."""
     method = check_choice(method, "method", LANDMARK_METHODS)
-    vectors = getattr(kernel, "requires_vector_input", True)
+    vectors = kernel.requires_vector_input and not sparse
     if method == "auto":
-        definite = bool(getattr(kernel, "positive_definite", False))
-        return "kmeans" if vectors else "rpcholesky" if definite else "uniform"
+        return "kmeans" if vectors else "rpcholesky" if kernel.positive_definite else "uniform"
     if method == "kmeans" and not vectors:
         raise ValueError(
-            "method='kmeans' needs vectors, whose means are the landmarks; for objects "
-            "use 'rpcholesky' or 'uniform'."
+            "method='kmeans' needs vectors, whose means are the landmarks (those of sparse rows "
+            "would be dense); for objects and sparse rows use 'rpcholesky' or 'uniform'."
         )
     return method
 
 
 def _in_metric(kernel, X):
     """The rows in the coordinates whose Euclidean distances the kernel sees, where it has some."""
-    if hasattr(kernel, "whiten"):
+    if kernel.whiten is not None:
         return kernel.whiten(X)
-    if getattr(kernel, "scale", None) is not None:
+    if kernel.center is not None:
         return (np.asarray(X) - kernel.center) / kernel.scale
     return np.asarray(X)
 
@@ -86,11 +89,11 @@ def _kmeans(X, Y, m, random_state):
         nearest = pairwise_distances_argmin(Y, centres)
         order = np.argsort(nearest, kind="stable")
         counts = np.bincount(nearest, minlength=m)
-        kept = np.flatnonzero(counts)  # of equal rows some centres get none
-        starts = (np.cumsum(counts) - counts)[kept]
-        means = np.add.reduceat((X if last else Y)[order], starts, axis=0) / counts[kept, None]
+        used = np.flatnonzero(counts)  # of equal rows some centres get none
+        starts = (np.cumsum(counts) - counts)[used]
+        means = np.add.reduceat((X if last else Y)[order], starts, axis=0) / counts[used, None]
         if not last:
-            centres[kept] = means
+            centres[used] = means
     return means.astype(X.dtype, copy=False)
 
 
@@ -160,15 +163,10 @@ class LandmarkKernel:
     @cached_property
     def _rbf(self):
         """The fast path of RBF kernels, None for other kernels."""
-        whitens = hasattr(self.kernel, "whiten") and hasattr(self.kernel, "gamma_")
-        if whitens or getattr(self.kernel, "name", None) == "rbf":
-            return _RBFRows(self.kernel, self.landmarks, self.dtype)
-        return None
-
-    @property
-    def positive_definite(self):
-        """Whether the kernel is known to be positive definite."""
-        return bool(getattr(self.kernel, "positive_definite", False))
+        sparse = isinstance(self.landmarks, SparseRows)
+        if sparse or self.kernel is None or self.kernel.rbf_gamma is None:
+            return None
+        return _RBFRows(self.kernel, self.landmarks, self.dtype)
 
     def first(self, m):
         """The same with the first m landmarks only; of rows given, the first m columns."""
@@ -190,7 +188,7 @@ class LandmarkKernel:
     def rows(self, X, out=None, origin=None):
         """Kernel rows (b, m) of objects X; written into `out` if given, relative to `origin`."""
         out = np.empty((len(X), len(self)), self.dtype) if out is None else out
-        if self._rbf is None:
+        if self._rbf is None or isinstance(X, SparseRows):
             if self.kernel is None:
                 np.copyto(out, np.asarray(X)[:, : len(self)], casting="same_kind")
             else:
@@ -225,11 +223,9 @@ class _RBFRows:
     """
 
     def __init__(self, kernel, landmarks, dtype):
-        self.whiten = getattr(kernel, "whiten", None)
-        self.gamma = float(kernel.gamma if self.whiten is None else kernel.gamma_)
+        self.whiten, self.gamma = kernel.whiten, float(kernel.rbf_gamma)
         self.dtype, self.limit = dtype, _LIMITS[dtype.name]
-        scale = getattr(kernel, "scale", None)
-        self.scale = None if scale is None else scale.astype(dtype)
+        self.scale = None if kernel.scale is None else kernel.scale.astype(dtype)
         self.center = 0.0
         # The same rounded numbers for landmarks and rows: a common offset cancels.
         self.center = np.median(self._unscaled(landmarks), axis=0).astype(dtype)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from .._memory import row_chunks
+from .._sparse import as_matrix
 from .._typing import Gamma, Kernel, Objects, RandomState, Standardize
 from .._validation import (
     check_choice,
@@ -29,6 +30,7 @@ from .protocol import (
     kernel_diagonal,
     kernel_matrix,
     kernel_settings,
+    takes_sparse,
     takes_vectors,
 )
 
@@ -70,8 +72,6 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square"}, default="krein"
         What to do about negative eigenvalues: keep their features (``signs_`` says which; "ignore"
         does the same), raise, or correct the kernel.
@@ -125,7 +125,6 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         gamma: Gamma = "scale",
         degree: int = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         spectrum: Literal["krein", "ignore", "raise", "clip", "flip", "square"] = "krein",
         standardize: Standardize = "auto",
         rtol: float | None = None,
@@ -137,7 +136,6 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.spectrum = spectrum
         self.standardize = standardize
         self.rtol = rtol
@@ -145,8 +143,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        chosen = isinstance(self.landmarks, (numbers.Integral, str))
-        tags.input_tags.pairwise = is_precomputed(self.kernel) and chosen
+        tags.input_tags.pairwise = is_precomputed(self.kernel) and to_choose(self.landmarks)
+        tags.input_tags.sparse = takes_sparse(self.kernel)
         return tags
 
     def fit(self, X: Objects, y: Any = None) -> Self:
@@ -165,15 +163,16 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The fitted transformer.
         """
         spectrum = check_choice(self.spectrum, "spectrum", LANDMARK_SPECTRA)
-        self._check_parameters()
+        landmark_choice(self.landmarks, method=self.method, rtol=self.rtol)
         X = self._check(X, reset=True)
         if is_precomputed(self.kernel):
             self.kernel_ = "precomputed"
             self._rows = self._fit_precomputed(X)
         else:
-            self.kernel_ = fit_kernel(self.kernel, X, **kernel_settings(self, X))
-            self.landmarks_ = self._choose(X)
-            self._rows = LandmarkKernel(self.kernel_, self.landmarks_)
+            kernel = fit_kernel(self.kernel, X, **kernel_settings(self, X))
+            landmarks = self._choose(X, kernel)
+            self.kernel_, self.landmarks_ = kernel.as_fitted, as_matrix(landmarks)
+            self._rows = LandmarkKernel(kernel, landmarks)
         K = self._rows.gram()
         correction = spectrum if spectrum in CORRECTIONS else None
         self._features = landmark_features(K, rtol=self.rtol, correction=correction)
@@ -183,15 +182,6 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.eigenvalues_ = self._features.values
         return self
 
-    def _check_parameters(self):
-        if isinstance(self.landmarks, str):
-            check_choice(self.landmarks, "landmarks", ("auto",))
-        elif isinstance(self.landmarks, numbers.Number) or self.landmarks is None:
-            check_count(self.landmarks, "landmarks")
-        check_choice(self.method, "method", LANDMARK_METHODS)
-        if self.rtol is not None:
-            check_fraction(self.rtol, "rtol")
-
     def _check(self, X, reset):
         if is_dask_collection(X):
             raise TypeError(
@@ -200,21 +190,19 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         if takes_vectors(self.kernel):
             refuse_objects(X)
-            return validate_rows(self, X, reset=reset, dtype=np.float64)
+            sparse = takes_sparse(self.kernel)
+            return validate_rows(self, X, reset=reset, dtype=np.float64, accept_sparse=sparse)
         return check_objects(X)
 
     def _fit_precomputed(self, X):
-        if isinstance(self.landmarks, (numbers.Integral, str)):
+        if to_choose(self.landmarks):
             refuse_to_choose(X)
-            auto = not isinstance(self.landmarks, numbers.Integral)
-            m = _MOST_LANDMARKS if auto else check_count(self.landmarks, "landmarks")
-            method = check_choice(self.method, "method", LANDMARK_METHODS)
+            m = _MOST_LANDMARKS if is_auto(self.landmarks) else self.landmarks
             positions = np.arange(len(X))
             if m < len(X):
                 lookup = CheckedKernel(X)
-                method = "uniform" if method == "auto" else method
-                positions = choose_landmarks(lookup, positions, m, method, self.random_state)
-            if auto:
+                positions = choose_landmarks(lookup, positions, m, self.method, self.random_state)
+            if is_auto(self.landmarks):
                 positions = positions[
                     : _enough(X[:, positions], X[np.ix_(positions, positions)], X.diagonal())
                 ]
@@ -224,17 +212,17 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.landmarks_, self._columns = landmark_columns(self.landmarks, X)
         return LandmarkKernel(None, X[np.ix_(self.landmarks_, self._columns)])
 
-    def _choose(self, X):
-        if isinstance(self.landmarks, numbers.Integral):
-            return choose_landmarks(self.kernel_, X, self.landmarks, self.method, self.random_state)
-        if not isinstance(self.landmarks, str):
+    def _choose(self, X, kernel):
+        if not to_choose(self.landmarks):
             return self._check(self.landmarks, reset=False)
-        most = min(_MOST_LANDMARKS, len(X))
-        chosen = choose_landmarks(self.kernel_, X, most, self.method, self.random_state)
+        auto = is_auto(self.landmarks)
+        most = min(_MOST_LANDMARKS, len(X)) if auto else self.landmarks
+        chosen = choose_landmarks(kernel, X, most, self.method, self.random_state)
+        if not auto:
+            return chosen
         sample = take(X, slice(0, None, max(1, len(X) // 2000)))
-        k = kernel_matrix(self.kernel_, sample, chosen)
-        K = kernel_matrix(self.kernel_, chosen, chosen)
-        return take(chosen, slice(0, _enough(k, K, kernel_diagonal(self.kernel_, sample))))
+        k, K = (kernel_matrix(kernel, rows, chosen) for rows in (sample, chosen))
+        return take(chosen, slice(0, _enough(k, K, kernel_diagonal(kernel, sample))))
 
     def transform(self, X: Objects) -> np.ndarray:
         """Features of objects.
@@ -255,7 +243,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return np.concatenate(parts)
 
     def residual(self, X: Objects) -> np.ndarray:
-        """What the landmarks leave over of each object, k(x, x) − φᵀJφ.
+        """The part of each object that the landmarks do not represent, k(x, x) − φᵀJφ.
 
         Parameters
         ----------
@@ -298,12 +286,12 @@ class LandmarkChoice(NamedTuple):
     random_state: Any = None
 
 
-def landmark_choice(landmarks, random_state=None):
+def landmark_choice(landmarks, random_state=None, *, method="auto", rtol=None):
     """The choice that an estimator's `landmarks` stands for: a LandmarkMap, or its first parameter.
 
     Checked, but for landmarks that are objects.
     """
-    choice = LandmarkChoice(landmarks, random_state=random_state)
+    choice = LandmarkChoice(landmarks, method, rtol, random_state)
     if isinstance(landmarks, LandmarkMap):
         params = landmarks.get_params(deep=False)
         options = {name: params.pop(name) for name in LandmarkChoice._fields}
@@ -317,12 +305,12 @@ def landmark_choice(landmarks, random_state=None):
                     f"landmarks=LandmarkMap(...) says which landmarks there are; {name} is the "
                     f"classifier's own parameter. Set {name}={value!r} there."
                 )
-    if isinstance(choice.landmarks, str):
-        if choice.landmarks != "auto":
-            refuse_landmarks(choice.landmarks)
-        check_choice(choice.landmarks, "landmarks", ("auto",))
-    elif isinstance(choice.landmarks, numbers.Number):
-        check_count(choice.landmarks, "landmarks")
+    match choice.landmarks:
+        case str():
+            if choice.landmarks != "auto":
+                refuse_landmarks(choice.landmarks)
+        case None | numbers.Number():
+            check_count(choice.landmarks, "landmarks")
     check_choice(choice.method, "method", LANDMARK_METHODS)
     if choice.rtol is not None:
         check_fraction(choice.rtol, "rtol")
@@ -330,10 +318,18 @@ def landmark_choice(landmarks, random_state=None):
 
 
 def to_choose(landmarks):
-    """Whether landmarks are to be chosen, or none are asked for."""
-    if isinstance(landmarks, LandmarkMap):
-        landmarks = landmarks.landmarks
-    return landmarks is None or isinstance(landmarks, (numbers.Integral, str))
+    """True where landmarks are to be chosen, or none are asked for."""
+    match landmarks:
+        case LandmarkMap():
+            return to_choose(landmarks.landmarks)
+        case None | str() | numbers.Number():
+            return True
+    return False
+
+
+def is_auto(landmarks):
+    """True where the number of landmarks is to be found, too."""
+    return isinstance(landmarks, str)
 
 
 def refuse_landmarks(landmarks):
@@ -357,8 +353,8 @@ def refuse_to_choose(X):
 def landmark_columns(landmarks, X):
     """Positions of landmarks among the rows of a precomputed X, and among its columns."""
     positions = np.asarray(landmarks)
-    whole = positions.dtype.kind in "iu" and positions.ndim == 1 and len(positions)
-    if not whole or not 0 <= positions.min() <= positions.max() < len(X):
+    numbered = positions.dtype.kind in "iu" and positions.ndim == 1 and len(positions)
+    if not numbered or not 0 <= positions.min() <= positions.max() < len(X):
         raise ValueError(
             "With kernel='precomputed' landmarks must be positions among the rows of X, from 0 to "
             f"{len(X) - 1}; got {landmarks!r}."
@@ -388,8 +384,8 @@ def _enough(k, K, kxx):
     m = 16
     while m < len(K):
         features = landmark_features(K[:m, :m])
-        own = np.abs(features.self_similarities(kxx, k[:, :m])).mean()
-        if np.abs(features.residual(kxx, k[:, :m])).mean() <= _LEFT_OVER * own:
+        total = np.abs(features.self_similarities(kxx, k[:, :m])).mean()
+        if np.abs(features.residual(kxx, k[:, :m])).mean() <= _LEFT_OVER * total:
             return m
         m *= 2
     return len(K)

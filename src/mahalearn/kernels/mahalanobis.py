@@ -14,16 +14,18 @@ from .._validation import (
     check_positive,
     check_sample_weight,
     is_real,
+    is_word,
     refuse_dask,
     refuse_dask_query,
     validate_rows,
 )
 from ..formulas.whitening import whitening
+from .base import BaseKernel
 
 COVARIANCES = ("diag", "full")
 
 
-class MahalanobisKernel(BaseEstimator):
+class MahalanobisKernel(BaseKernel, BaseEstimator):
     """The kernel exp(−(δ/m)(x − x')ᵀQ⁻¹(x − x')), Q the covariance of the data it is fitted to.
 
     It does not depend on the units of the features, nor with ``covariance="full"`` on any
@@ -33,7 +35,7 @@ class MahalanobisKernel(BaseEstimator):
     Parameters
     ----------
     covariance : {"diag", "full"}, default="diag"
-        Whether Q holds the variances of the features only, or their covariances too. Its mean is
+        Q holds the variances of the features only, or their covariances too. Its mean is
         that of all data together, its divisor their number.
     delta : float, default=1.0
         Scaling factor δ, positive.
@@ -78,7 +80,6 @@ class MahalanobisKernel(BaseEstimator):
     0.98
     """
 
-    requires_vector_input = True
     positive_definite = True
 
     def __init__(
@@ -122,6 +123,11 @@ class MahalanobisKernel(BaseEstimator):
         self.gamma_ = delta / self.mean_sq_
         return self
 
+    @property
+    def rbf_gamma(self) -> float:
+        """γ of the RBF kernel on whitened data."""
+        return self.gamma_
+
     def whiten(self, X: Objects) -> np.ndarray:
         """Map the rows of X so that their Mahalanobis distances become Euclidean ones.
 
@@ -152,8 +158,7 @@ class MahalanobisKernel(BaseEstimator):
 def _resolve_shrinkage(shrinkage, X, weights):
     if shrinkage is None:
         return 0.0
-    shrinkage = shrinkage
-    if isinstance(shrinkage, str) and shrinkage == "auto":
+    if is_word(shrinkage, "auto"):
         if weights is not None:
             raise ValueError(
                 "sample_weight cannot be used with shrinkage='auto': the formula of Ledoit and "

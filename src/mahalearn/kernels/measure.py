@@ -9,12 +9,14 @@ from .._typing import MeasureLike, Objects, ProximityKind, Symmetrize
 from .._validation import (
     check_choice,
     check_positive,
+    is_word,
     refuse_dask,
     refuse_dask_query,
     take,
 )
 from ..measures.base import Measure
 from ..measures.table import GROUPS, as_measure, elastic_measures
+from .base import BaseKernel
 
 # What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
 PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
@@ -50,16 +52,15 @@ def mean_proximity(matrix, kind):
 
 
 def resolve_scale(scale, matrix, kind):
-    """What proximities are divided by: a number from "mean", a number or None."""
+    """The divisor of proximities: a number from "mean", a number or None."""
     if scale is None:
         return 1.0
-    scale = scale
-    if isinstance(scale, str) and scale == "mean":
+    if is_word(scale, "mean"):
         return mean_proximity(matrix, kind)
     return check_positive(scale, "scale, unless it is 'mean' or None,")
 
 
-class MeasureKernel(BaseEstimator):
+class MeasureKernel(BaseKernel, BaseEstimator):
     """A kernel on objects from a measure of two of them.
 
     Parameters
@@ -77,12 +78,9 @@ class MeasureKernel(BaseEstimator):
         smallest for an object and itself.
     gamma : float, default=1.0
         Width of ``kind="rbf"`` and ``"laplacian"``, on scaled dissimilarities.
-    symmetric : bool, default=False
-        For a function: measure(a, b) = measure(b, a), so that each pair is measured once (some
-        pairs are checked). Otherwise a function is called for both directions. The other
-        measures know.
     symmetrize : {"mean", "min", "max", None}, default="mean"
-        How the two directions of an asymmetric measure are combined.
+        How the two directions of an asymmetric measure are combined. A function is called for both;
+        ``FunctionMeasure(function, symmetric=True)`` saves half of the calls.
     scale : "mean", float or None, default="mean"
         What proximities are divided by: the mean dissimilarity between different training objects
         (for similarities the mean self-similarity), so that the same regularisation suits every
@@ -120,17 +118,17 @@ class MeasureKernel(BaseEstimator):
 
     @property
     def stateless(self) -> bool:
-        """Whether the kernel learns nothing from the training objects."""
+        """The kernel learns nothing from the training objects."""
         return self.measure_is_stateless and not isinstance(self.scale, str)
 
     @property
     def measure_is_stateless(self) -> bool:
-        """Whether the measure learns nothing from the training objects."""
+        """The measure learns nothing from the training objects."""
         return type(self._measure()).fit is Measure.fit
 
     @property
     def knows_self(self) -> bool:
-        """Whether k(x, x) may differ from k(x, x′) even if x equals x′."""
+        """k(x, x) may differ from k(x, x′) even if x equals x′."""
         return self._measure().knows_self
 
     def __init__(
@@ -138,14 +136,12 @@ class MeasureKernel(BaseEstimator):
         measure: MeasureLike,
         kind: ProximityKind | Literal["auto"] = "auto",
         gamma: float = 1.0,
-        symmetric: bool = False,
         symmetrize: Symmetrize = "mean",
         scale: float | Literal["mean"] | None = "mean",
     ) -> None:
         self.measure = measure
         self.kind = kind
         self.gamma = gamma
-        self.symmetric = symmetric
         self.symmetrize = symmetrize
         self.scale = scale
 
@@ -218,8 +214,8 @@ class MeasureKernel(BaseEstimator):
 
     def _refuse_distances(self, values):
         """Refuse a function of unknown kind whose values (n, n) are those of a distance."""
-        own, least = values.diagonal(), values.min(axis=1, initial=np.inf)
-        smallest = (own <= least).all() and (own < values.max(axis=1, initial=-np.inf)).any()
+        selves, least = values.diagonal(), values.min(axis=1, initial=np.inf)
+        smallest = (selves <= least).all() and (selves < values.max(axis=1, initial=-np.inf)).any()
         unknown = self._is_function() and self.kind == "auto"
         if unknown and smallest:
             raise ValueError(
@@ -235,6 +231,11 @@ class MeasureKernel(BaseEstimator):
         if kind == "auto":
             return "neg_squared" if self._measure().dissimilarity else "similarity"
         return kind
+
+    @property
+    def is_dissimilarity(self) -> bool:
+        """The measure is small for similar objects."""
+        return self.kind_ != "similarity"
 
     @property
     def pair_key(self) -> tuple[Any, ...]:
@@ -316,7 +317,7 @@ class MeasureKernel(BaseEstimator):
         ]
 
     def _measure(self):
-        return as_measure(self.measure, symmetric=self.symmetric, dissimilarity=False)
+        return as_measure(self.measure, dissimilarity=False)
 
     def __call__(self, X: Objects, Y: Objects) -> np.ndarray:
         """The matrix of kernel values."""
@@ -350,7 +351,7 @@ def _some(X):
 
 
 def _frozen(value):
-    """What tells a parameter of a measure from others; how an array is printed does not."""
+    """A key of a parameter of a measure; the printed form of an array would not be one."""
     if callable(value):
         return id(value)
     if isinstance(value, np.ndarray):

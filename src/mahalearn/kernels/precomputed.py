@@ -6,9 +6,10 @@ import numpy as np
 
 from .._typing import ArrayLike, Objects
 from .._validation import check_square, check_symmetric, refuse_dask, refuse_dask_query
+from .base import BaseKernel
 
 
-class PrecomputedKernel:
+class PrecomputedKernel(BaseKernel):
     """A kernel on row numbers into one full kernel matrix.
 
     With X = row numbers (a list, a vector or a column) every scikit-learn wrapper works on
@@ -36,7 +37,6 @@ class PrecomputedKernel:
     cheap = True
     symmetric = True
     returns_new = True
-    positive_definite = False
 
     def __init__(self, K: ArrayLike) -> None:
         self.K = K

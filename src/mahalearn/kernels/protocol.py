@@ -1,39 +1,22 @@
-"""What a kernel is, kernels by name, and how an estimator gets one ready for its training data.
+"""Kernels by name, and how an estimator gets a kernel ready for its training data.
 
-A kernel is a scikit-learn kernel name, ``"precomputed"``, a measure of objects (its name, such as
-``"edit"``, or the measure itself: the kernel is then MeasureKernel's −d²), or any callable
-``k(X, Y)`` that returns the (len(X), len(Y)) matrix of kernel values. It may also have
-
-- ``diag(X)``: the self-similarities k(x, x), without the matrix;
-- ``fit(X, y=None)``: called on the training data of each fit, on a clone;
-- ``fit_gram(X, y=None)``: the same, returning the Gram matrix of X, where fitting computes it;
-- ``pair_key``, ``pair_values(X, Y)``, ``from_pairs(values)``: kernels with the same key are maps of
-  the same matrix (distances, inner products), which a search computes once for all of them;
-- ``fill(out, values)``: as ``from_pairs``, into memory that is there; then ``pair_values`` takes
-  memory as a third argument, too (both in Fortran order);
-- ``get_params``/``set_params``: then ``kernel__name`` can be searched;
-- ``requires_vector_input = False``: it takes objects (strings, sequences, sets of points, row
-  numbers …), and what the user passes reaches it untouched. scikit-learn's Gaussian-process kernels
-  use the same name. Its Gram matrix is computed once in a fit and kept until the fit is done;
-- ``cheap = True``: it takes objects, but its values cost nothing and need not be kept;
-- ``stateless = True``: its ``fit`` learns nothing, so that one matrix serves every fold of a
-  cross-validation;
-- ``knows_self = True``: k(x, x) may differ from k(x, x′) even if x equals x′;
-- ``positive_definite = True``: known to be so; otherwise that is proven from the matrix;
-- ``symmetric = True``: its Gram matrices are exactly symmetric; otherwise that is checked;
-- ``returns_new = True``: every call returns a new matrix, which may be overwritten.
+`base.py` says what a kernel is.
 """
 
 import copy
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+from sklearn.metrics.pairwise import kernel_metrics, manhattan_distances, pairwise_kernels
 
-from .._validation import check_choice, check_positive, check_real
+from .._memory import row_chunks
+from .._sparse import SparseRows, as_matrix
+from .._validation import check_choice, check_positive, check_real, is_word
 from ..measures.base import Measure
 from ..measures.table import GROUPS, MEASURES
+from .base import BaseKernel, UserKernel
 from .measure import MeasureKernel
 
 # --- kernels by name ------------------------------------------------------------------------------
@@ -72,18 +55,16 @@ def _product(A, B, out):
     return np.matmul(B.T, A.T, out=None if out is None else out.T).T
 
 
-class NamedKernel:
+class NamedKernel(BaseKernel):
     """A kernel of scikit-learn by name, its parameters resolved on the training data.
 
-    center, scale: what is subtracted from the columns and what they are divided by before anything
-    else; None leaves them as they are.
+    center, scale: subtracted from the columns, and their divisors, before anything else; None
+    leaves them as they are.
     """
 
-    requires_vector_input = True
     # A new matrix for every call, symmetric for X with itself.
     returns_new = True
     symmetric = True
-    center = scale = None
 
     def __init__(self, name, gamma=None, degree=3, coef0=1, center=None, scale=None):
         self.name = name
@@ -95,10 +76,15 @@ class NamedKernel:
 
     @property
     def positive_definite(self):
-        """Whether every Gram matrix of this kernel is positive semidefinite."""
+        """Every Gram matrix of this kernel is positive semidefinite."""
         if self.name in POLYNOMIAL:
             return self.coef0 >= 0 and self.gamma > 0 and float(self.degree).is_integer()
         return self.name in ("linear", "rbf", "laplacian", "cosine", "chi2")
+
+    @property
+    def rbf_gamma(self):
+        """γ of an RBF kernel, None for the others."""
+        return self.gamma if self.name == "rbf" else None
 
     @property
     def pair_key(self):
@@ -106,12 +92,14 @@ class NamedKernel:
         return _PAIR_VALUES.get(self.name)
 
     def pair_values(self, X, Y, out=None):
-        """What the kernel is a function of, for all pairs; out: memory for it, in Fortran order.
+        """Values of all pairs that the kernel is a function of; out: memory, in Fortran order.
 
         Of two sets in Fortran order: the values of one object of Y, and so those of a class, stand
         together, and what follows works on the classes one by one.
         """
         X, Y = (self.standardized(X),) * 2 if X is Y else map(self.standardized, (X, Y))
+        if isinstance(X, SparseRows) or isinstance(Y, SparseRows):
+            return self._sparse_pair_values(X, Y, out)
         match self.pair_key:
             case "squared distance":
                 return sq_euclidean(X, Y, out)
@@ -122,6 +110,29 @@ class NamedKernel:
             case "inner product":
                 return X @ Y.T if X is Y else _product(X, Y.T, out)
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, gamma=self.gamma)
+
+    def _sparse_pair_values(self, X, Y, out=None):
+        """The same where X or Y is sparse: dense are blocks of the result alone."""
+        if out is None:
+            out = np.empty((len(X), len(Y)), order="C" if X is Y else "F")
+        cosine = self.name == "cosine"
+        x2, y2 = sq_norms(X), sq_norms(Y)
+        for rows in row_chunks(len(X), 4 * len(Y)):
+            if self.pair_key == "city-block distance":
+                out[rows] = manhattan_distances(*(csr_array(as_matrix(A)) for A in (X[rows], Y)))
+                continue
+            block = inner_products(X[rows], Y)
+            if self.pair_key == "squared distance":
+                block *= -2
+                block += x2[rows, None] + y2
+                np.maximum(block, 0, out=block)
+            elif cosine:
+                lengths = np.sqrt(np.outer(x2[rows], y2))
+                block /= np.where(lengths > 0, lengths, 1.0)
+            out[rows] = block
+        if X is Y and self.pair_key == "squared distance":
+            np.fill_diagonal(out, 0.0)
+        return out
 
     def from_pairs(self, values, overwrite=False):
         """Kernel values from `pair_values`."""
@@ -153,8 +164,7 @@ class NamedKernel:
         """Self-similarities."""
         if self.name in ("rbf", "laplacian", "chi2"):
             return np.ones(len(X))
-        X = self.standardized(X)
-        inner = np.einsum("ij,ij->i", X, X)
+        inner = sq_norms(self.standardized(X))
         if self.name == "cosine":
             return (inner > 0).astype(float)
         if self.name == "additive_chi2":
@@ -163,19 +173,43 @@ class NamedKernel:
 
     def standardized(self, X):
         """The rows as the kernel sees them."""
-        return X if self.scale is None else (X - self.center) / self.scale
+        if self.scale is None:
+            return X
+        if self.center is None:  # of sparse training rows; the kernel depends on differences alone
+            return X.divided(self.scale) if isinstance(X, SparseRows) else X / self.scale
+        X = X.matrix.toarray() if isinstance(X, SparseRows) else X
+        return (X - self.center) / self.scale
+
+
+def inner_products(X, Y):
+    """xᵀy of all pairs, a new dense matrix; X, Y or both are sparse."""
+    if not isinstance(X, SparseRows):
+        return np.ascontiguousarray((Y.matrix @ X.T).T)
+    if not isinstance(Y, SparseRows):
+        return X.matrix @ Y.T
+    return (X.matrix @ Y.transposed).toarray()
+
+
+def sq_norms(X):
+    """Squared norm of each row."""
+    return X.sq_norms() if isinstance(X, SparseRows) else np.einsum("ij,ij->i", X, X)
 
 
 # Kernels whose values depend on the units of the columns, and which take any real numbers.
 STANDARDIZED = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
+# Kernels of differences of rows, which no centring of the columns changes.
+TRANSLATION_INVARIANT = ("rbf", "laplacian")
+# Kernels that take sparse rows; of the others scikit-learn has no sparse form.
+SPARSE = (*TRANSLATION_INVARIANT, "linear", "poly", "polynomial", "sigmoid", "cosine")
 # Columns whose standard deviations differ by more than this factor are in different units.
 UNITS_DIFFER = 10.0
 
 
 def standardizes(standardize, name, X):
-    """Whether the columns are standardised: True, False, or "auto" resolved on the rows of X.
+    """`standardize` for the rows of X: True, False, or a pair (center, scale) of column values.
 
-    A pair (center, scale) of numbers for each column stays as it is.
+    "auto" leaves sparse rows as they are: a rare word is not to weigh more than a frequent one.
+    They are never centred, which kernels of differences do not notice.
 
     "auto": where their standard deviations differ by more than a factor of ten, constant columns
     aside (docs/kernels.md has what was measured).
@@ -185,6 +219,14 @@ def standardizes(standardize, name, X):
     standardize = check_choice(standardize, "standardize", ("auto", True, False))
     if name not in STANDARDIZED or standardize is False:
         return False
+    if isinstance(X, SparseRows):
+        if standardize is True and name not in TRANSLATION_INVARIANT:
+            raise ValueError(
+                f"standardize=True would centre sparse rows for kernel={name!r}, and so make them "
+                "dense. Use standardize=False, or scale the columns before, as TfidfVectorizer and "
+                "MaxAbsScaler do."
+            )
+        return standardize is True
     if standardize is True:
         return True
     _, spread = column_scales(X, constant=np.nan)
@@ -193,7 +235,7 @@ def standardizes(standardize, name, X):
 
 
 def _check_scales(pair, n_columns):
-    """What is subtracted from the columns and what they are divided by, as arrays."""
+    """Centers and scales of the columns, as arrays."""
     arrays = [np.asarray(values, dtype=float) for values in pair]
     fits = len(arrays) == 2 and all(a.shape == (n_columns,) for a in arrays)
     if not fits or not np.isfinite(arrays).all() or not (arrays[1] > 0).all():
@@ -213,18 +255,46 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
         center, scale = column_scales(X)
     elif standardize:
         center, scale = standardize
-    Z = X if scale is None else (X - center) / scale
-    gamma = resolve_gamma(gamma, Z)
+    if isinstance(X, SparseRows):
+        if center is not None and name not in TRANSLATION_INVARIANT and np.any(center):
+            raise ValueError(f"Sparse rows are not centred for kernel={name!r}: centers must be 0.")
+        center = None
+    kernel = NamedKernel(name, None, degree, coef0, center, scale)
+    gamma = resolve_gamma(gamma, _standardized_sample(kernel, X))
     if gamma == 0 and name in WITH_GAMMA:
         raise ValueError(
-            f"The data reach {np.abs(X).max():.1g}, and their variance is too large to compute "
-            "with. Divide the columns by their scale, or standardise them."
+            f"The data reach {abs(as_matrix(X)).max():.1g}, and their variance is too large to "
+            "compute with. Divide the columns by their scale, or standardise them."
         )
-    return NamedKernel(name, gamma, degree, coef0, center, scale)
+    kernel.gamma = gamma
+    return kernel
+
+
+def weighted_sample(X, weights):
+    """Two rows with the weighted mean and variance of every column: what kernels by name learn."""
+    if isinstance(X, SparseRows):
+        mean, variance = X.column_moments(weights.astype(X.dtype))
+    else:
+        mean = np.average(X, axis=0, weights=weights)
+        variance = np.average((X - mean) ** 2, axis=0, weights=weights)
+    rows = np.vstack([mean + np.sqrt(variance), mean - np.sqrt(variance)])
+    return SparseRows(csr_array(rows)) if isinstance(X, SparseRows) else rows
+
+
+def _standardized_sample(kernel, X):
+    """The rows as the kernel sees them, or two with their variance: sparse ones are not centred."""
+    if kernel.scale is None or not isinstance(X, SparseRows):
+        return kernel.standardized(X)
+    spread = np.sqrt(X.column_moments()[1]) / kernel.scale
+    return np.vstack([spread, -spread])
 
 
 def column_scales(X, constant=1.0):
     """Mean and standard deviation of the columns; `constant` where one varies by rounding only."""
+    if isinstance(X, SparseRows):
+        mean, variance = X.column_moments()
+        spread = np.sqrt(variance)
+        return mean, np.where(spread <= 1e-12 * np.abs(mean), constant, spread)
     largest = np.abs(X).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
     Z = X / largest  # so that squares neither overflow nor vanish
@@ -234,35 +304,18 @@ def column_scales(X, constant=1.0):
 
 def resolve_gamma(gamma, X):
     """A number from "scale" (1/(d·Var X)), "auto" or None (1/d), or a positive number."""
-    gamma = gamma
-    if gamma is None or (isinstance(gamma, str) and gamma == "auto"):
+    if gamma is None or is_word(gamma, "auto"):
         return 1 / X.shape[1]
-    if isinstance(gamma, str) and gamma == "scale":
+    if is_word(gamma, "scale"):
         # As in scikit-learn's SVC; constant data have no scale, and any value serves.
         with np.errstate(over="ignore"):  # a γ of 0 is refused where a kernel has one
             variance = X.var()
         # So have data whose variance is lost in floating point.
         return float(1 / (X.shape[1] * variance)) if variance > 1e-300 else 1.0
-    if isinstance(gamma, str):
-        raise ValueError(f"gamma={gamma!r} is not known; choose 'scale', 'auto' or a number.")
-    return check_positive(gamma, "gamma")
+    return check_positive(gamma, "gamma, unless it is 'scale' or 'auto',")
 
 
 # --- kernels of any kind --------------------------------------------------------------------------
-
-
-class FunctionKernel:
-    """A plain function k(X, Y, **params)."""
-
-    def __init__(self, function, params):
-        self.function = function
-        self.params = params
-        self.requires_vector_input = takes_vectors(function)
-        self.positive_definite = getattr(function, "positive_definite", False)
-
-    def __call__(self, X, Y):
-        """The matrix of kernel values."""
-        return self.function(X, Y, **self.params)
 
 
 def check_kernel_name(kernel):
@@ -271,15 +324,20 @@ def check_kernel_name(kernel):
 
 
 def is_precomputed(kernel):
-    """Whether X is the kernel matrix itself."""
+    """True where X is the kernel matrix itself."""
     return isinstance(kernel, str) and check_kernel_name(kernel) == "precomputed"
 
 
 def takes_vectors(kernel):
-    """Whether the kernel wants numeric rows; False if it takes objects as they are."""
+    """True for a kernel of numeric rows, False for one that takes objects as they are."""
     if isinstance(kernel, str):
         return check_kernel_name(kernel) not in (*MEASURES, *GROUPS)
     return getattr(kernel, "requires_vector_input", True)
+
+
+def takes_sparse(kernel):
+    """True for a kernel of sparse rows."""
+    return isinstance(kernel, str) and kernel in SPARSE
 
 
 def check_kernel_list(kernels):
@@ -299,12 +357,12 @@ def check_kernel_list(kernels):
 
 
 def is_named(kernel):
-    """Whether the kernel is one of scikit-learn's, by name."""
+    """True for one of scikit-learn's kernels by name."""
     return isinstance(kernel, str) and check_kernel_name(kernel) in KERNEL_NAMES
 
 
-def as_kernel(kernel, *, kernel_params=None):
-    """The kernel as an unfitted object of its own, for one that is not a name of scikit-learn's."""
+def as_kernel(kernel):
+    """A kernel that is not a name of scikit-learn's, as an unfitted object that may be changed."""
     if isinstance(kernel, (Measure, str)):
         kernel = MeasureKernel(kernel)
     if not callable(kernel) or isinstance(kernel, type):
@@ -312,58 +370,57 @@ def as_kernel(kernel, *, kernel_params=None):
             f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
             f"k(X, Y) that returns a matrix; got {kernel!r}."
         )
+    if isinstance(kernel, UserKernel):
+        kernel = kernel.function
     if hasattr(kernel, "get_params"):
-        return clone(kernel)
-    if hasattr(kernel, "fit"):
-        return copy.deepcopy(kernel)
-    if kernel_params or not hasattr(kernel, "diag"):
-        return FunctionKernel(kernel, dict(kernel_params or {}))
-    return kernel
+        kernel = clone(kernel)
+    elif isinstance(kernel, BaseKernel):  # by name and fitted: estimators may share it
+        return kernel
+    elif hasattr(kernel, "fit"):
+        kernel = copy.deepcopy(kernel)
+    return kernel if isinstance(kernel, BaseKernel) else UserKernel(kernel)
 
 
 def kernel_settings(estimator, X):
-    """What an estimator on training objects X passes to `fit_kernel` beside its kernel."""
-    settings = {"kernel_params": estimator.kernel_params}
-    if is_named(estimator.kernel):
-        settings |= {name: getattr(estimator, name) for name in ("gamma", "degree", "coef0")}
-        name = check_kernel_name(estimator.kernel)
-        settings["standardize"] = standardizes(estimator.standardize, name, X)
-    return settings
+    """Arguments of `fit_kernel` that an estimator has for training objects X beside its kernel."""
+    if not is_named(estimator.kernel):
+        return {}
+    name = check_kernel_name(estimator.kernel)
+    return {
+        "gamma": estimator.gamma,
+        "degree": estimator.degree,
+        "coef0": estimator.coef0,
+        "standardize": standardizes(estimator.standardize, name, X),
+    }
 
 
-def fit_kernel(kernel, X, y=None, **params):
-    """The kernel, ready for use on these training data; the one passed is not touched."""
-    return fit_kernel_and_gram(kernel, X, y, gram=False, **params)[0]
+def fit_kernel(kernel, X, y=None, **named):
+    """The kernel, ready for use on these training data; the one passed is not touched.
 
-
-def fit_kernel_and_gram(kernel, X, y=None, *, kernel_params=None, gram=True, **named):
-    """The fitted kernel and its Gram matrix, None where fitting does not compute it.
-
-    named: gamma, degree, coef0 and standardize of a kernel by name. gram: whether the matrix is
-    wanted.
+    named: gamma, degree, coef0 and standardize of a kernel by name.
     """
     if is_named(kernel):
-        if kernel_params:
-            raise ValueError(
-                f"kernel_params belongs to a kernel that is a function; for kernel={kernel!r} use "
-                "gamma=, degree= and coef0=."
-            )
-        return fit_named_kernel(check_kernel_name(kernel), X, **named), None
-    kernel = as_kernel(kernel, kernel_params=kernel_params)
-    if gram and hasattr(kernel, "fit_gram"):
-        return kernel, kernel.fit_gram(X, y)
-    return (kernel.fit(X, y) if hasattr(kernel, "fit") else kernel), None
+        return fit_named_kernel(check_kernel_name(kernel), X, **named)
+    return as_kernel(kernel).fit(X, y)
+
+
+def fit_kernel_and_gram(kernel, X, y=None, **named):
+    """The fitted kernel and its Gram matrix, None where fitting does not compute it."""
+    if is_named(kernel):
+        return fit_kernel(kernel, X, **named), None
+    kernel = as_kernel(kernel)
+    gram = kernel.fit_gram(X, y)
+    return kernel, gram
 
 
 def is_stateless(kernel):
-    """Whether a kernel that is not a name is the same whatever objects it is fitted on."""
-    kernel = as_kernel(kernel)
-    return not hasattr(kernel, "fit") or getattr(kernel, "stateless", False)
+    """True for a kernel, not a name, that is the same whatever objects it is fitted on."""
+    return as_kernel(kernel).stateless
 
 
 def kernel_matrix(kernel, X, Y):
     """k(X, Y) as a new float64 matrix, its shape and values checked."""
-    if getattr(kernel, "checked", False):
+    if kernel.checked:
         return kernel(X, Y)
     K = np.asarray(kernel(X, Y))
     if K.shape != (len(X), len(Y)) or K.dtype.kind not in "iufb":
@@ -372,8 +429,7 @@ def kernel_matrix(kernel, X, Y):
             f"object of X and a column for each of Y; got {K.dtype} of shape {K.shape}. "
             "For a function of two single objects use mahalearn.MeasureKernel."
         )
-    order = "C" if X is Y else "A"
-    return check_kernel_values(K, new=getattr(kernel, "returns_new", False), order=order)
+    return check_kernel_values(K, new=kernel.returns_new, order="C" if X is Y else "A")
 
 
 def check_kernel_values(K, new=False, order="C"):
@@ -414,8 +470,4 @@ def check_magnitude(K):
 
 def kernel_diagonal(kernel, X):
     """k(x, x) for each object."""
-    if hasattr(kernel, "diag"):
-        return np.asarray(kernel.diag(X), dtype=np.float64)
-    step = 16  # a few rows at a time: blocks waste work, single calls waste time
-    blocks = [X[i : i + step] for i in range(0, len(X), step)]
-    return np.concatenate([np.diagonal(kernel_matrix(kernel, b, b)) for b in blocks])
+    return np.asarray(kernel.diag(X), dtype=np.float64)

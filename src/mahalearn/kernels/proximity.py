@@ -125,7 +125,7 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def suspicions(matrix, kind):
-    """What a square symmetric matrix of proximities says against being of its kind, in words."""
+    """Sentences about a square symmetric matrix of proximities that looks like another kind."""
     diagonal = matrix.diagonal()
     off = matrix[~np.eye(len(matrix), dtype=bool)]
     if kind == "similarity":

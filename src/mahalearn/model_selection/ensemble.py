@@ -1,16 +1,15 @@
 """A classifier that searches the families of the library and combines them, or takes the best."""
 
-import time
 import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, clone
+from sklearn import config_context
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -19,7 +18,6 @@ from sklearn.utils.validation import (
 )
 
 from .._base import BestEstimatorMixin
-from .._progress import progress
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
     check_choice,
@@ -28,43 +26,56 @@ from .._validation import (
     check_objects,
     check_positive,
     check_sample_weight,
+    is_dask_collection,
+    is_whole,
     refuse_dask,
     refuse_dask_query,
     refuse_objects,
+    refuse_tensors,
     validate_rows,
 )
+from ..classifiers.explanation import nearest_objects
+from ..classifiers.members import member_scores
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
 from ..measures.table import GROUPS, MEASURES
-from .combining import (
-    calibrate_members,
-    held_out_rows,
-    mean_proba,
-    member_scores,
-    object_weights,
-    weigh_members,
-)
+from ..table_encoder import TableEncoder
+from ..training.sources import check_batches
 from .explain import (
     feature_contributions,
     fit_explanation,
     kernel_member,
-    nearest_objects,
     typicality,
 )
-from .families import BY_COST, FAMILIES, expected_seconds, search_family
+from .families import FAMILIES
+from .member_data import (
+    BatchData,
+    DaskBatches,
+    EncodedBatches,
+    MatrixData,
+    ObjectData,
+    VectorData,
+)
+from .race import Member, Rules, race
 from .scoring import choose, fold_metrics
-from .sources import MatrixSource, ObjectSource, VectorSource
 from .splits import make_splits
+from .weighing import (
+    calibrate_members,
+    held_out_rows,
+    mean_proba,
+    object_weights,
+    weigh_members,
+)
 
-COMBINE = ("stack", "best")
+COMBINE, EFFORTS = ("stack", "best"), ("fast", "best")
 # λ of the penalty λK‖w − 1/K‖² on the weights of K members, in objects: the larger, the more equal
 # the weights. Set on development splits (docs/chooser.md, docs/objects.md); members on objects
 # other than vectors under kernels by name differ more.
 PENALTY_OF_VECTORS, PENALTY_OF_OBJECTS = 10.0, 1.0
-# What the leaderboard says of a family that has not been searched.
+# The leaderboard's values for a member without scores.
 EMPTY_ROW: dict[str, Any] = {
     "params": None,
     "mean_score": np.nan,
@@ -73,10 +84,8 @@ EMPTY_ROW: dict[str, Any] = {
     "log_loss": np.nan,
     "weight": 0.0,
     "loss_without": np.nan,
-    "seconds": 0.0,
     "tied": False,
     "chosen": False,
-    "note": "",
 }
 
 
@@ -99,12 +108,13 @@ def _has_distances(chooser):
 class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     """The classifiers of the library, combined (or the best of them chosen) by cross-validation.
 
-    All families are searched on the same splits through their exact searches. From each family the
-    candidate with the smallest log loss on held-out objects is taken and its probabilities are
+    All families are searched on the same splits. Candidates race: a pilot on a part of the objects
+    decides which of them are compared on all. Of each family the candidate with the smallest log
+    loss plus three times the error on held-out objects is taken, and its probabilities are
     calibrated on the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w
-    minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). Vectors are
-    standardised first (a constant column becomes 0 and changes nothing), because kernels by name
-    depend on the units.
+    minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by
+    name tables are encoded first by :class:`mahalearn.TableEncoder`, once and without labels:
+    numbers are standardised, categories become columns of zeros and ones, missing cells are filled.
 
     With ``combine="best"`` one model is kept: of the families whose scores are statistically equal
     the simplest. A family ties with the best one if the mean of its paired fold differences from it
@@ -130,8 +140,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         "laplacian", of which ``combine="best"`` uses the first.
     combine : {"stack", "best"}, default="stack"
         "stack": the weighted ensemble above. "best": one model.
+    effort : {"fast", "best"}, default="fast"
+        "fast": every candidate is tried on a part of the objects (at least 400) and three of the
+        splits; the two best kernels of each member, with the neighbouring values of the
+        regularisation, are compared on all objects and splits. "best": every candidate is compared
+        on all of them, which takes several times as long.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues, as in the plain estimators. Where this is "krein",
+        Treatment of negative eigenvalues, as in the plain estimators. Where this is "krein",
         the SVM and ridge regression flip them.
     scoring : str or callable, default=None
         What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
@@ -165,9 +180,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         "kernel" (None for those without a kernel by name), "params", "mean_score", "std_score" and
         "fold_scores" (of the folds, the same for all), "log_loss" on held-out objects after
         calibration, "weight" in the ensemble, "loss_without" (by how much the ensemble's log loss
-        grows without it), "seconds", "tied" (equal to the best but for chance), "chosen", and
-        "note", which says where a family failed (its score is NaN), was left out or not searched
-        to the end.
+        grows without it), "n_candidates" (tried), "n_finalists" (of these compared on all objects
+        and splits), "seconds", "tied" (equal to the best but for chance), "chosen", and "note",
+        which says why a family failed or was left out (its score is NaN).
     members_ : dict of str to estimator
         The fitted members; for vectors pipelines that standardise first.
     weights_ : dict of str to float
@@ -218,6 +233,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         kernel: Kernel = "auto",
         kernels: Sequence[Kernel] | None = None,
         combine: Literal["stack", "best"] = "stack",
+        effort: Literal["fast", "best"] = "fast",
         spectrum: Spectrum = "krein",
         scoring: Scoring | None = None,
         class_weight: ClassWeight | None = None,
@@ -231,6 +247,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         self.kernel = kernel
         self.kernels = kernels
         self.combine = combine
+        self.effort = effort
         self.spectrum = spectrum
         self.scoring = scoring
         self.class_weight = class_weight
@@ -243,6 +260,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is("precomputed")
+        tags.input_tags.allow_nan = tags.input_tags.string = self._by_name()
+        tags.input_tags.categorical = self._by_name()
         return tags
 
     def _is(self, name):
@@ -263,16 +282,16 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return [self.kernel]
 
     def _by_name(self):
-        """Whether all kernels are those of scikit-learn, by name: vectors are then standardised.
+        """All kernels are those of scikit-learn, by name: vectors are then standardised.
 
-        Another kernel sees what it was given.
+        Other kernels see the objects as they are.
         """
         return all(isinstance(k, str) and k in KERNEL_NAMES for k in self._kernels())
 
     def fit(
         self,
         X: Objects,
-        y: Objects,
+        y: Objects | None = None,
         sample_weight: ArrayLike | None = None,
         groups: Objects | None = None,
     ) -> Self:
@@ -280,10 +299,15 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or sequence of objects
-            Training objects, or their square kernel matrix (``kernel="precomputed"``).
-        y : array-like of shape (n_samples,)
-            Class labels.
+        X : table of shape (n_samples, n_features), or sequence of objects
+            Training objects: a data frame (pandas, polars, pyarrow) with numbers, categories,
+            booleans, dates and missing cells, or an array, which may hold NaN; what a kernel on
+            objects takes; or their square kernel matrix (``kernel="precomputed"``). For kernels by
+            name also a dask array or dataframe, or, without y, an iterable of batches (X, y) that
+            can be gone through again, such as :class:`mahalearn.datasets.ParquetBatches`: members
+            are then fitted at landmarks, and scores are those of a sample.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the objects, for an ensemble: in its calibration, in its weights and in the
             families "gaussian" and "mahalanobis_svm". The other families ignore them, which a
@@ -296,37 +320,37 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         self : MahalanobisClassifierCV
             The fitted classifier.
         """
-        start = time.monotonic()
         self._check_options()
-        deadline = np.inf if self.time_budget is None else start + self.time_budget
-        refuse_dask(self, X, y)
-        pool = self._pool()
-        checked, y, codes = self._check_data(X, y)
-        object_weights_, sample_weight = self._weights(y, sample_weight, pool)
-        source = self._source(checked, y, codes)
+        members = self._list_members()
+        if self._by_name() and (is_dask_collection(X) or (y is None and not hasattr(X, "shape"))):
+            data = self._check_batches(X, y, sample_weight, groups)
+        else:
+            refuse_dask(self, X, y)
+            data = self._check_data(X, y)
+        weights = self._check_weights(data, sample_weight, members)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
-            # 1. The splits, the same for all families.
-            splits = self._make_splits(checked, y, codes, groups)
-            rows = held_out_rows(splits, codes, object_weights_)
-            # 2. The best candidate of each family and kernel.
-            comparison = self._comparison(source, splits, sample_weight)
-            candidates = self._search(pool, comparison, deadline, rows)
+            # 1. The splits, the same for all members.
+            splits = self._make_splits(data, groups)
+            rows = held_out_rows(splits, data.codes, weights)
+            # 2. The best candidate of each member.
+            candidates = self._search(members, data, splits, rows)
             if self.combine == "best":
-                weights = self._choose(candidates, rows, splits)
+                weights_ = self._choose(candidates, rows, splits)
             else:
                 # 3. Their probabilities of the held-out objects, calibrated on these.
                 calibrated = calibrate_members({n: b.held_out for n, b in candidates.items()}, rows)
                 # 4. Their weights.
-                weights = self._weigh(calibrated, rows)
-            self._describe(candidates, source, weights)
+                weights_ = self._weigh(calibrated, rows)
+            self._describe(candidates, data, weights_)
             # 5. The members fitted on all objects.
-            self._fit_members(X, y, candidates, source, comparison)
+            self._fit_members(candidates, data)
         return self
 
     def _check_options(self):
         check_choice(self.combine, "combine", COMBINE)
+        check_choice(self.effort, "effort", EFFORTS)
         check_choice(self.spectrum, "spectrum", SPECTRA)
         if self.time_budget is not None:
             check_positive(self.time_budget, "time_budget")
@@ -338,45 +362,57 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             get_scorer(self.scoring)
 
     def _check_data(self, X, y):
-        """Checked objects, labels and class indices; sets classes_."""
-        if all(takes_vectors(kernel) for kernel in self._kernels()):
+        """The training objects as members take them; sets classes_."""
+        by_name = self._by_name()
+        if by_name or all(takes_vectors(kernel) for kernel in self._kernels()):
             refuse_objects(X)
+        if not by_name and all(takes_vectors(kernel) for kernel in self._kernels()):
             X, y = validate_rows(self, X, y, dtype=np.float64)
         else:
-            X, y = check_objects(X), column_or_1d(y, warn=True)
+            if y is None:
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None."
+                )
+            y = column_or_1d(y, warn=True)
+            X = X if by_name else check_objects(X)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
-        return X, y, codes
+        if by_name:
+            return VectorData(self._fit_encoder(X), y, codes)
+        if self._is("precomputed"):
+            return MatrixData(X, y, codes)
+        return ObjectData(X, y, codes, self._kernels())
 
-    def _make_splits(self, X, y, codes, groups):
-        splits = make_splits(self.cv, X, y, np.bincount(codes), self.random_state, groups)
-        self.n_splits_ = len(splits)
-        return splits
+    def _fit_encoder(self, X):
+        """Vectors of a table; sets the encoder and the names of the columns."""
+        refuse_tensors(self, X)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        self._encoder = TableEncoder()
+        vectors = self._encoder.fit_transform(X)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self._encoder, name):
+                setattr(self, name, getattr(self._encoder, name))
+        return vectors
 
-    def _comparison(self, source, splits, sample_weight):
-        return source.comparison(
-            splits=splits,
-            weights=sample_weight,
-            spectrum=check_choice(self.spectrum, "spectrum", SPECTRA),
-            scoring=self.scoring if self.combine == "best" else "neg_log_loss",
-            n_jobs=self.n_jobs,
-        )
+    def _check_batches(self, X, y, sample_weight, groups):
+        """The same for rows that are not in memory."""
+        if not is_whole(self.cv) or self.cv < 2 or groups is not None or sample_weight is not None:
+            raise ValueError(
+                "Batches and dask collections are divided into folds at random: cv must be a "
+                "number, and neither groups nor sample_weight are taken."
+            )
+        name = type(self).__name__
+        batches = DaskBatches(X, y) if is_dask_collection(X) else check_batches(X, name)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        self._encoder = TableEncoder()
+        data = BatchData(EncodedBatches(batches, self._encoder), int(self.cv))
+        self.n_features_in_, self.classes_ = self._encoder.n_features_in_, np.unique(data.y)
+        check_classes(data.y)
+        return data
 
-    def _fit_members(self, X, y, candidates, source, comparison):
-        """Fit the members and what explains their decisions."""
-        estimators = {name: candidates[name].estimator for name in self.weights_}
-        self._explanation = fit_explanation(estimators, self.weights_, comparison)
-        estimators = {name: clone(model) for name, model in estimators.items()}
-        fitted = source.fit(estimators, y, comparison.weights)
-        if self._by_name():
-            # The input as it came: names of columns stay with the estimators.
-            scaler = StandardScaler().fit(self._input(X))
-            fitted = {name: make_pipeline(scaler, model) for name, model in fitted.items()}
-        self.members_, self.best_estimator_ = fitted, fitted[self.best_family_]
-
-    def _weights(self, y, sample_weight, pool):
-        """Weights of the objects with mean 1, and those that families get, None for none."""
-        class_weight, one = self.class_weight, self.combine == "best"
+    def _check_weights(self, data, sample_weight, members):
+        """Weights of the objects with mean 1; those that members get become the data's."""
+        class_weight, one, y = self.class_weight, self.combine == "best", data.y
         if one and (sample_weight is not None or class_weight is not None):
             raise ValueError(
                 "Weights act in the calibration and in the weights of an ensemble: sample_weight "
@@ -392,7 +428,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     raise ValueError(
                         f"Every object of class {str(name)!r} has the weight 0; leave them out."
                     )
-            ignoring = sorted({name for name, _ in pool if not FAMILIES[name].weighted})
+            ignoring = sorted({m.family for m in members if not FAMILIES[m.family].weighted})
             if ignoring and np.ptp(sample_weight) > 0:
                 warnings.warn(
                     f"The families {', '.join(ignoring)} ignore sample_weight; the calibration and "
@@ -404,97 +440,88 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             sample_weight = sample_weight / sample_weight[sample_weight > 0].mean()
             if np.ptp(sample_weight) == 0:
                 sample_weight = None
-        weights = np.ones(len(y)) if one else object_weights(y, sample_weight, class_weight)
-        return weights, sample_weight
+        data.weights = sample_weight
+        return np.ones(len(y)) if one else object_weights(y, sample_weight, class_weight)
 
-    def _pool(self):
-        """(family, kernel by name) of every member, kernel None where it has none."""
+    def _list_members(self):
+        """The members to search, as Members."""
         kernels = self._kernels() if self._by_name() else [None]
         kinds = ("vectors", *["kernels"] * (len(kernels) - 1)) if kernels[0] else ("objects",)
         possible = [name for name, f in FAMILIES.items() if kernels[0] or not f.needs_vectors]
-        families = self.families
-        if isinstance(families, str) and families == "auto":
-            return [
-                (name, None if FAMILIES[name].needs_vectors else kernel)
-                for kernel, kind in zip(kernels, kinds, strict=True)
-                for name in possible
-                if kind in FAMILIES[name].inputs
-            ]
+        auto = isinstance(self.families, str) and self.families == "auto"
         wanted = [self.families] if isinstance(self.families, str) else list(self.families)
         if not wanted:
             raise ValueError(f"families is empty; choose from {', '.join(FAMILIES)}.")
-        wanted = {check_choice(name, "families", FAMILIES) for name in wanted}
-        if unfit := sorted(wanted - set(possible)):
-            raise ValueError(
-                f"The families {unfit} need vectors and a kernel by name; got "
-                f"kernel={self.kernel!r}. Choose from {possible}."
-            )
-        return [
-            (name, None if FAMILIES[name].needs_vectors else kernel)
-            for i, kernel in enumerate(kernels)
-            for name in possible
-            if name in wanted and not (i and FAMILIES[name].needs_vectors)
-        ]
+        if not auto:
+            wanted = {check_choice(name, "families", FAMILIES) for name in wanted}
+            if unfit := sorted(wanted - set(possible)):
+                raise ValueError(
+                    f"The families {unfit} need vectors and a kernel by name; got "
+                    f"kernel={self.kernel!r}. Choose from {possible}."
+                )
+        members = []
+        for i, (kernel, kind) in enumerate(zip(kernels, kinds, strict=True)):
+            for name in possible:
+                family = FAMILIES[name]
+                if family.needs_vectors and i:
+                    continue
+                if kind in family.inputs if auto else name in wanted:
+                    member = name if i == 0 else f"{name}/{kernel}"
+                    by_name = None if family.needs_vectors else kernel
+                    members.append(Member(member, name, by_name, i == 0))
+        return members
 
-    def _source(self, X, y, codes):
-        """The objects under their kernels, what is common to all members computed once."""
-        if self._by_name():
-            return VectorSource(X, y)
-        if self._is("precomputed"):
-            return MatrixSource(X, y, codes)
-        return ObjectSource(X, y, codes, self._kernels())
+    def _make_splits(self, data, groups):
+        splits = data.splits
+        if splits is None:
+            counts = np.bincount(data.codes)
+            splits = make_splits(self.cv, data.X, data.y, counts, self.random_state, groups)
+        self.n_splits_ = len(splits)
+        return splits
 
-    def _search(self, pool, comparison, deadline, rows):
-        """The best of each family and kernel: {member: Best}; fills leaderboard_."""
-        candidates, errors, self.leaderboard_ = {}, {}, []
-        first = next((kernel for _, kernel in pool if kernel), None)
-        names = {item: item[0] if item[1] in (None, first) else "/".join(item) for item in pool}
-        with progress(self.verbose, len(pool), "families") as advance:
-            for family, kernel in sorted(pool, key=lambda item: BY_COST.index(item[0])):
-                start, member = time.monotonic(), names[family, kernel]
-                row = {"member": member, "family": family, "kernel": kernel, **EMPTY_ROW}
-                task = comparison
-                if kernel is not None:
-                    task = task._replace(kernel=kernel, first_kernel=kernel == first)
+    def _search(self, members, data, splits, rows):
+        """{member: Best}; fills leaderboard_."""
+        scoring = self.scoring if self.combine == "best" else "ensemble"
+        rules = Rules(scoring, self.effort, self.time_budget, self.n_jobs, bool(self.verbose))
+        # The data are checked: LIBSVM's estimators would check them in each of many fits.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            results = race(members, data, splits, self.spectrum, rules)
+        best, self.leaderboard_ = {}, []
+        for member in members:
+            result = results[member.name]
+            row = {"member": member.name, "family": member.family, "kernel": member.kernel}
+            row |= EMPTY_ROW | {
+                "n_candidates": result.n_candidates,
+                "n_finalists": result.n_finalists,
+                "seconds": result.seconds,
+                "note": result.note,
+            }
+            if result.best is not None:
                 try:
-                    # The cheapest family is always searched.
-                    if candidates and not self._fits(family, task, deadline, row):
-                        continue
-                    candidates[member] = best = search_family(family, task)
-                    row |= self._scores_of(best, rows)
-                except Exception as error:  # whatever a family cannot do, another may
-                    candidates.pop(member, None)
-                    errors[member] = error
+                    row |= self._scores_of(result.best, rows)
+                    best[member.name] = result.best
+                except ValueError as error:
                     row["note"] = f"failed: {error}"
-                finally:
-                    row["seconds"] = time.monotonic() - start
-                    self.leaderboard_.append(row)
-                    advance()
-        if not candidates:
-            raise ValueError(
-                "No family could be fitted: "
-                + "; ".join(f"{name}: {error}" for name, error in errors.items())
-            ) from next(iter(errors.values()))
+            self.leaderboard_.append(row)
         notes = [f"{r['member']} ({r['note']})" for r in self.leaderboard_ if r["note"]]
+        if not best:
+            raise ValueError(f"No family could be fitted: {'; '.join(notes)}")
         if notes:
             warnings.warn(
                 f"Not every family was compared in full: {'; '.join(notes)}.",
                 UserWarning,
                 stacklevel=3,
             )
-        return {names[item]: candidates[names[item]] for item in pool if names[item] in candidates}
+        return best
 
-    def _fits(self, family, comparison, deadline, row):
-        """Whether a search is expected to end in time; a note says why not."""
-        if deadline == np.inf:
-            return True
-        left = deadline - time.monotonic()
-        seconds = expected_seconds(family, comparison, left) if left > 0 else 0.0
-        if time.monotonic() + seconds <= deadline:
-            return True
-        reason = f"it needs about {seconds:.0f} s" if seconds else "no time left"
-        row["note"] = f"left out by the time budget: {reason}"
-        return False
+    def _fit_members(self, candidates, data):
+        """Fit the members and what explains their decisions."""
+        estimators = {name: candidates[name].estimator for name in self.weights_}
+        self._explanation = fit_explanation(estimators, self.weights_, data)
+        fitted = data.fit({name: clone(model) for name, model in estimators.items()})
+        if self._by_name():
+            fitted = {name: make_pipeline(self._encoder, model) for name, model in fitted.items()}
+        self.members_, self.best_estimator_ = fitted, fitted[self.best_family_]
 
     def _scores_of(self, best, rows):
         """A candidate's row of the leaderboard."""
@@ -545,16 +572,16 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 row["loss_without"] = ensemble.lost[row["member"]]
         return weights
 
-    def _describe(self, candidates, source, weights):
+    def _describe(self, candidates, data, weights):
         """Set the attributes that describe the members and the best of them."""
         self.weights_ = weights
         self.best_family_ = max(weights, key=lambda name: weights[name])
         best = candidates[self.best_family_]
         self.temperature_ = best.temperature
         # For the user's input instead of what the searches were given.
-        models = {name: source.estimator(clone(b.estimator)) for name, b in candidates.items()}
+        models = {name: data.estimator(clone(b.estimator)) for name, b in candidates.items()}
         if self._by_name():
-            models = {name: make_pipeline(StandardScaler(), m) for name, m in models.items()}
+            models = {name: make_pipeline(TableEncoder(), m) for name, m in models.items()}
         self.candidates_ = models
         self.best_params_ = self._named(best.params, self.best_family_)
         for row in self.leaderboard_:
@@ -571,11 +598,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             return params
         return {**params, "kernel": candidate.kernel}
 
-    def _input(self, X):
-        """Single precision as its values in double precision: standardising would round again."""
-        single = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.dtype.itemsize < 8
-        return X.astype(np.float64) if single else X
-
     # None with combine="best".
     calibrations_: dict[str, Any] | None = None
 
@@ -587,20 +609,18 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return stack(log_p, np.array([self.weights_[name] for name in scores]))
 
     def _last_steps(self):
-        """The members behind the scaler."""
-        scales = self._by_name()
-        return {name: member[-1] if scales else member for name, member in self.members_.items()}
+        """The members behind the encoder."""
+        by_name = self._by_name()
+        return {name: member[-1] if by_name else member for name, member in self.members_.items()}
 
     def _queries(self, X):
-        """Checked objects as the members behind the scaler take them."""
+        """Checked objects as the members behind the encoder take them."""
         check_is_fitted(self)
         refuse_dask_query(X)
-        X = self._input(X)
         if not self._by_name():
             return self.best_estimator_._check_query(X)
-        X = validate_rows(self, X, reset=False, dtype=np.float64)
-        scaler = self.best_estimator_[0]
-        return (X - scaler.mean_) / scaler.scale_
+        refuse_tensors(self, X)
+        return self._encoder.transform(X)
 
     def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each object.
@@ -662,7 +682,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             by the member "distance_member" (the one of the largest weight that has distances;
             training objects by models that have not seen them); "neighbors", the positions and
             squared kernel distances of the nearest training objects; for vectors "contributions",
-            {feature: what it adds to the squared distance of the second best class minus that of
+            {column: what it adds to the squared distance of the second best class minus that of
             the best}: positive values speak for the predicted class. What no member can tell is
             None.
         """
@@ -672,14 +692,14 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         scores = member_scores(members, Z)
         votes = {name: self.classes_[winners(table)] for name, table in scores.items()}
         order = np.argsort(-log_p, axis=1, kind="stable")
-        told, near = self._explanation, kernel_member(members, self.weights_)
+        facts, near = self._explanation, kernel_member(members, self.weights_)
         neighbors = None
         d2 = shares = np.full(log_p.shape, np.nan)
-        if told is not None:
-            d2 = members[told.member].mahalanobis(Z)
-            shares = typicality(told.own, d2)
+        if facts is not None:
+            d2 = members[facts.member].mahalanobis(Z)
+            shares = typicality(facts.distances, d2)
         if near is not None:
-            neighbors = nearest_objects(near, Z, n_neighbors)
+            neighbors = nearest_objects(near._training, Z, n_neighbors)
         out = []
         for i in range(len(log_p)):
             row = {
@@ -692,22 +712,24 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 "neighbors": None,
                 "contributions": None,
             }
-            if told is not None:
-                row["distance_member"] = told.member
+            if facts is not None:
+                row["distance_member"] = facts.member
                 row["distances"] = dict(zip(self.classes_, d2[i], strict=True))
                 row["typicality"] = dict(zip(self.classes_, shares[i], strict=True))
             if neighbors is not None:
                 row["neighbors"] = list(
                     zip(neighbors[0][i].tolist(), neighbors[1][i].tolist(), strict=True)
                 )
-            if told is not None and told.means is not None:
+            if facts is not None and facts.means is not None:
                 best, second = (
-                    feature_contributions(members[told.member].mahalanobis, Z[i], told.means[j], j)
+                    feature_contributions(
+                        members[facts.member].mahalanobis, Z[i], facts.means[j], j
+                    )
                     for j in order[i, :2]
                 )
-                names = getattr(self, "feature_names_in_", None)
-                names = [f"x{f}" for f in range(Z.shape[1])] if names is None else names
-                row["contributions"] = dict(zip(names, second - best, strict=True))
+                names = OneToOneFeatureMixin.get_feature_names_out(self)
+                parts = np.bincount(self._encoder.source_columns_, second - best, len(names))
+                row["contributions"] = dict(zip(names, parts, strict=True))
             out.append(row)
         return out
 
@@ -726,6 +748,5 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Squared distances; those of kernels may be negative, as in the plain estimators.
         """
         check_is_fitted(self)
-        X = self._input(X)
-        X = self.best_estimator_[:-1].transform(X) if self._by_name() else X
+        X = self._queries(X) if self._by_name() else X
         return self._last_steps()[self.best_family_].mahalanobis(X)

@@ -9,9 +9,10 @@ Scales (γ = "scale", standardised columns, the mean training distance of a meas
 are resolved once, on all training objects and without their labels; in a pipeline on each fold.
 """
 
+import inspect
 import numbers
 import time
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,9 @@ from sklearn.utils import get_tags
 from .._base import ScoreClassifierMixin
 from .._validation import LANDMARKS_REMEDY, check_memory, take
 from ..classifiers.dissimilarity_space import head_scores
-from ..classifiers.kernel_classifier import KernelClassifier, Labels, path_rounding
+from ..classifiers.kernel_classifier import KernelClassifier, Labels
 from ..formulas.linalg import total_spread
+from ..formulas.spectrum import CORRECTIONS
 from ..kernels.measure import MeasureKernel
 from ..kernels.protocol import (
     POLYNOMIAL,
@@ -38,6 +40,7 @@ from ..kernels.protocol import (
     kernel_settings,
     standardizes,
 )
+from ..training.exact import corrects
 from ..training.folds import Fold, KernelFolds, fitted_folds
 from .grid import Multiple
 
@@ -95,22 +98,30 @@ class Scored(NamedTuple):
 # --- candidates -----------------------------------------------------------------------------------
 
 
+@cache
+def _parameter_names(estimator_class):
+    return tuple(inspect.signature(estimator_class).parameters)
+
+
+def shallow_params(estimator):
+    """``get_params(deep=False)``; scikit-learn's looks at the signature each time."""
+    if type(estimator).get_params is not BaseEstimator.get_params:
+        return estimator.get_params(deep=False)
+    return {name: getattr(estimator, name) for name in _parameter_names(type(estimator))}
+
+
 def with_params(estimator, params):
     """A new estimator with these parameters; what it holds (a kernel matrix) is not copied."""
     if isinstance(estimator, Pipeline) or any("__" in name for name in params):
         return clone(estimator).set_params(**params)
-    return estimator.__class__(**{**estimator.get_params(deep=False), **_known(estimator, params)})
-
-
-def _known(estimator, params):
-    names = estimator.get_params(deep=False)
+    defaults = shallow_params(estimator)
     for name in params:
-        if name not in names:
+        if name not in defaults:
             raise ValueError(
                 f"Invalid parameter {name!r} for estimator {estimator}. Valid parameters are: "
-                f"{sorted(names)}."
+                f"{sorted(defaults)}."
             )
-    return params
+    return type(estimator)(**{**defaults, **params})
 
 
 def last_step(estimator):
@@ -152,17 +163,17 @@ def _resolved(classifier, rows):
         return [change]
     if is_named(kernel) or is_precomputed(kernel):
         return [{}]
-    own = as_kernel(kernel, kernel_params=classifier.kernel_params)
-    if not isinstance(own, MeasureKernel):
+    measure = as_kernel(kernel)
+    if not isinstance(measure, MeasureKernel):
         return [{}]
-    measures = own.alternatives(rows())
+    measures = measure.alternatives(rows())
     return [{"kernel": each} for each in measures] if len(measures) > 1 else [{}]
 
 
 def frozen(value):
     """A key that equal parameters share; objects without parameters are equal to themselves."""
     if isinstance(value, BaseEstimator):
-        params = value.get_params(deep=False)
+        params = shallow_params(value)
         return type(value), tuple((name, frozen(params[name])) for name in sorted(params))
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(frozen, value))
@@ -206,9 +217,9 @@ def assembled_scores(fold_scores, splits, n_values, n_classes):
     scores = np.full((starts[-1], n_classes, n_values), -np.inf)
     rounding = np.zeros((starts[-1], n_values))
     done = np.zeros((len(splits), n_values), dtype=bool)
-    for f, steps, present, found, noise in fold_scores:
+    for f, steps, present, held_out, noise in fold_scores:
         rows = slice(starts[f], starts[f + 1])
-        scores[rows, present, steps] = found
+        scores[rows, present, steps] = held_out
         rounding[rows, steps] = noise
         done[f, steps] = True
     assert done.all()
@@ -324,20 +335,22 @@ def _kernel_of(estimator, objects):
             fitted.degree if name in POLYNOMIAL else None,
             fitted.coef0 if name in (*POLYNOMIAL, "sigmoid") else None,
         )
+        if not corrects(spectrum, fitted.positive_definite) and spectrum in CORRECTIONS:
+            spectrum = "krein"  # nothing to correct: classifiers that would share the matrix
         # One standardisation for all widths of a name: its numbers need not be part of the key.
         pairs = None if fitted.pair_key is None else (fitted.pair_key, standardize)
         return (name, used, standardize, spectrum), pairs, fitted
-    key = frozen(kernel), frozen(estimator.kernel_params), spectrum
-    own = as_kernel(kernel, kernel_params=estimator.kernel_params)
+    key = frozen(kernel), spectrum
+    measure = as_kernel(kernel)
     at_landmarks = estimator.landmarks is not None
-    if at_landmarks or not isinstance(own, MeasureKernel) or not own.measure_is_stateless:
+    if at_landmarks or not isinstance(measure, MeasureKernel) or not measure.measure_is_stateless:
         return key, None, None
-    pairs, n = own.pair_key, len(objects.y)
+    pairs, n = measure.pair_key, len(objects.y)
     if pairs not in objects.pairs:
         check_memory((5 + len(objects.pairs)) * n**2, f"The measures of {n} objects")
-        objects.pairs[pairs] = own.pair_values(X, X)
-    own.fit_pairs(objects.pairs[pairs])
-    return key, pairs, own
+        objects.pairs[pairs] = measure.pair_values(X, X)
+    measure.fit_pairs(objects.pairs[pairs])
+    return key, pairs, measure
 
 
 def _pair_values(objects, group):
@@ -385,10 +398,11 @@ def _with_spread(trial, spread):
 
 
 def _beside_axis(estimator):
-    """Key of the parameters that candidates of one path have in common."""
-    params = estimator.get_params(deep=False)
+    """Key of what candidates of one path have in common."""
+    params = shallow_params(estimator)
     beside = (estimator._axis, "kernel", "gamma", "degree", "coef0", "standardize")
-    return tuple((name, frozen(params[name])) for name in sorted(params) if name not in beside)
+    names = [name for name in sorted(params) if name not in beside]
+    return type(estimator), *((name, frozen(params[name])) for name in names)
 
 
 def _score_path(trials, folds, objects):
@@ -430,8 +444,8 @@ def _fold_by_fold(estimators, folds, classes):
             labels = Labels(classes, present, training.codes, training.counts)
             value = estimator._axis_value(training, folds.kernel)
             models = estimator._fit_path(training, labels, [value])
-            scores = estimator._path_scores(models, training, queries)
-            yield f, slice(r, r + 1), present, scores, path_rounding(models)
+            scores = models.scores(training, queries)
+            yield f, slice(r, r + 1), present, scores, models.rounding
 
 
 def _folds(objects, setting, pairs):
@@ -440,7 +454,7 @@ def _folds(objects, setting, pairs):
         return first._landmark_folds(objects.landmarks, objects.splits)
     kernel, gram = setting.fitted, None
     if kernel is None:
-        kernel = None if is_precomputed(first.kernel) else first.kernel
+        kernel = None if is_precomputed(first.kernel) else as_kernel(first.kernel)
     elif pairs is not None:
         gram = kernel.from_pairs(pairs)
     else:
@@ -453,7 +467,6 @@ def _folds(objects, setting, pairs):
         kernel,
         first._check_spectrum(),
         gram,
-        kernel_params=first.kernel_params,
     )
 
 
@@ -524,23 +537,24 @@ def _score_refits(trials, objects, n_jobs):
         for i in range(0, len(group), BATCH)
     ]
     run = Parallel(n_jobs=n_jobs, return_as="generator")
-    found = run(
+    tables = run(
         delayed(_refit_fold)([t.estimator for t in batch], objects, *split)
         for batch in batches
         for split in objects.splits
     )
     for batch in batches:
-        folds = [next(found) for _ in objects.splits]
+        folds = [next(tables) for _ in objects.splits]
         for i, trial in enumerate(batch):
             yield _assembled(trial, [fold[i] for fold in folds], objects)
-    assert next(found, None) is None
+    assert next(tables, None) is None
 
 
 def _beside_shared(estimator):
-    """Key of the parameters that candidates of one batch have in common."""
-    params = estimator.get_params(deep=False)
+    """Key of what candidates of one batch have in common."""
+    params = shallow_params(estimator)
     shared = getattr(estimator, "_shared_parameters", ())
-    return tuple((name, frozen(params[name])) for name in sorted(params) if name not in shared)
+    names = [name for name in sorted(params) if name not in shared]
+    return type(estimator), *((name, frozen(params[name])) for name in names)
 
 
 def _refit_fold(estimators, objects, train, test):
@@ -586,16 +600,16 @@ def _score_pipelines(trials, objects, n_jobs):
     """Pipelines: in each fold the steps before the last are fitted once for all that share them."""
     groups = grouped(trials, lambda t: tuple(frozen(step) for _, step in t.estimator.steps[:-1]))
     run = Parallel(n_jobs=n_jobs, return_as="generator")
-    found = run(
+    tables = run(
         delayed(_pipeline_fold)(group, objects, *split)
         for group in groups
         for split in objects.splits
     )
     for group in groups:
-        folds = [next(found) for _ in objects.splits]
+        folds = [next(tables) for _ in objects.splits]
         for trial in group:
             yield _assembled(trial, [fold[trial.position] for fold in folds], objects)
-    assert next(found, None) is None
+    assert next(tables, None) is None
 
 
 def transformed(pipeline, X, y, X_test=None):
@@ -650,12 +664,12 @@ class SplitFold:
     """One training set and its held-out objects, with what `_fold_scores` asks of KernelFolds."""
 
     lookup = matrix = None
-    positive_definite = False
+    positive_definite = definite_classes = False
 
     def __init__(self, estimator, X, y, X_test):
         training, codes = estimator._fit_training(X, y)
         queries = estimator._check_query(X_test)
-        self.kernel, self.spectrum = estimator.kernel_, estimator.spectrum
+        self.kernel, self.spectrum = training.kernel, estimator.spectrum
         self.classes, self.codes = estimator.classes_, codes
         self.y = self.classes[codes]
         n = len(codes)

@@ -1,4 +1,4 @@
-"""Why an ensemble decides as it does: distances, typical objects, neighbours and features."""
+"""Explanations of an ensemble's decisions: distances, typical objects, and features."""
 
 import warnings
 from typing import NamedTuple
@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from .._memory import row_chunks
 from .._validation import take
 from ..classifiers.kernel_classifier import KernelClassifier
 
@@ -19,84 +18,70 @@ STEP = 1e-4
 
 
 class Explanation(NamedTuple):
-    """What is kept of the training objects.
+    """The facts about the training objects that explanations need.
 
-    member: the one whose distances are told; own: for each class the distances of its training
+    member: the one whose distances are reported; distances: for each class those of its training
     objects to it by models that have not seen them, ascending; means (c, p): class means of
     vectors, None for objects.
     """
 
     member: str
-    own: list
+    distances: list
     means: np.ndarray | None
 
 
-def fit_explanation(estimators, weights, given):
+def fit_explanation(estimators, weights, data):
     """The Explanation by the member of the largest weight that has distances, None without one."""
     names = sorted(weights, key=lambda name: -weights[name])
-    name = next((n for n in names if _tells_distances(estimators[n], given)), None)
+    name = next((n for n in names if _has_distances(estimators[n], data)), None)
     if name is None:
         return None
-    codes = np.unique(given.y, return_inverse=True)[1]
-    own = np.full(len(codes), np.nan)
+    codes, d2 = data.codes, np.full(len(data.codes), np.nan)
     n_splits = max(2, min(FOLDS, int(np.bincount(codes).max())))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
         splits = list(StratifiedKFold(n_splits).split(codes, codes))
     for train, test in splits:
         if len(np.unique(codes[train])) > 1:
-            own[test] = _own_distances(clone(estimators[name]), given, train, test)
+            d2[test] = _distances_to_classes(clone(estimators[name]), data, train, test)
+    classes = [codes == j for j in range(codes.max() + 1)]
     means = None
-    if given.spread is None:
-        means = np.array([given.X[codes == j].mean(axis=0) for j in range(codes.max() + 1)])
-    known = [own[(codes == j) & np.isfinite(own)] for j in range(codes.max() + 1)]
-    return Explanation(name, [np.sort(values) for values in known], means)
+    if data.spread is None:
+        means = np.array([data.X[members].mean(axis=0) for members in classes])
+    by_class = [np.sort(d2[members & np.isfinite(d2)]) for members in classes]
+    return Explanation(name, by_class, means)
 
 
-def _tells_distances(estimator, given):
-    known = given.knows_queries or not str(getattr(estimator, "variant", "")).startswith("RC")
-    return hasattr(estimator, "mahalanobis") and known
+def _has_distances(estimator, data):
+    usable = data.knows_queries or not str(getattr(estimator, "variant", "")).startswith("RC")
+    return hasattr(estimator, "mahalanobis") and usable
 
 
-def _own_distances(estimator, given, train, test):
+def _distances_to_classes(estimator, data, train, test):
     """Distances of held-out objects to their own classes, NaN for a class without others."""
-    pairwise = isinstance(given.kernel, str) and given.kernel == "precomputed"
-    inside = given.X[np.ix_(train, train)] if pairwise else take(given.X, train)
-    queries = given.X[np.ix_(test, train)] if pairwise else take(given.X, test)
-    d2 = estimator.fit(inside, given.y[train]).mahalanobis(queries)
-    place = np.searchsorted(estimator.classes_, given.y[test])
+    if data.pairwise:
+        inside, queries = data.X[np.ix_(train, train)], data.X[np.ix_(test, train)]
+    else:
+        inside, queries = take(data.X, train), take(data.X, test)
+    d2 = estimator.fit(inside, data.y[train]).mahalanobis(queries)
+    place = np.searchsorted(estimator.classes_, data.y[test])
     place = np.minimum(place, len(estimator.classes_) - 1)
-    there = estimator.classes_[place] == given.y[test]
+    there = estimator.classes_[place] == data.y[test]
     return np.where(there, d2[np.arange(len(test)), place], np.nan)
 
 
-def typicality(own, d2):
+def typicality(distances, d2):
     """Share of a class that is at least as far from it, the object itself included; (m, c).
 
-    own: ascending distances of each class's objects to it; d2 (m, c). NaN for a class without.
+    distances: ascending, of each class's objects to it; d2 (m, c). NaN for a class without.
     """
     columns = [
         (1 + len(values) - np.searchsorted(values, d2[:, j], side="left")) / (len(values) + 1)
         if len(values)
         else np.full(len(d2), np.nan)
-        for j, values in enumerate(own)
+        for j, values in enumerate(distances)
     ]
     return np.stack(columns, axis=1)
-
-
-def nearest_objects(member, X, n_neighbors):
-    """Positions (m, k) of the nearest training objects in the space of a kernel, and their d²."""
-    training = member._training
-    kxx, kyy = training.self_similarities(X), training.training_self_similarities()
-    positions, distances = [], []
-    for rows in row_chunks(len(X), 3 * len(training)):
-        d2 = kyy - 2 * training.cross(take(X, rows))
-        if kxx is not None:
-            d2 += kxx[rows, None]
-        index = np.argsort(d2, axis=1, kind="stable")[:, :n_neighbors]
-        positions.append(training.order[index])
-        distances.append(np.take_along_axis(d2, index, axis=1))
-    return np.concatenate(positions), np.concatenate(distances)
 
 
 def feature_contributions(sq_distances, x, mean, j):
@@ -117,6 +102,7 @@ def feature_contributions(sq_distances, x, mean, j):
 
 
 def kernel_member(members, weights):
-    """The kernel member of the largest weight, None without one."""
+    """The kernel member of all objects of the largest weight, None without one."""
     names = [n for n in weights if isinstance(members[n], KernelClassifier)]
+    names = [n for n in names if members[n].landmarks is None]
     return members[max(names, key=lambda n: weights[n])] if names else None

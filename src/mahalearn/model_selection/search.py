@@ -24,7 +24,9 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._base import ScoreClassifierMixin
 from .._progress import with_bar
+from .._sparse import as_rows
 from .._typing import CV, ArrayLike, Scoring
 from .._typing import Objects as ObjectsLike
 from .._validation import (
@@ -40,7 +42,7 @@ from .._validation import (
 from ..classifiers.kernel_classifier import KernelClassifier
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
-from ..kernels.protocol import is_named, is_precomputed, takes_vectors
+from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from .evaluation import (
     Objects,
     Trial,
@@ -71,7 +73,8 @@ def _best_has(method):
                 f"This {type(search).__name__} was fitted with refit={search.refit!r}; {method} "
                 "is there after a refit only. Refit the estimator with best_params_."
             )
-        getattr(getattr(search, "best_estimator_", search.estimator), method)
+        estimator = getattr(search, "best_estimator_", search.estimator)
+        getattr(last_step(estimator) if method == "explain" else estimator, method)
         return True
 
     return available_if(check)
@@ -346,9 +349,11 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             # At landmarks rows stay in the precision that they come in.
             refuse_objects(X)
             exact = any(landmarks is None for landmarks in self._listed("landmarks"))
-            X, y = validate_rows(
-                self, X, y, dtype=np.float64 if exact else [np.float64, np.float32]
+            dtype, sparse = (
+                np.float64 if exact else [np.float64, np.float32],
+                map(takes_sparse, kernels),
             )
+            X, y = validate_rows(self, X, y, dtype=dtype, accept_sparse=all(sparse))
         else:
             if y is None:
                 raise ValueError(
@@ -361,7 +366,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         objects = Objects(X, y, codes, splits, self.classes_, fit_params, {})
         if isinstance(self.estimator, Pipeline):
-            return objects, lambda: transformed(self.estimator, X, y)[0]
+            return objects, lambda: as_rows(transformed(self.estimator, X, y)[0])
         return objects, lambda: X
 
     def _look_at_parts(self, X, y, groups, fit_params, candidates):
@@ -419,7 +424,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _score(self, candidates, objects, rows):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
         trials = [Trial(i, params, with_params(self.estimator, params)) for i, params in candidates]
-        if isinstance(self.estimator, Pipeline):
+        if isinstance(self.estimator, Pipeline) or objects.fit_params:  # fitted fold by fold
             trials = resolve_spreads(trials, rows, objects.y, objects.codes)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
@@ -478,6 +483,9 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.best_estimator_ = model
         else:
             self.best_estimator_ = clone(model).fit(X, y, **objects.fit_params)
+        last = last_step(self.best_estimator_)
+        if isinstance(last, ScoreClassifierMixin):  # its probabilities are those of the search
+            last.temperature_ = self.temperature_
         self.refit_time_ = time.perf_counter() - start
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):
@@ -588,6 +596,29 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.best_estimator_.score_samples(X)
+
+    @_best_has("explain")
+    def explain(self, X: ObjectsLike, n_neighbors: int = 5) -> list[dict[str, Any]]:
+        """Explain the decisions about objects, as the best estimator does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        n_neighbors : int, default=5
+            Number of nearest objects to list.
+
+        Returns
+        -------
+        explanations : list of dict
+            For each object what the best estimator's explain returns; of a pipeline the last
+            step's, whose columns are those that it takes.
+        """
+        check_is_fitted(self)
+        best = self.best_estimator_
+        if isinstance(best, Pipeline):
+            X = best[:-1].transform(X) if len(best.steps) > 1 else X
+        return last_step(best).explain(X, n_neighbors)
 
     @_best_has("predict")
     def score(

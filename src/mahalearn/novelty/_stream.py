@@ -76,7 +76,7 @@ class KeptRows(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """What is collected in a pass.
+    """Sums and rows that a pass collects.
 
     most_classes: of more classes only the sum of the scatters is kept; aside: at most this many
     rows, and at most the share `aside_share` of all, stay out of the moments; sample: this many

@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._sparse import as_rows
 from .._typing import CV, Objects, RandomState
 from .._validation import (
     check_choice,
@@ -39,7 +40,7 @@ from .._validation import (
 )
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import cross_p_values, least_other, prediction_sets
-from ..kernels.protocol import is_precomputed, kernel_settings, takes_vectors
+from ..kernels.protocol import is_precomputed, kernel_settings, takes_sparse, takes_vectors
 from ..model_selection.search import KernelSearchCV
 from ..training.exact import fit_training
 from ._folds import (
@@ -277,7 +278,10 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         before, last = unwrapped(self.estimator_)
         for step in before:
             X = step.transform(X)
-        return check_array(X, dtype=np.float64) if takes_vectors(last.kernel) else check_objects(X)
+        if not takes_vectors(last.kernel):
+            return check_objects(X)
+        sparse = "csr" if takes_sparse(last.kernel) else False
+        return as_rows(check_array(X, dtype=np.float64, accept_sparse=sparse))
 
     def _fit_folds(self, X, y, codes, method):
         pairwise = get_tags(self.estimator).input_tags.pairwise

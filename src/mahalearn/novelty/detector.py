@@ -12,6 +12,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import NO_LABELS, KernelEstimator
+from .._sparse import SparseRows
 from .._typing import (
     CV,
     ArrayLike,
@@ -45,6 +46,7 @@ from ..kernels.protocol import (
     is_precomputed,
     kernel_matrix,
     standardizes,
+    takes_sparse,
     takes_vectors,
 )
 from ..training.exact import fit_training
@@ -283,7 +285,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         refuse_dask(self, X, y)
         if takes_vectors(self.kernel):
             refuse_objects(X)
-            X = validate_rows(self, X, dtype=np.float64)
+            sparse = takes_sparse(self.kernel)
+            X = validate_rows(self, X, dtype=np.float64, accept_sparse=sparse)
         else:
             X = check_objects(X)
         X = self._normalized(X)
@@ -308,7 +311,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                 f"{'kernel values' if is_precomputed(self.kernel) else 'objects'}. Leave "
                 "normalize=False."
             )
-        return unit_rows(X)
+        return X.normalized() if isinstance(X, SparseRows) else unit_rows(X)
 
     @property
     def _standardize(self):

@@ -26,8 +26,6 @@ from .._validation import (
     validate_rows,
 )
 from ..formulas.class_metrics import (
-    ClassMetrics,
-    RelativeMetric,
     borrowing,
     certified_limits,
     class_metrics,
@@ -55,7 +53,9 @@ from .drift import Alternative, DriftTest, batch_codes, check_alternative, limit
 
 COVARIANCES = ("auto", "class", "shared")
 CALIBRATIONS = ("auto", "loo", "reservoir", "split")
-# normalize="auto": rows with at least this many columns are taken for embeddings.
+# normalize="auto": rows in single precision with at least this many columns are taken for
+# embeddings. Networks compute in it; tables that were read from text or standardised are in double
+# precision, and lose by unit rows (benchmarks.embeddings, part outliers).
 EMBEDDING_FEATURES = 100
 # σ² of unit rows is this divided by the number of columns, the largest mean variance they can have.
 REG = 1e-3
@@ -122,8 +122,7 @@ class FittedClasses(NamedTuple):
 
     def measured(self, rows):
         """d² of all rows of a source to their own classes, and their codes, (n,) each."""
-        pooled = not isinstance(self.metric, ClassMetrics)
-        return rows.measure(self.metric.own_sq_distances, self.classes, pooled)
+        return rows.measure(self.metric.own_sq_distances, self.classes, self.metric.pooled)
 
     def training_limits(self, d2, codes, n_every=None):
         """Certified limits of training rows from their distances to their own classes.
@@ -152,14 +151,11 @@ class FittedClasses(NamedTuple):
 
     def background(self, X):
         """d² of rows to the mean of all rows in the covariance of all rows, (m,)."""
-        metric = self.metric
-        if not isinstance(metric, RelativeMetric):
-            metric = relative_metric(self.counts, getattr(metric, "shared", metric))
-        return metric.background(X)
+        return relative_metric(self.counts, self.metric.shared).background(X)
 
 
 class Fitted(NamedTuple):
-    """Distances, the limits that they are ranked among, and what that promises."""
+    """Distances, the limits that they are ranked among, and the promise of these."""
 
     model: FittedClasses
     limits: Limits
@@ -183,7 +179,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     level : float, default=0.05
         `predict` flags rows with ``p_none`` ≤ level: at most about this share of regular rows.
     normalize : bool or "auto", default="auto"
-        Divide each row by its length, as suits embeddings. "auto": from 100 columns on. Columns of
+        Divide each row by its length, as suits embeddings. "auto": rows in half or single
+        precision (float16, float32) with 100 columns and more, which networks give. Columns of
         other tables are divided by their standard deviations.
     pseudo_rows : float or "n_features", default="n_features"
         Number of rows of the other classes' covariance that is mixed into that of each class.
@@ -219,7 +216,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     method_ : str
         How the p-values arise: "loo", "reservoir", "split" or "calibrated".
     guarantee_ : str
-        What the p-values promise.
+        The promise of the p-values, in words.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     decision_scores_ : ndarray of shape (n_samples,)
@@ -372,7 +369,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return "_fitted" in vars(self)
 
     def _state(self):
-        """What the detector predicts with; made of the stream where rows were added."""
+        """The fitted distances and limits; made of the stream where rows were added."""
         check_is_fitted(self)
         if self._fitted is None:
             self._fitted = self._finish(self._stream)
@@ -415,7 +412,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return "split" if self.relative else "reservoir" if streamed else "loo"
 
     def _wanted(self, n_features, calibration):
-        """What a pass over the rows collects."""
+        """Sums and rows that a pass collects."""
         matrix = 2 * 8 * n_features**2  # a scatter and a whitener
         most = int(get_config()["working_memory"] * 2**20 // matrix)
         if self.covariance == "class":
@@ -440,7 +437,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def _rows(self, X, y):
         """Rows as a source; sets n_features_in_ and normalize_."""
         if is_dask_collection(X):
-            example = X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]))
+            example = (
+                X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]), X.dtype)
+            )
             self._check_rows(example, True)
             return DaskRows(X, y, self.normalize_, self.n_features_in_)
         if X is None or type(X) in (str, bytes, dict):
@@ -480,7 +479,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         An array may be a file in virtual memory, which is not read as a whole.
         """
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu" and len(X):
-            self._check_rows(np.zeros((1, X.shape[1])), reset)
+            self._check_rows(np.zeros((1, X.shape[1]), X.dtype), reset)
             return X
         return self._check_rows(X, reset)
 
@@ -491,8 +490,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             X = np.asarray(X).astype(np.float32)
         X = validate_rows(self, X, reset=reset, dtype=FLOATS)
         if reset:
-            large = X.shape[1] >= EMBEDDING_FEATURES
-            self.normalize_ = large if isinstance(self.normalize, str) else bool(self.normalize)
+            embedding = X.dtype == np.float32 and X.shape[1] >= EMBEDDING_FEATURES
+            self.normalize_ = embedding if isinstance(self.normalize, str) else bool(self.normalize)
         return X
 
     def _prepare(self, X):
@@ -556,7 +555,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Rows of the known classes.
         y : array-like of shape (n_samples,), default=None
-            Their labels; without them there is ``p_none`` only.
+            Their labels; without them there is ``p_none`` only, if there are several classes.
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are repeated measurements: a random one of each group is used.
 
@@ -567,7 +566,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """
         model = self._state().model
         X = self._check_rows(X)
-        codes = None
+        codes = np.zeros(len(X), np.intp) if len(model.classes) == 1 else None
         if y is not None:
             codes = known_codes(_labels(y, X), model.classes)
         if groups is not None:
@@ -582,7 +581,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     def _queries(self, X):
         """Chunks of checked and prepared queries."""
-        numbers = QUERIES if isinstance(self._state().model.metric, ClassMetrics) else PIECE
+        numbers = PIECE if self._state().model.metric.pooled else QUERIES
         for part, _ in self._pieces(self._table(X), numbers=numbers):
             yield part
 
@@ -661,7 +660,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     @property
     def covariance_(self) -> str:
         """The covariances used, "class" or "shared"."""
-        return "class" if isinstance(self._state().model.metric, ClassMetrics) else "shared"
+        return "shared" if self._state().model.metric.pooled else "class"
 
     @property
     def sigma2_(self) -> float:
@@ -675,7 +674,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     @property
     def guarantee_(self) -> str:
-        """What the p-values promise."""
+        """The promise of the p-values, in words."""
         return self._state().guarantee
 
     def drift_test(

@@ -16,10 +16,10 @@ from ..formulas.kernel_mahalanobis import (
     class_model,
     rc_minus_leave_one_out,
     rc_plus_leave_one_out,
+    rc_plus_left_out,
     rc_rounding,
 )
 from ..formulas.linalg import Centering, center_gram, centering, is_psd
-from ..kernels.measure import MeasureKernel
 from .shared_rows import SharedRows, workspace_for
 
 VARIANTS = (*CLASSWISE_VARIANTS, *FULL_KERNEL_VARIANTS)
@@ -54,7 +54,7 @@ def alphas_of(reg, reg_on, variant, counts, spread):
 
 
 def resolved_reg_on(reg_on, variant):
-    """What `reg` is measured in: "auto" is "covariance" for RC and "kernel" otherwise."""
+    """The unit of `reg`: "auto" is "covariance" for RC and "kernel" otherwise."""
     if reg_on == "auto":
         return "covariance" if variant.startswith("RC") else "kernel"
     return reg_on
@@ -70,8 +70,8 @@ def auto_reg(kernel, reg_on, variant, spread):
 
 
 def is_dissimilarity(kernel):
-    """Whether a fitted kernel is made of a measure of dissimilarity."""
-    return isinstance(kernel, MeasureKernel) and kernel.kind_ != "similarity"
+    """True for a fitted kernel (None: precomputed) of a measure of dissimilarity."""
+    return kernel is not None and kernel.is_dissimilarity
 
 
 def without_one(alphas, counts, reg_on, variant):
@@ -92,8 +92,8 @@ def reg_for_part(reg, reg_on, variant, counts, part):
     reg = np.array(check_reg(reg, len(counts)))
     reg_on = check_choice(reg_on, "reg_on", REG_ON)
     variant = check_choice(variant, "variant", VARIANTS)
-    whole, less = (alphas_of(reg, reg_on, variant, n, lambda: 1.0) for n in (counts, part))
-    reg *= part / counts * whole / less  # some α follow n_j by themselves
+    of_all, of_part = (alphas_of(reg, reg_on, variant, n, lambda: 1.0) for n in (counts, part))
+    reg *= part / counts * of_all / of_part  # some α follow n_j by themselves
     return reg * part.sum() / counts.sum() if variant in FULL_KERNEL_VARIANTS else reg
 
 
@@ -111,7 +111,7 @@ def refuse_map(variant, alphas, counts, nonnegative):
 
 
 def common_sigma2(alphas, counts):
-    """Whether σ² = α/n_j is the same for all classes; alphas (…, c)."""
+    """True where σ² = α/n_j is the same for all classes; alphas (…, c)."""
     sigma2 = alphas / counts
     return bool((np.ptp(sigma2, axis=-1) <= 1e-12 * sigma2.max(axis=-1)).all())
 
@@ -151,8 +151,8 @@ class DistanceModel(NamedTuple):
 
     @property
     def _full(self):
-        """Whether distances to one class need the kernel with the objects of all classes."""
-        return hasattr(self.models, "sq_distances")
+        """Distances to one class need the kernel with the objects of all classes."""
+        return self.variant in FULL_KERNEL_VARIANTS
 
     def sq_distances(self, X, self_similarity=None, *, common="required"):
         """d² of queries to each class, (m, c), with memory bounded by working_memory.
@@ -190,7 +190,7 @@ class DistanceModel(NamedTuple):
         if self._full:
             return self.models.sq_distances(self.training.cross(X, read=True))
         block = self.training.cross_blocks(X)
-        d2 = [model.sq_distances(block(own), kxx, workspace) for model, own in self._classes()]
+        d2 = [model.sq_distances(block(rows), kxx, workspace) for model, rows in self._classes()]
         return np.stack(d2, axis=1)
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
@@ -213,9 +213,9 @@ class DistanceModel(NamedTuple):
         # Whatever is not filled in is found by the check for finite values.
         d2 = np.full(shape, np.nan)
         for j, (model, members) in enumerate(self._classes()):
-            own = model.own_sq_distances()
-            if own is not None:
-                d2[members, j] = own
+            closed_form = model.own_sq_distances()
+            if closed_form is not None:
+                d2[members, j] = closed_form
                 continue
             for rows, k in self._chunked(members, j):
                 d2[rows, j] = model.sq_distances(k, kxx[rows])
@@ -269,7 +269,7 @@ class DistanceModel(NamedTuple):
         return row_chunks(n_rows, (BLOCKS + self._full) * int(width), max_doubles)
 
     def rounding(self):
-        """What rounding may leave in the distances, where that is more than their size tells."""
+        """Size of the rounding errors in the distances, where that is not relative to them."""
         kxx = self.training.training_self_similarities()
         counts = self.training.counts
         if self.variant.startswith("RC"):
@@ -287,12 +287,12 @@ class DistanceModel(NamedTuple):
         return np.array([model.log_volume() for model in self.models])
 
     def nonnegative(self):
-        """Whether no eigenvalue of a class is negative."""
+        """True where no eigenvalue of a class is negative."""
         return all((getattr(model, "values", np.zeros(1)) >= 0).all() for model in self.models)
 
 
 def _fits(rows, columns):
-    """Whether a block of kernel values stays within working_memory."""
+    """True for a block of kernel values within working_memory."""
     return len(row_chunks(2, (rows.stop - rows.start) * (columns.stop - columns.start))) == 1
 
 
@@ -353,9 +353,25 @@ def leave_one_out_sq_distances(training, variant, alphas, d2):
             )
         closed_form = rc_plus_leave_one_out if variant == "RC+" else rc_minus_leave_one_out
         path = np.atleast_1d(alphas[..., j])
-        own = np.stack([closed_form(Kc, alpha) for alpha in path], axis=-1)
-        d2[training.order[members], j] = own.reshape(-1, *np.shape(alphas)[:-1])
+        left_out = np.stack([closed_form(Kc, alpha) for alpha in path], axis=-1)
+        d2[training.order[members], j] = left_out.reshape(-1, *np.shape(alphas)[:-1])
     return check_finite_distances(d2)
+
+
+def left_out_scores(model, d2):
+    """−d²/2 of the training objects, each to its own class without it; None without closed form.
+
+    d2 (n, c): of RC+ with one α. Objects alone in their class, and those that nothing but
+    themselves explains, get −inf.
+    """
+    if model.variant != "RC+" or not model.nonnegative():
+        return None
+    scores = d2 / -2
+    for j, (fitted, members) in enumerate(model._classes()):
+        rows = model.training.order[members]
+        left = rc_plus_left_out(d2[rows, j], fitted.alpha)
+        scores[rows, j] = np.where(np.isfinite(left), left / -2, -np.inf)
+    return scores
 
 
 def transpose(A, block=256):

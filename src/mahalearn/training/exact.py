@@ -49,13 +49,18 @@ class ExactTraining:
     slices: list
     spectrum = "krein"
     dtypes = np.float64  # of queries
+    weights: np.ndarray | None = None  # of the objects in class order, for methods that take them
     positive_definite: bool
     whole_rows: bool
     gram: Any
     cross: Any
     original: Any
     refuse_indefinite: Any
-    release: Any
+    _embedding = None
+
+    def release(self):
+        """Forget what only a fit needs: the Gram matrix and its decomposition."""
+        self._embedding = None
 
     def __len__(self):
         return len(self.order)
@@ -84,6 +89,18 @@ class ExactTraining:
         """Kernel rows (m, n) of queries, a chunk at a time, only to be read."""
         for rows in row_chunks(len(queries), BLOCKS * len(self)):
             yield self.cross(take(queries, rows), read=True)
+
+    def reference_rows(self):
+        """The objects of the rows of kernel values, in class order."""
+        return self.original.X
+
+    def reference_order(self):
+        """Positions, as given, of these objects."""
+        return self.order
+
+    def reference_self_similarities(self):
+        """k(x, x) of these objects."""
+        return self.training_self_similarities()
 
     def mean_spread(self):
         """Mean spread of the objects around their class means."""
@@ -117,17 +134,22 @@ class ExactTraining:
         """Kernel Fisher discriminants: LinearScores and their rounding for each β."""
         K = self.full_gram()
         largest = max(K.max(), -K.min())  # K is overwritten
-        if len(betas) == 1:
+        if len(betas) == 1 and self.weights is None:
             models = [fisher_model(K, self.slices, betas[0])]
         else:
-            models = fisher_path(K, self.slices, betas)
+            models = fisher_path(K, self.slices, betas, self.weights)
         return models, np.array([model.rounding(largest) for model in models])
 
     def embedding(self, n_components):
-        """Kernel PCA, and the density of each class in its coordinates."""
-        embedding = fit_embedding(
-            self.full_gram(), n_components, positive_only=self.spectrum == "ignore"
-        )
+        """Kernel PCA, and the density of each class in its coordinates.
+
+        One decomposition serves every number of components, as long as the training set is a fold's
+        (`release`).
+        """
+        if self._embedding is None:
+            self._embedding = fit_embedding(self.full_gram())
+        positive_only = self.spectrum == "ignore"
+        embedding = self._embedding.leading(n_components, positive_only=positive_only)
         Z = embedding.training_coordinates()
         return embedding, [gaussian_class(Z[members]) for members in self.slices]
 
@@ -163,7 +185,9 @@ class TrainingKernel(ExactTraining):
             self._gram = gram[np.ix_(self.order, self.order)]
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_gram"}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_gram", "_embedding")
+        }
 
     @property
     def original(self):
@@ -172,21 +196,21 @@ class TrainingKernel(ExactTraining):
 
     @property
     def positive_definite(self):
-        """Whether the kernel is known to be positive definite."""
-        return bool(getattr(self.kernel, "positive_definite", False))
+        """The kernel is known to be positive definite."""
+        return self.kernel is not None and bool(self.kernel.positive_definite)
 
     def release(self):
-        """Forget the Gram matrix, which only a fit needs."""
+        """Forget what only a fit needs: the Gram matrix and its decomposition."""
+        super().release()
         self._gram = None
 
-    def _known(self):
-        """The Gram matrix where its values are kept: those of objects are expensive."""
-        if self._gram is None and self.kernel is not None:
-            objects = not getattr(self.kernel, "requires_vector_input", True)
-            if objects and not getattr(self.kernel, "cheap", False):
-                check_memory(len(self) ** 2, f"The kernel matrix of {len(self)} objects")
-                K = kernel_matrix(self.kernel, self.X, self.X)
-                self._gram = check_symmetric(K, "The Gram matrix")
+    def _stored_gram(self):
+        """The Gram matrix of a kernel whose values are stored: those of objects are expensive."""
+        kernel = self.kernel
+        if self._gram is None and not (kernel.requires_vector_input or kernel.cheap):
+            check_memory(len(self) ** 2, f"The kernel matrix of {len(self)} objects")
+            K = kernel_matrix(kernel, self.X, self.X)
+            self._gram = check_symmetric(K, "The Gram matrix")
         return self._gram
 
     def gram(self, rows=slice(None)):
@@ -194,11 +218,11 @@ class TrainingKernel(ExactTraining):
         if self.kernel is None:
             index = self.order[rows]
             return self.X[np.ix_(index, index)]
-        if (known := self._known()) is not None:
-            return _block(known, rows, rows)
+        if (stored := self._stored_gram()) is not None:
+            return _block(stored, rows, rows)
         X = take(self.X, rows)
         K = kernel_matrix(self.kernel, X, X)
-        if getattr(self.kernel, "symmetric", False):
+        if self.kernel.symmetric:
             return K
         return check_symmetric(K, "The Gram matrix")
 
@@ -219,10 +243,10 @@ class TrainingKernel(ExactTraining):
         """Kernel of training objects against training objects."""
         if self.kernel is None:
             return self.X[np.ix_(self.order[queries], self.order[rows])]
-        if (known := self._known()) is not None:
-            return _block(known, queries, rows)
+        if (stored := self._stored_gram()) is not None:
+            return _block(stored, queries, rows)
         K = self.cross(take(self.X, queries), rows)
-        if getattr(self.kernel, "knows_self", False):
+        if self.kernel.knows_self:
             position = np.arange(len(self))
             i, j = np.nonzero(position[queries][:, None] == position[rows])
             K[i, j] = self.training_self_similarities()[position[queries][i]]
@@ -232,18 +256,18 @@ class TrainingKernel(ExactTraining):
         """k(x, x) of the training objects."""
         if self.kernel is None:
             return self.X.diagonal()[self.order]
-        if (known := self._known()) is not None:
-            return known.diagonal().copy()
+        if (stored := self._stored_gram()) is not None:
+            return stored.diagonal().copy()
         return kernel_diagonal(self.kernel, self.X)
 
-    def self_similarities(self, X, given=None):
-        """k(x, x) of queries, None where only the user can know them and has not `given` them.
+    def self_similarities(self, X, values=None):
+        """k(x, x) of queries, None where only the user can tell them and has passed no `values`.
 
         A precomputed matrix says nothing about a query's self-similarity, unless that of the
         training objects is one constant (RBF, −d²).
         """
-        if given is not None:
-            return given
+        if values is not None:
+            return values
         if self.kernel is not None:
             shared = isinstance(X, SharedRows)
             return X.diagonal(self.kernel) if shared else kernel_diagonal(self.kernel, X)
@@ -295,7 +319,8 @@ class CorrectedKernel(ExactTraining):
         return self.original.kernel
 
     def release(self):
-        """Forget the Gram matrix, which only a fit needs."""
+        """Forget what only a fit needs: the Gram matrix and its decomposition."""
+        super().release()
         self.original.release()
 
     def gram(self, rows=slice(None)):
@@ -325,9 +350,9 @@ class CorrectedKernel(ExactTraining):
         """k(x, x) of the training objects."""
         return self.original.training_self_similarities() + self.correction.training_self_change()
 
-    def self_similarities(self, X, given=None):
-        """k(x, x) of queries, corrected, also where `given` (uncorrected) by the user."""
-        kxx = self.original.self_similarities(X, given)
+    def self_similarities(self, X, values=None):
+        """k(x, x) of queries, corrected; `values`: uncorrected, by the user."""
+        kxx = self.original.self_similarities(X, values)
         if kxx is None:
             return None
         out = np.array(kxx, dtype=float)
@@ -350,7 +375,7 @@ def with_policy(training, spectrum):
 
 
 def corrects(spectrum, positive_definite):
-    """Whether the policy changes a kernel; a definite one has nothing to clip or flip."""
+    """True for a policy that changes a kernel; a definite one has nothing to clip or flip."""
     return spectrum in CORRECTIONS and not (positive_definite and spectrum in ("clip", "flip"))
 
 
@@ -358,7 +383,7 @@ def fit_training(X, y, codes, kernel, spectrum="krein", gram=None, **params):
     """The kernel fitted on training objects, and their values: (kernel, ExactTraining).
 
     kernel: as users name it, "precomputed" excepted: then it is None and X the matrix. params:
-    gamma, degree, coef0, standardize and kernel_params. gram: the Gram matrix, where it is known;
+    gamma, degree, coef0 and standardize. gram: the Gram matrix, where it is known;
     the kernel is then used as it is.
     """
     if kernel is not None and gram is None:

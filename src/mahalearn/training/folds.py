@@ -4,6 +4,7 @@ With all objects, where one matrix serves all folds and RC+ meets a definite ker
 updates of one inverse per class and α; otherwise every fold is fitted for itself.
 """
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Fold(NamedTuple):
 
 
 def is_leave_one_out(splits, n):
-    """Whether the splits leave out each of n objects once, and alone."""
+    """True for splits that leave out each of n objects once, and alone."""
     if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
         return False
     # A part of n − 1 positions that holds one twice is another layout.
@@ -60,21 +61,21 @@ class KernelFolds:
     kernel : as users name it, its scales resolved to numbers
     spectrum : the policy about negative eigenvalues
     gram : the matrix of all objects, where it is known
-    params : gamma, degree, coef0, standardize and kernel_params
+    params : gamma, degree, coef0 and standardize
     """
 
     def __init__(self, X, y, codes, splits, kernel, spectrum="krein", gram=None, **params):
         self.X, self.y, self.codes, self.splits = X, y, codes, splits
         self.kernel, self.spectrum, self.params = kernel, spectrum, params
+        self._folds, self._distances = {}, {}
         self.lookup = None
         if kernel is None:
             self.lookup = CheckedKernel(TrainingKernel(X, codes, None).X)
         elif gram is not None:
             gram = check_kernel_values(gram, new=True)
-            if not getattr(kernel, "symmetric", False):
+            if not kernel.symmetric:
                 gram = check_symmetric(gram, "The Gram matrix")
-            definite = bool(getattr(kernel, "positive_definite", False))
-            self.lookup = CheckedKernel(gram, definite)
+            self.lookup = CheckedKernel(gram, bool(kernel.positive_definite))
         elif is_named(kernel) or is_stateless(kernel):
             _, training = fit_training(X, y, codes, kernel, **params)
             self.lookup = lookup_kernel(training)
@@ -86,6 +87,7 @@ class KernelFolds:
         folds.X, folds.y, folds.codes, folds.splits = None, y, codes, splits
         folds.kernel, folds.spectrum, folds.params = None, training.spectrum, {}
         folds.lookup = lookup_kernel(training.original)
+        folds._folds, folds._distances = {}, {}
         return folds
 
     def __len__(self):
@@ -103,7 +105,7 @@ class KernelFolds:
 
     @property
     def positive_definite(self):
-        """Whether the kernel is known to be positive definite."""
+        """The kernel is known to be positive definite."""
         return self.lookup is not None and self.lookup.positive_definite
 
     @property
@@ -111,18 +113,56 @@ class KernelFolds:
         """Sorted labels of all classes."""
         return np.unique(self.y)
 
+    @cached_property
+    def definite_classes(self):
+        """One matrix serves all folds, and that of each class is definite."""
+        return has_definite_classes(self)
+
+    @cached_property
+    def by_class(self):
+        """The objects sorted by class and fold, and their kernel values about each class mean."""
+        objects = sort_folds(self)
+        return objects, [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
+
     def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
-        """FoldDistances of all folds and steps: the same distances as fits on each fold have."""
-        if variant == "RC+" and holds_once(self.splits) and has_definite_classes(self):
-            yield from _kriging_folds(self, regs, reg_on, volumes)
-        else:
-            yield from fitted_folds(self, variant, regs, reg_on, volumes, common)
+        """FoldDistances of all folds and steps: the same distances as fits on each fold have.
+
+        Those of a step serve every classifier that asks for it, as far as memory allows.
+        """
+        krige = variant == "RC+" and holds_once(self.splits) and self.definite_classes
+
+        def compute(regs):
+            if krige:
+                return _kriging_folds(self, regs, reg_on, volumes)
+            return fitted_folds(self, variant, regs, reg_on, volumes, common)
+
+        n_doubles = len(regs) * len(self.codes) * (self.codes.max() + 1)
+        if len(row_chunks(len(self), n_doubles)) > 1:
+            return compute(regs)
+        key = variant, reg_on, volumes, None if krige else common
+        steps = self._distances.setdefault(key, {})
+        missing = [reg for reg in regs if reg not in steps]
+        for part in compute(missing) if missing else ():
+            for r, reg in enumerate(missing[part.steps]):
+                steps.setdefault(reg, {})[part.fold] = part.at(slice(r, r + 1))
+        return (
+            FoldDistances.joined([steps[reg][f] for reg in regs], slice(0, len(regs)))
+            for f in range(len(self))
+        )
 
     def classes_of(self, f):
         """Positions of the classes that a fold has, and the classes of its objects among them."""
         return np.unique(self.codes[self.splits[f][0]], return_inverse=True)
 
     def __getitem__(self, f):
+        if f in self._folds:
+            return self._folds[f]
+        fold = self._fold(f)
+        if len(row_chunks(len(self), len(self.codes) ** 2)) == 1:  # decompositions are kept, too
+            self._folds[f] = fold
+        return fold
+
+    def _fold(self, f):
         train, test = self.splits[f]
         present, codes = self.classes_of(f)
         if self.lookup is not None:
@@ -161,6 +201,33 @@ class FoldDistances(NamedTuple):
     rounding: np.ndarray
     log_volumes: np.ndarray | None
 
+    def at(self, steps):
+        """Those of some of its steps."""
+        volumes = None if self.log_volumes is None else self.log_volumes[:, steps]
+        return self._replace(
+            steps=steps,
+            train=self.train[..., steps],
+            test=self.test[..., steps],
+            alphas=self.alphas[steps],
+            rounding=self.rounding[steps],
+            log_volumes=volumes,
+        )
+
+    @classmethod
+    def joined(cls, parts, steps):
+        """Those of one fold from those of single steps, which become `steps`."""
+        if len(parts) == 1:
+            return parts[0]._replace(steps=steps)
+        train, test, alphas, rounding, volumes = zip(*(part[5:] for part in parts), strict=True)
+        return parts[0]._replace(
+            steps=steps,
+            train=np.concatenate(train, axis=-1),
+            test=np.concatenate(test, axis=-1),
+            alphas=np.concatenate(alphas),
+            rounding=np.concatenate(rounding),
+            log_volumes=None if volumes[0] is None else np.concatenate(volumes, axis=-1),
+        )
+
 
 def fitted_folds(folds, variant, regs, reg_on, volumes, common):
     """FoldDistances where every fold is fitted for itself."""
@@ -189,7 +256,7 @@ def _fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):
 
 
 def holds_once(splits):
-    """Whether no training part holds an object twice, as a bootstrap sample does.
+    """True where no training part holds an object twice, as a bootstrap sample does.
 
     Such an object cannot be left out once.
     """
@@ -197,7 +264,7 @@ def holds_once(splits):
 
 
 def has_definite_classes(folds):
-    """Whether one matrix serves all folds, and that of each class is definite."""
+    """True where one matrix serves all folds, and that of each class is definite."""
     if folds.matrix is None:
         return False
     if folds.positive_definite or folds.spectrum == "ignore":
@@ -223,9 +290,9 @@ class SortedFolds(NamedTuple):
 
     def left_out(self, train):
         """For each class the objects that are not in a training part, counted within the class."""
-        kept = np.zeros(len(self.K), dtype=bool)
-        kept[self.place[train]] = True
-        return [np.flatnonzero(~kept[own]) for own in self.slices]
+        in_training = np.zeros(len(self.K), dtype=bool)
+        in_training[self.place[train]] = True
+        return [np.flatnonzero(~in_training[members]) for members in self.slices]
 
 
 def sort_folds(folds):
@@ -242,18 +309,17 @@ def sort_folds(folds):
 
 def _kriging_folds(folds, regs, reg_on, volumes):
     """RC+ with a definite kernel: folds are block updates of one inverse per class and α."""
-    objects = sort_folds(folds)
-    centred = [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
+    objects, centred = folds.by_class
     left_out = [objects.left_out(train) for train, _ in folds.splits]
-    kept = np.bincount(folds.codes) - [[len(out) for out in classes] for classes in left_out]
-    alphas = np.stack([_fold_alphas(folds, f, regs, reg_on, kept[f]) for f in range(len(folds))])
+    sizes = np.bincount(folds.codes) - [[len(out) for out in classes] for classes in left_out]
+    alphas = np.stack([_fold_alphas(folds, f, regs, reg_on, sizes[f]) for f in range(len(folds))])
     if volumes:
         for f in range(len(folds)):
-            refuse_map("RC+", alphas[f][:, kept[f] > 0], kept[f][kept[f] > 0], lambda: True)
+            refuse_map("RC+", alphas[f][:, sizes[f] > 0], sizes[f][sizes[f] > 0], lambda: True)
     rounding = np.max(
         [
-            rc_rounding(objects.kxx, centering(objects.K[own, own]), kept[:, j, None], a)
-            for j, (own, a) in enumerate(zip(objects.slices, np.moveaxis(alphas, -1, 0)))
+            rc_rounding(objects.kxx, centering(objects.K[members, members]), sizes[:, j, None], a)
+            for j, (members, a) in enumerate(zip(objects.slices, np.moveaxis(alphas, -1, 0)))
         ],
         axis=0,
     )
@@ -262,10 +328,10 @@ def _kriging_folds(folds, regs, reg_on, volumes):
     for part in row_chunks(len(folds), width):
         which = range(part.start, part.stop)
         for steps in row_chunks(len(regs), len(which) * width):
-            d2, logs, lost = _updated(objects, centred, left_out, kept, alphas, which, steps)
+            d2, logs, lost = _updated(objects, centred, left_out, sizes, alphas, which, steps)
             for i, f in enumerate(which):
                 train, test = folds.splits[f]
-                present = kept[f] > 0
+                present = sizes[f] > 0
                 if i in lost:  # α below the rounding of K: decompose
                     refitted = _fitted_fold(folds, f, "RC+", regs[steps], reg_on, volumes)
                     yield refitted._replace(steps=steps)
@@ -275,7 +341,7 @@ def _kriging_folds(folds, regs, reg_on, volumes):
                     f,
                     steps,
                     *folds.classes_of(f),
-                    kept[f][present],
+                    sizes[f][present],
                     check_finite_distances(by_object[train]),
                     check_finite_distances(by_object[test]),
                     alphas[f, steps][:, present],
@@ -284,36 +350,36 @@ def _kriging_folds(folds, regs, reg_on, volumes):
                 )
 
 
-def _fold_alphas(folds, f, regs, reg_on, kept):
+def _fold_alphas(folds, f, regs, reg_on, sizes):
     """α (r, c) of a fold's steps and classes; 1 for a class that it has lost."""
-    present = kept > 0
+    present = sizes > 0
     path = np.array(regs)[:, None] * np.ones(present.sum())
-    alphas = np.ones((len(regs), len(kept)))
+    alphas = np.ones((len(regs), len(sizes)))
     alphas[:, present] = alphas_of(
-        path, reg_on, "RC+", kept[present], lambda: folds[f].training.mean_spread()
+        path, reg_on, "RC+", sizes[present], lambda: folds[f].training.mean_spread()
     )
     return alphas
 
 
-def _updated(objects, centred, left_out, kept, alphas, which, steps):
+def _updated(objects, centred, left_out, sizes, alphas, which, steps):
     """Distances (f, r, N, c) and log-volumes (f, r, c) of the folds `which`; those that are lost.
 
     A fold is lost where an α vanishes in the rounding of the kernel.
     """
     shape = (len(which), steps.stop - steps.start, len(objects.K), len(objects.slices))
     d2, logs, lost = np.full(shape, np.nan), np.full((*shape[:2], shape[3]), np.nan), set()
-    for j, ((k, kxx), own) in enumerate(zip(centred, objects.slices, strict=True)):
+    for j, ((k, kxx), members) in enumerate(zip(centred, objects.slices, strict=True)):
         for r, step in enumerate(range(steps.start, steps.stop)):
-            here = [(i, alphas[f, step, j]) for i, f in enumerate(which) if kept[f, j]]
+            here = [(i, alphas[f, step, j]) for i, f in enumerate(which) if sizes[f, j]]
             for alpha in sorted({a for _, a in here}):
-                model = kriging_class(k, kxx, own, alpha)
+                model = kriging_class(k, kxx, members, alpha)
                 for i in (i for i, a in here if a == alpha):
                     if model is None:
                         lost.add(i)
                         continue
                     f = which[i]
                     d2[i, r, :, j], logs[i, r, j] = model.without(
-                        left_out[f][j], alpha / kept[f, j]
+                        left_out[f][j], alpha / sizes[f, j]
                     )
     return d2, logs, lost
 
@@ -347,6 +413,11 @@ class LandmarkFolds(NamedTuple):
     @property
     def matrix(self):
         """None: there is no matrix of all objects."""
+
+    @property
+    def definite_classes(self):
+        """False: no closed form of all objects' matrices."""
+        return False
 
     @property
     def lookup(self):

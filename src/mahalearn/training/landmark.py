@@ -9,6 +9,7 @@ what moments do not tell, offsets by errors and how many landmarks are enough, t
 import numpy as np
 
 from .._memory import row_chunks
+from .._sparse import SparseRows
 from .._validation import (
     check_choice,
     check_count,
@@ -41,7 +42,7 @@ _PIECE = 512
 
 
 class LandmarkPlan:
-    """What is collected: kernel rows against landmarks, by class (and fold), and a sample.
+    """The moments to collect of kernel rows against landmarks, by class (and fold), and a sample.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class LandmarkPlan:
             f"The moments of {m} landmarks, {len(self.classes)} classes and {self.n_folds} folds",
             "Take fewer landmarks, or fewer folds.",
         )
-        self.vectors = getattr(kernel, "requires_vector_input", True)
+        self.vectors = kernel is None or kernel.requires_vector_input
         self.gram = self.rows.gram()
 
     def first(self, m):
@@ -359,8 +360,20 @@ class LandmarkTraining:
         """k(x, x) of queries, None where only the user can tell them and has passed no `values`."""
         return self_similarities(self.plan.rows, X, values, optional=True)
 
+    def reference_rows(self):
+        """The landmarks: the objects of the rows of kernel values."""
+        return self.plan.rows.landmarks
+
+    def reference_order(self):
+        """Positions of the landmarks."""
+        return np.arange(len(self.plan.rows))
+
+    def reference_self_similarities(self):
+        """k(x, x) of the landmarks."""
+        return np.diagonal(self.plan.gram)
+
     def residual(self, X, self_similarity=None):
-        """What the landmarks leave over of each object, k(x, x) − φᵀJφ, (n,)."""
+        """The part of each object that the landmarks do not represent, k(x, x) − φᵀJφ, (n,)."""
         features = self.plan.features(self.spectrum)
         kxx = self_similarities(self.plan.rows, X, self_similarity)
         pieces = row_pieces(self.plan.rows, X)
@@ -464,7 +477,7 @@ class LandmarkDistances:
 
     @property
     def self_cancels(self):
-        """Whether k(x, x) has one weight for all classes, and so no part in a decision."""
+        """k(x, x) has one weight for all classes, and so no part in a decision."""
         s = np.column_stack([form.self_weights for form in self.forms])
         return bool((np.ptp(s, axis=1) <= 1e-12 * np.abs(s).max(axis=1)).all())
 
@@ -508,7 +521,7 @@ class LandmarkDistances:
         return out[0] if self.single else np.moveaxis(out, 0, -1)
 
     def rounding(self):
-        """What rounding may leave in the distances, where that is more than their size tells."""
+        """Size of the rounding errors in the distances, where that is not relative to them."""
         return 0.0 if self.single else np.zeros(self.forms[0].weights.shape[1])
 
     def log_volumes(self):
@@ -517,7 +530,7 @@ class LandmarkDistances:
         return volumes[:, 0] if self.single else volumes
 
     def nonnegative(self):
-        """Whether no eigenvalue of a class is negative."""
+        """True where no eigenvalue of a class is negative."""
         return bool(np.isfinite(self.log_volumes()).all())
 
 
@@ -556,6 +569,8 @@ def row_pieces(kernel, X, doubles=0):
 def check_rows(X, vectors=True, name="X"):
     """A batch of objects; where the kernel takes vectors, a finite table of numbers."""
     if not vectors:
+        return X
+    if isinstance(X, SparseRows):  # checked where it was made
         return X
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "iufb":

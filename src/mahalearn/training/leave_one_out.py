@@ -11,7 +11,6 @@ from sklearn.utils import compute_class_weight
 
 from .._memory import row_chunks
 from ..formulas.kernel_mahalanobis import (
-    centre_on_class,
     leave_one_out_path,
     query_path,
     raw_spectrum,
@@ -26,7 +25,6 @@ from ..formulas.offsets import (
     set_difference,
 )
 from .distances import alphas_of, refuse_map, resolved_reg_on
-from .folds import has_definite_classes, sort_folds
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19
@@ -43,18 +41,17 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
         resolved_reg_on(reg_on, "RC+") != "relative"
         and offset in ("error", "map", None)
         and counts.min() > 1
-        and has_definite_classes(folds)
+        and folds.definite_classes
     )
     if not closed:
         return None
-    objects = sort_folds(folds)
+    objects, centred = folds.by_class
     K, kxx, slices, codes = objects.K, objects.kxx, objects.slices, np.sort(folds.codes)
     path = np.array(regs)[:, None] * np.ones(len(counts))
-    whole, short = (alphas_of(path, reg_on, "RC+", n, None) for n in (counts, counts - 1))
+    of_all, short = (alphas_of(path, reg_on, "RC+", n, None) for n in (counts, counts - 1))
     if offset == "map":
-        refuse_map("RC+", whole, counts, lambda: True)
-    centred = [centre_on_class(K, kxx, own) for own in slices]
-    spectra = [raw_spectrum(k[own]) for (k, _), own in zip(centred, slices, strict=True)]
+        refuse_map("RC+", of_all, counts, lambda: True)
+    spectra = [raw_spectrum(k[members]) for (k, _), members in zip(centred, slices, strict=True)]
     if any(_lost(alphas, spectrum) for alphas, spectrum in zip(short.T, spectra, strict=True)):
         return None
     d2 = np.full((len(regs), len(K), len(slices)), np.nan)
@@ -64,11 +61,11 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
         for (k, own_kxx), spectrum in zip(centred, spectra, strict=True)
     ]
     for j, (queries, spectrum) in enumerate(zip(coordinates, spectra, strict=True)):
-        queries, volume = query_path(spectrum, *queries, whole[:, j])
+        queries, volume = query_path(spectrum, *queries, of_all[:, j])
         d2[:, :, j], volumes[:, :, j] = queries.T, volume[:, None]
-    means = [centering(K[own, own]) for own in slices]
+    means = [centering(K[members, members]) for members in slices]
     rounding = np.max(
-        [rc_rounding(kxx, *m) for m in zip(means, counts, whole.T, strict=True)], axis=0
+        [rc_rounding(kxx, *m) for m in zip(means, counts, of_all.T, strict=True)], axis=0
     )
     offsets = 0.0
     if offset == "error":
@@ -77,9 +74,9 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
         offsets = np.stack(
             [_error_offsets(*step, coordinates, spectra, slices, weights) for step in steps]
         )
-    for j, (own, spectrum) in enumerate(zip(slices, spectra, strict=True)):
+    for j, (members, spectrum) in enumerate(zip(slices, spectra, strict=True)):
         left, volume = leave_one_out_path(spectrum, short[:, j])
-        d2[:, own, j], volumes[:, own, j] = left.T, volume.T
+        d2[:, members, j], volumes[:, members, j] = left.T, volume.T
     if offset == "map":
         offsets = _map_offsets(volumes, codes, counts, priors)
     scores = np.moveaxis(d2 / -2 + offsets, 0, -1)[objects.place]
@@ -87,7 +84,7 @@ def leave_one_out_scores(folds, regs, reg_on, offset, class_weight, priors, clas
 
 
 def _lost(alphas, spectrum):
-    """Whether rounding, seen in negative eigenvalues, is not small beside an α."""
+    """True where rounding, seen in negative eigenvalues, is not small beside an α."""
     values = spectrum.values
     rounding = max(rounding_tolerance(np.abs(values).sum(), len(values)), -2 * values.min())
     return alphas.min() <= rounding
@@ -106,9 +103,9 @@ def _fold_weights(class_weight, classes, codes, slices):
     if class_weight is None:
         return np.ones((len(slices), len(slices)))
     # Whichever object of a class is left out, the codes of the others are the same.
-    kept = [np.delete(codes, own.start) for own in slices]
+    left = [np.delete(codes, members.start) for members in slices]
     return np.array(
-        [compute_class_weight(class_weight, classes=classes, y=classes[c]) for c in kept]
+        [compute_class_weight(class_weight, classes=classes, y=classes[c]) for c in left]
     )
 
 
@@ -132,16 +129,16 @@ def _error_offsets(d2, short, rounding, coordinates, spectra, slices, weights):
             pair = pair_difference(first, second, codes[rows] == i, w[i], w[j], rounding)
             set_difference(between, i, j, pair)
     offsets = np.full((N, n_classes), np.nan)
-    for i, own in enumerate(slices):
-        n = own.stop - own.start
+    for i, members in enumerate(slices):
+        n = members.stop - members.start
         chunks = row_chunks(n, 8 * N, _IN_CACHE)
-        parts = without_each(spectra[i], *coordinates[i], own, short[i], chunks)
+        parts = without_each(spectra[i], *coordinates[i], members, short[i], chunks)
         for rows, changed in zip(chunks, parts, strict=True):
             changed /= -2
             delta = np.repeat(between, rows.stop - rows.start, axis=1)
             # The class's objects but the left-out one, in each row.
             left_out = np.arange(rows.start, rows.stop)[:, None]
-            own_rows = own.start + np.arange(n - 1) + (np.arange(n - 1) >= left_out)
+            own_rows = members.start + np.arange(n - 1) + (np.arange(n - 1) >= left_out)
             own_scores = np.take_along_axis(changed, own_rows, axis=1)
             for j, other in enumerate(slices):
                 if j != i:
@@ -152,7 +149,7 @@ def _error_offsets(d2, short, rounding, coordinates, spectra, slices, weights):
                     w = weights[i]
                     pair = pair_difference(first, second, is_own, w[i], w[j], rounding)
                     set_difference(delta, i, j, pair)
-            offsets[own.start + rows.start : own.start + rows.stop] = offsets_from_differences(
-                delta
+            offsets[members.start + rows.start : members.start + rows.stop] = (
+                offsets_from_differences(delta)
             )
     return offsets

@@ -3,7 +3,9 @@
 import numbers
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from .._sparse import SparseRows
 from .._validation import (
     available_memory,
     check_choice,
@@ -13,7 +15,7 @@ from .._validation import (
     refuse_mixed_labels,
     take,
 )
-from ..formulas.moments import add_rows, merge, no_moments
+from ..formulas.moments import Moments, add_rows, merge, no_moments
 from ..kernels.landmark_rows import choose_landmarks
 from ..kernels.landmarks import refuse_landmarks
 from ..kernels.protocol import check_kernel_name, fit_kernel, is_named, standardizes, takes_vectors
@@ -43,7 +45,7 @@ class Summary:
     def __init__(self, sample_rows=SCAN_ROWS, seed=0):
         self.n_rows = 0
         self.counts = {}
-        self.moments = None
+        self.moments, self.sparse = None, False
         self.sample = None if sample_rows is None else RowSample(sample_rows, seed)
         self.dtype = None
 
@@ -65,7 +67,8 @@ class Summary:
         learn from data (gamma="scale", standardize) they learn from these two.
         """
         mean, spread = self.moments.mean[0], np.sqrt(self.moments.lower[0] / self.n_rows)
-        return np.vstack([mean + spread, mean - spread])
+        rows = np.vstack([mean + spread, mean - spread])
+        return SparseRows(csr_array(rows)) if self.sparse else rows
 
     def add(self, X, y, start=None, *, vectors=True, limit=None):
         """Add labelled rows; start: position of the first one; limit: as in `RowSample.add`."""
@@ -80,7 +83,12 @@ class Summary:
             self.dtype = np.result_type(*filter(None, (self.dtype, X.dtype)))
             if self.moments is None:
                 self.moments = no_moments(1, X.shape[1], diagonal=True)
-            add_rows(self.moments, X, np.zeros(len(X), np.intp))
+            if isinstance(X, SparseRows):
+                self.sparse, (mean, variance) = True, X.column_moments()
+                batch = Moments(np.array([len(X)]), mean[None], len(X) * variance[None])
+                self.moments = merge(self.moments, batch)
+            else:
+                add_rows(self.moments, X, np.zeros(len(X), np.intp))
         self.n_rows += len(X)
         if self.sample is not None:
             self.sample.add(X, np.zeros(len(X), np.intp), None, start, limit=limit)
@@ -110,7 +118,6 @@ def learn_kernel(
     gamma="scale",
     degree=3,
     coef0=1,
-    kernel_params=None,
     standardize="auto",
 ):
     """The kernel, fitted to data by their summary.
@@ -122,13 +129,13 @@ def learn_kernel(
         rows = summary.two_rows()
         standardize = standardizes(standardize, check_kernel_name(kernel), rows)
         named = {"gamma": gamma, "degree": degree, "coef0": coef0, "standardize": standardize}
-        return fit_kernel(kernel, rows, kernel_params=kernel_params, **named)
+        return fit_kernel(kernel, rows, **named)
     rows = summary.sample.rows
     if takes_vectors(kernel):
         rows = np.asarray(rows, dtype=float)
     else:
         rows = take(rows, slice(0, LEARN_OBJECTS))
-    return fit_kernel(kernel, rows, kernel_params=kernel_params)
+    return fit_kernel(kernel, rows)
 
 
 def make_plan(
@@ -167,9 +174,9 @@ def check_landmarks(landmarks, n_features, kernel):
     """Landmarks that were given, of the kind of the rows."""
     if not hasattr(landmarks, "__len__") or isinstance(landmarks, dict) or not len(landmarks):
         refuse_landmarks(landmarks)
-    if not getattr(kernel, "requires_vector_input", True):
+    if not kernel.requires_vector_input:
         return landmarks
-    values = np.asarray(landmarks)
+    values = landmarks if isinstance(landmarks, SparseRows) else np.asarray(landmarks)
     if values.ndim == 1 and values.dtype.kind in "iu":
         raise ValueError(
             f"landmarks={landmarks!r} look like positions, which only kernel='precomputed' takes; "

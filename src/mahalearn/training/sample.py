@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._sparse import SparseRows
 from .._validation import take
 
 # Rows of a sample.
@@ -145,6 +146,8 @@ def _join(a, b, index):
     n = 0 if a is None else len(a)
     if n == 0:
         return take(b, index)
+    if isinstance(a, SparseRows):
+        return a.joined(b, index)
     if hasattr(a, "iloc"):
         import pandas as pd
 

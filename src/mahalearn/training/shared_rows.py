@@ -55,7 +55,7 @@ class SharedRows:
 
     def diagonal(self, kernel):
         """Self-similarities of the queries; a measure gives its values once for all its forms."""
-        if not hasattr(kernel, "pair_diagonal"):
+        if kernel.pair_diagonal is None:
             return kernel_diagonal(kernel, self.objects)
         key = kernel.pair_key
         if key not in self._own:
@@ -63,12 +63,11 @@ class SharedRows:
         return np.asarray(kernel.from_pairs(self._own[key]), dtype=np.float64)
 
     def _compute(self, kernel, training):
-        key = getattr(kernel, "pair_key", None)
-        if key is None:
+        if (key := kernel.pair_key) is None:
             return kernel_matrix(kernel, self.objects, training)
         # Kernels that standardise columns of their own share nothing.
-        key = key, id(training), None if getattr(kernel, "center", None) is None else id(kernel)
-        shape, fills = (len(self), len(training)), hasattr(kernel, "fill")
+        key = key, id(training), None if kernel.center is None else id(kernel)
+        shape, fills = (len(self), len(training)), kernel.fill is not None
         if key not in self._pairs:
             memory = [self.workspace.columns(f"pairs {len(self._pairs)}", *shape)] if fills else []
             self._pairs[key] = kernel.pair_values(self.objects, training, *memory)

@@ -1,6 +1,7 @@
 """What `compare` and `train` do, with their printing."""
 
 import json
+import math
 import time
 from contextlib import contextmanager
 
@@ -66,7 +67,8 @@ def compare(
             progress.unlink(missing_ok=True)
         show(ranked.board, plan.by)
         if everything is not None:
-            finals = _finals(everything, out, ranked, winner, found)
+            deadline = math.inf if time_budget is None else started + time_budget
+            finals = _finals(everything, out, ranked, winner, found, deadline)
             made, fitted = finals or (made, "the best, fitted on the sample")
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
@@ -111,12 +113,19 @@ def _write(out, found, model, about):
     return made
 
 
-def _finals(everything, out, ranked, winner, found):
+def _finals(everything, out, ranked, winner, found, deadline):
     """Fit finalists on all rows of a large table; the best becomes the saved model."""
     from ._large import show_finalists
 
     try:
-        finalists = everything.finish(ranked, winner.refitted)
+        finalists = everything.finish(ranked, winner.refitted, deadline)
+        if finalists is None:
+            console.print(
+                "The time budget is too short for fits on all rows: the model and the report rest "
+                "on the sample.",
+                soft_wrap=True,
+            )
+            return None
     except KeyboardInterrupt:
         console.print(
             "Stopped: the model and the report rest on the sample, whose results are complete."

@@ -1,4 +1,4 @@
-"""What `inspect` and `datasets` print: data before any model is chosen, a model file, the sets."""
+"""Printing of `inspect` and `datasets`: data before any model is chosen, a model file, the sets."""
 
 from typing import NamedTuple
 
@@ -12,13 +12,63 @@ from ._terminal import Console, say_notes
 console = Console()
 
 
-def inspect_problem(problem):
-    """The proximity diagnosis, or for vectors rank, conditioning and overlap of the classes."""
-    say_notes(console, problem.notes)
+# Columns that are shown unless all are asked for.
+MOST_SHOWN = 40
+# Classes and multiplications above which the overlap of classes is not computed.
+MOST_CLASSES, MOST_WORK = 60, 3e10
+# Share of the negative part of a spectrum up to which distances are called so.
+SPECTRA = (
+    (1e-6, "are Euclidean", "all methods apply"),
+    (0.05, "are nearly Euclidean", "all methods apply"),
+    (0.2, "are not Euclidean", "kernel methods for indefinite kernels keep what others cut off"),
+    (1.0, "are far from Euclidean", "prefer methods for indefinite kernels, or neighbours"),
+)
+
+
+def inspect_problem(problem, verbose=False):
+    """Print how data were read, what is odd about them, and what to do next."""
+    if problem.y is not None:
+        problem.check_classes(least=1)
+    n_classes = "" if problem.y is None else f", {counted(len(problem.counts), 'class', 'classes')}"
     if problem.kind == "vectors":
-        _vectors(problem)
+        _columns_table(problem.overview, verbose)
+        say_notes(console, problem.notes)
+        _vectors(problem, verbose)
+    else:
+        say_notes(console, problem.notes)
+        _matrix(problem, verbose)
+    what = {"vectors": "rows", "proximity": "objects", "objects": "objects"}[problem.kind]
+    console.print(
+        f"Read {len(problem)} {what}{n_classes}. If this is what you meant, run compare with the "
+        "same options; it ranks classifiers, saves the best and writes a page.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _columns_table(overview, verbose):
+    """Print a line for each column: those that are left out, and as many others as fit."""
+    if not overview:
         return
-    from ...proximity.diagnosis import diagnose
+    table = Table("column", "type", "values", "missing", "example", "used as", box=None)
+    others = [line for line in overview if line["role"] != "feature"][:MOST_SHOWN]
+    shown = overview if verbose else [*overview[:MOST_SHOWN], *others]
+    for line in {line["name"]: line for line in shown}.values():
+        role = line["role"]
+        if line["reason"]:
+            role = " ".join(filter(None, [f"{role}: it {line['reason']}.", line["remedy"]]))
+        missing = str(line["missing"]) if line["missing"] else ""
+        cells = (line["name"], line["type"], line["values"], missing, line["example"], role)
+        table.add_row(*map(escape, cells))
+    console.print(table)
+    rest = len(overview) - len({line["name"] for line in shown})
+    if rest:
+        console.print(f"… and {counted(rest, 'column')} more (--verbose)", highlight=False)
+
+
+def _matrix(problem, verbose):
+    """Print what the distances of objects are like."""
+    from ...proximity.diagnosis import diagnose, equal_distances
 
     matrix = problem.X
     if problem.kind == "objects":
@@ -26,55 +76,90 @@ def inspect_problem(problem):
         matrix = problem.fold(everyone, everyone)[0]
         if problem.alternatives is not None:
             matrix = _measures(problem, matrix)
+    diagnosis = diagnose(matrix, problem.y, problem.proximity)
+    equal = problem.proximity == "dissimilarity" and equal_distances(matrix)
+    words = diagnosis.advice[0] if equal else spectrum_words(diagnosis)
+    console.print(words, highlight=False, soft_wrap=True)
     if problem.y is None:
         console.print(
-            "[yellow]•[/] Classes were not given: --labels tells how well they are separated.",
-            highlight=False,
+            "Classes were not given: --labels tells how well they are separated.", highlight=False
         )
     else:
-        problem.check_classes(least=1)
-    console.print(
-        str(diagnose(matrix, problem.y, problem.proximity)), markup=False, highlight=False
+        guess = 1 - max(problem.counts.values()) / len(problem)
+        console.print(
+            f"The nearest neighbour has another class for {diagnosis.nearest_neighbor_error:.1%} "
+            f"of the objects (1-NN error, leave-one-out; guessing the largest class: {guess:.1%}).",
+            highlight=False,
+            soft_wrap=True,
+        )
+    say_notes(console, diagnosis.warnings)
+    if verbose:
+        console.print(str(diagnosis), markup=False, highlight=False)
+    else:
+        console.print("[dim]--verbose shows spectrum, dimension and triangle inequality[/]")
+
+
+def spectrum_words(diagnosis):
+    """How far distances or similarities are from Euclidean ones, and what follows."""
+    share = diagnosis.negative_fraction
+    predicate, advice = next(words for most, *words in SPECTRA if share <= most)
+    noun, space = "distances", "Euclidean"
+    if diagnosis.kind == "similarity":
+        noun, space = "similarities", "inner products"
+    amount = (
+        f"{100 * share:.2g} % of the spectrum negative"
+        if share > SPECTRA[0][0]
+        else ("no negative eigenvalue")
     )
+    return f"The {noun} {predicate.replace('Euclidean', space)} ({amount}): {advice}."
 
 
 def _measures(problem, matrices):
     """Print what the matrices of several measures are like; returns that of the best one."""
     from ...proximity.diagnosis import diagnose
 
-    problem.check_classes(least=1)
-    table = Table("measure", "negative fraction", "1-NN error", "", box=None)
-    found = {}
+    table = Table("measure", "negative part of the spectrum", "1-NN error", "", box=None)
+    diagnoses = {}
     for place, name in enumerate(problem.alternatives):
-        found[name] = diagnose(matrices[..., place], problem.y, "dissimilarity")
-        error = f"{found[name].nearest_neighbor_error:.1%}"
-        said = escape(" ".join(found[name].warnings))
-        table.add_row(name, f"{found[name].negative_fraction:.4f}", error, said)
+        diagnosis = diagnose(matrices[..., place], problem.y, "dissimilarity")
+        diagnoses[name] = diagnosis
+        error = f"{diagnosis.nearest_neighbor_error:.1%}"
+        warnings = escape(" ".join(diagnosis.warnings))
+        table.add_row(name, f"{diagnosis.negative_fraction:.1%}", error, warnings)
     console.print(table)
-    best = min(found, key=lambda name: found[name].nearest_neighbor_error)
+    best = min(diagnoses, key=lambda name: diagnoses[name].nearest_neighbor_error)
     console.print(f"{best}:", highlight=False)
-    return matrices[..., list(found).index(best)]
+    return matrices[..., list(diagnoses).index(best)]
 
 
-def _vectors(problem):
+def _vectors(problem, verbose):
     from ...table_encoder import TableEncoder
 
-    problem.check_classes(least=1)
     Z = TableEncoder().fit_transform(problem.X)
+    n_classes, width = len(problem.counts), min(Z.shape)
     console.print(
         f"{counted(len(problem), 'row')}, {counted(problem.X.shape[1], 'column')}, "
         f"{counted(Z.shape[1], 'feature')} after encoding, "
-        f"{counted(len(problem.counts), 'class', 'classes')}",
+        f"{counted(n_classes, 'class', 'classes')}",
         highlight=False,
     )
-    table = Table("class", "rows", "rank", "condition", "nearest class", "overlap", box=None)
-    for row in class_facts(Z, problem.y):
-        table.add_row(*(escape(str(cell)) for cell in row))
+    if n_classes > MOST_CLASSES or n_classes**2 * float(width) ** 3 > MOST_WORK:
+        table = Table("class", "rows", box=None)
+        for label, n in list(problem.counts.items())[: None if verbose else MOST_SHOWN]:
+            table.add_row(escape(str(label)), str(n))
+        console.print(table)
+        console.print("[dim]many classes or features: their overlap was not computed[/]")
+        return
+    theory = ("rank", "condition") if verbose else ()
+    table = Table("class", "rows", *theory, "most alike", "overlap", box=None)
+    for label, n, rank, condition, nearest, overlap in class_facts(Z, problem.y):
+        cells = (label, n, rank, condition) if verbose else (label, n)
+        table.add_row(*(escape(str(cell)) for cell in (*cells, nearest, overlap)))
     console.print(table)
     console.print(
-        "[dim]rank and condition number of the class's covariance (standardised features); "
-        "overlap: Bhattacharyya's bound on the error between the class and its "
-        "nearest one, by shrunk Gaussians[/]"
+        "[dim]overlap: upper bound on the error between a class and the one most alike, if both "
+        "were Gaussian (Bhattacharyya)"
+        + ("; rank and condition number of the class's covariance[/]" if verbose else "[/]")
     )
 
 
@@ -148,8 +233,8 @@ def _bhattacharyya(one, other):
     return gap @ np.linalg.solve(C, gap) / 8 + (between - (one.log_det + other.log_det) / 2) / 2
 
 
-def inspect_model(about):
-    """What a model file says about itself."""
+def inspect_model(about, path):
+    """Print what a model file says about itself."""
     table = Table("", "", box=None, show_header=False)
     training = about.get("training", {})
     tested = training.get("tested")
@@ -175,6 +260,10 @@ def inspect_model(about):
         if value:
             table.add_row(name, escape(str(value)))
     console.print(table)
+    if "features" in about:
+        console.print(
+            f"Next: mahalearn predict {escape(str(path))} NEW --report new.html", highlight=False
+        )
 
 
 def _columns(columns):

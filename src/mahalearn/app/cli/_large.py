@@ -27,6 +27,8 @@ from ..words import counted
 from ._terminal import Console, say_notes
 
 console = Console()
+# Passes that a fit on all rows is expected to take.
+FIT_PASSES = 3
 
 
 @contextmanager
@@ -57,30 +59,32 @@ class Everything:
 
     def __init__(self, table, options, size, seed, landmarks=None, scheduler=None):
         for name in ("groups", "weights"):
-            if options.get(name):
+            if getattr(options, name):
                 raise DataError(
                     f"--{name} is for tables that fit into memory; this one is read part by part."
                 )
-        if options.get("mixed", "onehot") != "onehot":
+        if options.mixed != "onehot":
             raise DataError("--mixed gower is for tables that fit into memory.")
         if scheduler and not isinstance(table, ParquetTable):
             raise DataError("--scheduler is for Parquet files, whose parts workers read.")
         with connected(scheduler):  # a wrong address is told at once, not after the comparison
             self.table, self.seed, self.scheduler = table, seed, scheduler
         self.landmarks = landmarks or LANDMARKS
+        start = time.monotonic()
         with counting("first pass", table.n_rows) as tell:
-            self.look = look_at(table, options["target"], size, seed, tell)
+            self.look = look_at(table, options.target, size, seed, tell)
+        self.pass_seconds = time.monotonic() - start
         drop = [
-            *(options.get("drop") or ()),
+            *(options.drop or ()),
             *(c for c, v in self.look.levels.items() if v is None),
         ]
         self.problem = table_problem(
             self.look.sample,
-            options["target"],
+            options.target,
             stem(table.path),
             table.notes,
-            drop=[c for c in dict.fromkeys(drop) if c != options.get("id")],
-            id=options.get("id"),
+            drop=[c for c in dict.fromkeys(drop) if c != options.id],
+            id=options.id,
         )
         n = self.look.n_rows
         self.problem.notes = [
@@ -92,12 +96,20 @@ class Everything:
             *describe_table(self.problem.X),
         ]
 
-    def finish(self, ranked, refitted):
-        """Finalists on all rows and the winner of the sample, by their errors on the test rows."""
+    def finish(self, ranked, refitted, deadline=np.inf):
+        """Finalists on all rows and the winner of the sample, by their errors on the test rows.
+
+        None if the time until the deadline is too short for a fit and a test, judged by the time
+        that the first pass took.
+        """
+        if time.monotonic() + (FIT_PASSES + 1) * self.pass_seconds > deadline:
+            return None
         rows = Rows(self.table, self.look, self.problem, self.seed)
         board, models = ranked.board, []
         for name in [row["name"] for row in board if row["name"] in STREAMED][:FINALISTS]:
             start = time.monotonic()
+            if models and start + models[-1][2] + self.pass_seconds > deadline:
+                break
             pipeline = refitted.model.classifier
             if name != board[0]["name"]:
                 pipeline = chosen_on(self.problem, ranked.outcome.plan, name)

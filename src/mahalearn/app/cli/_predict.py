@@ -1,4 +1,4 @@
-"""What `predict` does: labels, probabilities, distances, p-values and outliers."""
+"""Predictions: labels, probabilities, distances, p-values and outliers."""
 
 import hashlib
 import json
@@ -16,7 +16,6 @@ from rich.table import Table
 from ...formulas.conformal import (
     benjamini_hochberg,
     cross_rank_sum_p_value,
-    prediction_sets,
 )
 from ...novelty._folds import warn_small_classes
 from ...persistence import load_model, model_about
@@ -24,14 +23,17 @@ from ...results import write_bytes, write_text
 from ..comparing.methods import METHODS
 from ..comparing.scores import merged, score
 from ..reading.columns import row_names, written
+from ..reading.drift import column_drifts, drift_words
 from ..reading.encoder import check_about, match_columns
 from ..reading.large import large_table, parse_memory, uniform
+from ..reading.layout import TableFormat
 from ..reading.problem import NAME, DataError, listed
 from ..reading.read import rows_of
 from ..reading.source import is_stream
 from ..reading.tables import find_target, read_table
 from ..words import counted
 from ._large import counting
+from ._prediction_page import page, page_values
 from ._terminal import Console, check_out, say_notes, table_bytes
 
 # p-value up to which a file is said to differ from the training objects.
@@ -53,9 +55,9 @@ class New(NamedTuple):
 
 def predict(
     path, data, out, *, level, confidence=0.95, fdr=None, force=False, keep=False, labels=None,
-    memory=None, **reading,
+    memory=None, report=None, form=None, id=None, interpolate=False,
 ):  # fmt: skip
-    """Predict, score where the classes are known, and write a line for each object."""
+    """Predict, score where the classes are known, and write a line for each object and a page."""
     printed = is_stream(out)
     # What is said goes elsewhere than the table.
     console = Console(stderr=True) if printed else Console()
@@ -69,6 +71,8 @@ def predict(
             raise DataError(
                 f"--out must end with {listed(FORMATS)}, or be - to print; got {str(out)!r}."
             )
+    if report is not None:
+        check_out(report, force, inputs=[path, data, labels, out])
     about = check_about(model_about(path), path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -83,27 +87,46 @@ def predict(
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     table = None
     if about["kind"] == "vectors":
-        options = {name: reading.get(name) for name in ("header", "skip")}
-        table = large_table(data, parse_memory(memory), **options)
+        table = large_table(data, parse_memory(memory), form)
     if table is not None:
-        if printed or fdr is not None or labels is not None:
+        if printed or fdr is not None or labels is not None or report is not None:
             raise DataError(
                 "A table that is read part by part is written to a file, without --fdr (which "
-                "needs all p-values at once) and --labels; --memory says how much may be read."
+                "needs all p-values at once), --labels and --report; --memory says how much may "
+                "be read."
             )
         say_notes(console, [*notes, *small_classes(model, about, confidence)])
-        how = {"level": level, "confidence": confidence, "keep": keep, "id": reading.get("id")}
+        how = {"level": level, "confidence": confidence, "keep": keep, "id": id}
         predict_parts(console, model, about, path, table, out, **how)
         return
-    new = read_new(data, about, labels, **reading)
+    new = read_new(data, about, labels, form, id, interpolate)
     if keep and new.columns is None:
         raise DataError("--keep is for tables; these objects have no columns.")
     say_notes(console, [*notes, *new.notes])
     try:
-        rows, proba, found = predictions(model, new, about, level, confidence, fdr)
+        rows, proba, typicality = predictions(model, new, about, level, confidence, fdr)
     except ValueError as error:
         raise DataError(f"The model cannot take these objects: {error}") from None
     say_notes(console, small_classes(model, about, confidence))
+    drifts = []
+    if about["kind"] == "vectors":
+        drifts = column_drifts(new.X, about["features"], about["training"]["objects"])
+    sentences = drift_sentences(typicality.nearest, drifts, len(rows))
+    scores = None
+    if new.truth is not None:
+        predicted = [str(row["prediction"]) for row in rows]
+        scores = score(new.truth, predicted, proba, about["classes"])
+    if report is not None:
+        values = page_values(rows, proba, about, drifts, new.X)
+        values |= {
+            "data": data.name if not is_stream(data) else "standard input",
+            "model": about.get("title") or about.get("method") or path.name,
+            "sentences": sentences,
+            "facts": [("model", path.name), ("trained on", str(about.get("data") or ""))],
+            "notes": [*notes, *new.notes],
+            "scores": scores._asdict() if scores is not None and scores.n else None,
+        }
+        write_text(report, page(values))
     if keep:
         rows = list(_with_columns(rows, new.columns))
     if printed:
@@ -111,23 +134,31 @@ def predict(
         sys.stdout.buffer.flush()
     else:
         write_bytes(out, table_bytes(rows, out.suffix.lower()))
-    flagged = sum(row["outlier"] for row in rows)
-    console.print(
-        f"{counted(len(rows), 'object')} predicted, {flagged} of them flagged as "
-        f"{'an outlier' if flagged == 1 else 'outliers'}"
-        + ("." if printed else f": {escape(str(out))}"),
-        highlight=False,
-        soft_wrap=True,
-    )
     if about.get("distances") in METHODS:
         console.print(
             f"[dim]d2, typical, p none: by squared distances of the "
             f"{escape(METHODS[about['distances']].title)}[/]"
         )
-    console.print(drift_line(found.nearest), highlight=False, soft_wrap=True)
-    if new.truth is not None:
-        predicted = [str(row["prediction"]) for row in rows]
-        show_scores(console, score(new.truth, predicted, proba, about["classes"]))
+    for sentence in sentences:
+        console.print(escape(sentence), highlight=False, soft_wrap=True)
+    if scores is not None:
+        show_scores(console, scores)
+    flagged = sum(row["outlier"] for row in rows)
+    console.print(
+        f"{counted(len(rows), 'object')} predicted, {flagged} of them flagged as "
+        f"{'an outlier' if flagged == 1 else 'outliers'}"
+        + ("." if printed else f": {escape(str(out))}")
+        + (f"; page: {escape(str(report))}" if report else next_step(flagged, printed)),
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def next_step(flagged, printed):
+    """What to do after predicting without a page."""
+    if printed or not flagged:
+        return ""
+    return "; --report new.html writes a page that shows them."
 
 
 def show_scores(console, scores):
@@ -152,62 +183,92 @@ def show_scores(console, scores):
 def _with_columns(rows, frame):
     """Rows of predictions behind the columns they were made from."""
     for row, (_, values) in zip(rows, frame.iterrows()):
-        mine = {str(name): None if v is None or v != v else v for name, v in values.items()}
-        fresh = {name if name not in mine else f"{name} (predicted)": v for name, v in row.items()}
-        yield {**mine, **fresh}
+        cells = {str(name): None if v is None or v != v else v for name, v in values.items()}
+        new = {name if name not in cells else f"{name} (predicted)": v for name, v in row.items()}
+        yield {**cells, **new}
 
 
-def read_new(data, about, labels=None, *, header=None, sheet=None, skip=None, id=None):
+def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
     """New objects in the form the model takes.
 
     Returns
     -------
     new : New
     """
-    tables = {"--header": header, "--sheet": sheet, "--skip": skip, "--id": id}
+    form = form or TableFormat()
     if about["kind"] == "proximity" or (about["kind"] == "objects" and not about["features"]):
-        given = [name for name, value in tables.items() if value is not None]
-        if given:
-            raise DataError(f"{given[0]} does nothing here; it serves a table.")
-        return _new_objects(data, about, labels)
+        useless = [*form.asked(), *(["id"] if id is not None else [])]
+        if useless:
+            raise DataError(f"--{useless[0]} does nothing here; it serves a table.")
+        return _new_objects(data, about, labels, interpolate)
     if labels is not None:
         raise DataError("--labels does nothing for a table; its column of classes is used.")
-    known = {f["name"]: f["type"] for f in about["features"]}
-    texts = [name for name, kind in known.items() if kind == NAME]
+    types = {f["name"]: f["type"] for f in about["features"]}
+    texts = [name for name, kind in types.items() if kind == NAME]
 
     def find(names):
-        return about["target"] if about["target"] in names else None
+        return _column_like(about["target"], names)
 
-    frame, notes = read_table(data, header=header, texts=texts, sheet=sheet, skip=skip, find=find)
+    frame, notes = read_table(data, texts=texts, find=find, **vars(form))
+    target = find(list(frame.columns))
+    if target is not None and target != about["target"]:
+        frame = frame.rename(columns={target: about["target"]})
+        notes.append(f"Column {target!r} was taken for the classes {about['target']!r}.")
     if id is not None:
         ids = find_target(list(frame.columns), id)
         names = [written(value) for value in frame[ids]]
     else:
-        ids, names = row_names(frame.drop(columns=[*known, about["target"]], errors="ignore"))
-    X, more = match_columns(frame, about, ids)
+        ids, names = row_names(frame.drop(columns=[*types, about["target"]], errors="ignore"))
+    X, differences = match_columns(frame, about, ids)
     truth = None
-    if about["target"] in frame.columns and about["target"] not in known:
-        truth = [written(value) for value in frame[about["target"]]]
+    if about["target"] in frame.columns and about["target"] not in types:
+        truth, renamed = _classes_like([written(v) for v in frame[about["target"]]], about)
+        differences += renamed
     if about["kind"] == "objects":
         X = rows_of(X)
-    return New(X, names, [*notes, *more], frame, truth)
+    return New(X, names, [*notes, *differences], frame, truth)
 
 
-def _new_objects(data, about, labels):
+def _column_like(target, names):
+    """The name among columns that is the target but for case and blanks, None without one."""
+    if target in names or target is None:
+        return target
+    near = [n for n in names if n.casefold().strip() == target.casefold().strip()]
+    return near[0] if len(near) == 1 else None
+
+
+def _classes_like(labels, about):
+    """Classes written as in training where they differ in case or blanks only, and a note."""
+    written_as = {label.casefold().strip(): label for label in about["classes"]}
+    if len(written_as) < len(about["classes"]):  # case tells classes apart
+        return labels, []
+    renamed = {}
+    for label in set(filter(None, labels)) - set(about["classes"]):
+        if label.casefold().strip() in written_as:
+            renamed[label] = written_as[label.casefold().strip()]
+    pairs = listed(f"{label!r} for {name!r}" for label, name in sorted(renamed.items()))
+    notes = [f"Classes were matched ignoring case: {pairs}."] if renamed else []
+    return [renamed.get(label, label) for label in labels], notes
+
+
+def _new_objects(data, about, labels, interpolate):
     from ..reading.matrices import read_labels
 
+    truth = None
     if about["kind"] == "proximity":
         X, names, notes = _new_rows(data, about)
-        truth = None
     else:
         from ..reading.objects import read_collection
 
-        found = read_collection(data)
-        X, truth, names, notes = found.objects, found.labels, found.names, []
+        collection = read_collection(data, interpolate)
+        X, truth, names, notes = collection.objects, collection.labels, collection.names, []
     if labels is not None:
-        found, more = read_labels(labels, len(X), names)
-        truth, notes = list(map(str, found)), [*notes, *more]
-    return New(X, names, notes, None, None if truth is None else [written(v) for v in truth])
+        y, matched = read_labels(labels, len(X), names)
+        truth, notes = list(map(str, y)), [*notes, *matched]
+    if truth is not None:
+        truth, renamed = _classes_like([written(label) for label in truth], about)
+        notes = [*notes, *renamed]
+    return New(X, names, notes, None, truth)
 
 
 def _new_rows(data, about):
@@ -239,12 +300,12 @@ def _new_rows(data, about):
 def predictions(model, new, about, level, confidence=0.95, fdr=None):
     """Rows of the table of predictions, the probabilities (m, c), and what the folds say."""
     labels, proba = model.predict(new.X), model.predict_proba(new.X)
-    d2, found = model.mahalanobis(new.X), model.typicality(new.X)
+    d2, typicality = model.mahalanobis(new.X), model.typicality(new.X)
     if fdr is None:
-        outliers = model.outliers(found, level)
+        outliers = model.outliers(typicality, level)
     else:
-        outliers = benjamini_hochberg(found.p_none, fdr)
-    sets = prediction_sets(found.p_values, confidence)
+        outliers = benjamini_hochberg(typicality.p_none, fdr)
+    sets = model.prediction_sets(new.X, confidence)
     classes, rows = about["classes"], []
     none = "p none" if "none" not in classes else "p none of the classes"
     # Columns of an older file keep their names.
@@ -254,11 +315,12 @@ def predictions(model, new, about, level, confidence=0.95, fdr=None):
         row |= {"prediction": label.item() if hasattr(label, "item") else label}
         row |= {f"p {name}": _rounded(p) for name, p in zip(classes, proba[i])}
         row |= {f"d2 {name}{whose}": _rounded(d) for name, d in zip(classes, d2[i])}
-        row |= {f"typical {name}": _rounded(p, 4) for name, p in zip(classes, found.p_values[i])}
+        p_values = zip(classes, typicality.p_values[i])
+        row |= {f"typical {name}": _rounded(p, 4) for name, p in p_values}
         row |= {"set": " | ".join(name for name, held in zip(classes, sets[i]) if held)}
-        row |= {none: _rounded(found.p_none[i], 4), "outlier": int(outliers[i])}
+        row |= {none: _rounded(typicality.p_none[i], 4), "outlier": int(outliers[i])}
         rows.append(row)
-    return rows, np.asarray(proba), found
+    return rows, np.asarray(proba), typicality
 
 
 def small_classes(model, about, confidence):
@@ -271,18 +333,22 @@ def small_classes(model, about, confidence):
     return [str(w.message) for w in caught]
 
 
-def drift_line(nearest):
-    """Whether the objects of a file lie farther from the classes than training objects did."""
+def drift_sentences(nearest, drifts, n):
+    """Sentences on objects of a file that lie farther from the classes, and columns that changed.
+
+    One object says nothing about a change.
+    """
+    if n < 2:
+        return []
     p = cross_rank_sum_p_value(nearest)
+    far = "no sign of it; these objects are as near to the classes as training objects were"
     if p <= DRIFT:
-        return (
-            "Drift: these objects lie farther from the classes than training objects did "
-            f"(rank-sum test, p = {p:.2g}). The data may have changed, or hold objects of no class."
-        )
-    return (
-        "Drift: no sign of it; these objects are as near to the classes as training objects were "
-        f"(rank-sum test, p = {p:.2g})."
-    )
+        far = "these objects lie farther from the classes than training objects did"
+    sentences = [f"Drift: {far} (rank-sum test, p = {p:.2g})."]
+    columns = drift_words(drifts)
+    if p <= DRIFT and not columns:
+        sentences[0] += " The data may have changed, or hold objects of no class."
+    return [*sentences, columns] if columns else sentences
 
 
 def _rounded(value, digits=6):
@@ -366,7 +432,7 @@ def predict_parts(console, model, about, path, table, out, *, level, confidence,
     start = writer.begin()
     if start:
         console.print(f"{start} rows are there from an earlier run", highlight=False)
-    known = {f["name"] for f in about["features"]}
+    features = {f["name"] for f in about["features"]}
     target, scores, nearest, flagged, rows_done = about["target"], [], None, 0, start
     share = min(1.0, MOST_DRIFT / (table.n_rows or MOST_DRIFT))
     left = None if table.n_rows is None else table.n_rows - start
@@ -375,7 +441,7 @@ def predict_parts(console, model, about, path, table, out, *, level, confidence,
             ids = find_target(list(frame.columns), id) if id else None
             names = [str(v) for v in frame[ids]] if ids else None
             if names is None:
-                ids, _ = row_names(frame.drop(columns=[*known, target], errors="ignore"))
+                ids, _ = row_names(frame.drop(columns=[*features, target], errors="ignore"))
                 names = [str(v) for v in frame[ids]] if ids else None
             X, notes = match_columns(frame, about, ids)
             if rows_done == start:
@@ -385,19 +451,15 @@ def predict_parts(console, model, about, path, table, out, *, level, confidence,
                     X[feature["name"]] = X[feature["name"]].astype(object)
             names = names or list(range(position + 1, position + len(frame) + 1))
             new = New(X, names, [])
-            rows, proba, found = predictions(model, new, about, level, confidence)
+            rows, proba, typicality = predictions(model, new, about, level, confidence)
             flagged += sum(row["outlier"] for row in rows)
-            if target in frame.columns and target not in known:
+            if target in frame.columns and target not in features:
                 truth = list(map(written, frame[target]))
                 predicted = [str(row["prediction"]) for row in rows]
                 scores.append(score(truth, predicted, proba, about["classes"]))
-            mine = uniform(np.arange(position, position + len(frame)), 1) < share
-            kept = [(own, values[mine]) for own, values in found.nearest]
-            nearest = (
-                kept
-                if nearest is None
-                else [(own, np.concatenate([a, b])) for (own, a), (_, b) in zip(nearest, kept)]
-            )
+            chosen = uniform(np.arange(position, position + len(frame)), 1) < share
+            part = [(trained, values[chosen]) for trained, values in typicality.nearest]
+            nearest = part if nearest is None else _joined(nearest, part)
             if keep:
                 rows = list(_with_columns(rows, frame))
             writer.add(rows, position)
@@ -411,9 +473,15 @@ def predict_parts(console, model, about, path, table, out, *, level, confidence,
         soft_wrap=True,
     )
     if nearest and all(len(values) for _, values in nearest):
-        console.print(drift_line(nearest), highlight=False, soft_wrap=True)
+        for sentence in drift_sentences(nearest, [], rows_done):
+            console.print(sentence, highlight=False, soft_wrap=True)
     if scores:
         show_scores(console, merged(scores))
+
+
+def _joined(one, other):
+    """Distances of two parts of a file, fold by fold."""
+    return [(trained, np.concatenate([a, b])) for (trained, a), (_, b) in zip(one, other)]
 
 
 @contextmanager

@@ -26,7 +26,7 @@ OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 @contextmanager
 def speaking():
-    """Turn what people can mend into one sentence and exit code 2."""
+    """Turn all problems that people can mend into sentences and exit code 2."""
     from ...persistence import UntrustedModelError
 
     try:
@@ -36,21 +36,26 @@ def speaking():
     except KeyboardInterrupt:
         typer.echo("Stopped; no result was written.", err=True)
         raise typer.Exit(130) from None
-    except (DataError, UntrustedModelError) as error:
-        sentence = hinted(error)
+    except DataError as error:
+        sentences = [hinted(one) for one in error.errors]
+    except UntrustedModelError as error:
+        sentences = [str(error)]
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # whoever read the output has gone
             raise
-        sentence = _os_sentence(error)
+        sentences = [_os_sentence(error)]
     except MemoryError as error:
-        sentence = str(error) or "There is not enough memory; use fewer rows."
+        sentences = [str(error) or "There is not enough memory; use fewer rows."]
     except ImportError as error:
         if "mahalearn[" not in str(error) and error.name not in ("pandas", "skops", "pyarrow"):
             raise
-        sentence = str(error)
-        if "mahalearn[" not in sentence:
-            sentence = f'This command needs {error.name}: pip install "mahalearn[cli]".'
-    typer.echo(f"Error: {visible(' '.join(sentence.split()))}", err=True)
+        sentences = [str(error)]
+        if "mahalearn[" not in sentences[0]:
+            sentences = [f'This command needs {error.name}: pip install "mahalearn[cli]".']
+    lines = [visible(" ".join(sentence.split())) for sentence in dict.fromkeys(sentences)]
+    if len(lines) > 1:
+        lines = [f"{len(lines)} problems:", *(f"{i}. {line}" for i, line in enumerate(lines, 1))]
+    typer.echo("Error: " + "\n".join(lines), err=True)
     raise typer.Exit(2)
 
 
@@ -102,6 +107,9 @@ HINTS = {
     "sheet": "--sheet names another.",
     "measure": "--measure names another.",
     "skip": "--skip says how many lines stand above the header.",
+    "missing": '--missing "WORD,WORD" names words for missing cells.',
+    "decimal": "--decimal . or --decimal , says which mark is the decimal one.",
+    "interpolate": "--interpolate fills gaps from the neighbours in time.",
     "header": "--header says that the first line holds names, --no-header that it holds data.",
 }
 
@@ -147,8 +155,8 @@ def check_out(out, force, names=(), inputs=()):
     folder, files = (out, [out / name for name in names]) if names else (out.parent, [out])
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        more = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
-        raise DataError(f"{str(there)!r} is a file{more}; --out must name another place.")
+        reason = "" if there == folder else f", so {str(folder)!r} cannot be a folder"
+        raise DataError(f"{str(there)!r} is a file{reason}; --out must name another place.")
     for file in files:
         for used in inputs:
             if used is not None and same_file(file, used):
@@ -196,7 +204,7 @@ def progress_bar(console):
     return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
 
 
-def read_config(path, command, known):
+def read_config(path, command, parameters):
     """Options of a command from a TOML file, at its top or in a table of the command's name.
 
     Parameters
@@ -205,7 +213,7 @@ def read_config(path, command, known):
         The file.
     command : str
         Name of the command.
-    known : dict
+    parameters : dict
         Name of a parameter -> the parameter.
 
     Returns
@@ -216,18 +224,18 @@ def read_config(path, command, known):
     import tomllib
 
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        contents = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} is not a TOML file: {error}.") from None
-    tables = {name: value for name, value in found.items() if isinstance(value, dict)}
-    options = {name: value for name, value in found.items() if name not in tables}
+    tables = {name: value for name, value in contents.items() if isinstance(value, dict)}
+    options = {name: value for name, value in contents.items() if name not in tables}
     options |= tables.get(command, {})
     options = {name.replace("-", "_"): value for name, value in options.items()}
     for name, value in options.items():
-        if name not in known:
+        if name not in parameters:
             raise DataError(
                 f"{str(path)!r} sets {name!r}, which mahalearn {command} does not know; it knows "
-                f"{', '.join(known)}."
+                f"{', '.join(parameters)}."
             )
         plain = isinstance(value, list) and all(isinstance(v, str) for v in value)
         if not isinstance(value, str | int | float) and not plain:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._validation import take
 from ...results import error_rates
 from .methods import (
     METHODS,
@@ -37,6 +38,7 @@ class Cell:
     balanced_error: float
     fit_seconds: float
     predict_seconds: float
+    seconds_for_1000: float | None = None  # measured in the first fold
     params: dict = field(default_factory=dict)
 
 
@@ -82,6 +84,10 @@ class HeldOut(NamedTuple):
     scores: np.ndarray  # (m, c): scores, or logarithms of probabilities
     folds: np.ndarray  # numbers of the outer folds
 
+    def first_predictions(self):
+        """Positions of the first prediction of each object."""
+        return np.unique(self.who, return_index=True)[1]
+
 
 def run_cell(problem, setting, name, fold, split, plan=None):
     """Fit one method on one fold and predict the rest."""
@@ -103,14 +109,23 @@ def run_cell(problem, setting, name, fold, split, plan=None):
         predicted = labels(model, X_test)
         done = time.perf_counter()
         scores, logs = class_scores(model, X_test)
+        thousand = _seconds_for_1000(model, X_test) if fold == 0 else None
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
     errors = error_rates(y[test], predicted, None if weights is None else weights[test])
     params = chosen_params(model[-1])
     if problem.alternatives is not None:
         params = {"measure": list(problem.alternatives)[best], **params}
-    seconds = (ready - start, done - ready)
+    seconds = (ready - start, done - ready, thousand)
     return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
+
+
+def _seconds_for_1000(model, X):
+    """Time of predicting 1000 rows: those there are, as often as needed."""
+    rows = take(X, np.resize(np.arange(len(X)), 1000))
+    start = time.perf_counter()
+    labels(model, rows)
+    return time.perf_counter() - start
 
 
 def with_best_measure(problem, plan, name):

@@ -5,8 +5,8 @@
 >>> from mahalearn.app.reading.read import builtin_problem
 >>> ranked = rank(builtin_problem("iris"), ["lda"], Plan(folds=2, repeats=1))
 >>> winner = fit_winner(ranked)
->>> found = conclude(ranked, winner)
->>> found["winner"]["title"]
+>>> values = conclude(ranked, winner)
+>>> values["winner"]["title"]
 'LDA (reference)'
 """
 

@@ -5,7 +5,6 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -15,7 +14,8 @@ from ...table_encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
 from .methods import METHODS, class_distances, class_scores, fixed
-from .model import TrainedModel
+from .model import TrainedModel, class_margins
+from .ranking import share_interval
 
 # Methods that are fitted in passes over the rows, and how many of them become finalists.
 STREAMED = ("gaussian", "kqd", "fd", "qd", "kfd", "kpca-qda")
@@ -112,18 +112,13 @@ class Finalist(NamedTuple):
 
     def row(self):
         """Plain values for the report."""
-        low, high = stats.beta.ppf(
-            [0.025, 0.975],
-            [self.errors, self.errors + 1],
-            [self.tested - self.errors + 1, self.tested - self.errors],
-        )
         share = self.errors / self.tested
         return {
             "name": self.name,
             "title": self.title,
             "fitted_rows": self.fitted_rows,
             "tested": self.tested,
-            "error": [share, 0.0 if np.isnan(low) else low, 1.0 if np.isnan(high) else high],
+            "error": [share, *share_interval(self.errors, self.tested)],
             "seconds": self.seconds,
         }
 
@@ -223,11 +218,12 @@ def finalist(rows, name, model, fitted_rows, truth, outputs, seconds):
     """A finalist with a model to save: calibrated, and ranked, on the test rows."""
     predicted = np.concatenate([part[0] for part in outputs])
     codes = np.searchsorted(rows.classes, truth)
-    temperature = float(fit_temperature(np.vstack([part[1] for part in outputs]), codes))
+    scores = np.vstack([part[1] for part in outputs])
+    temperature = float(fit_temperature(scores, codes))
     d2 = np.vstack([part[2] for part in outputs])[:MOST_CALIBRATION]
     true = codes[: len(d2)]
     held_out = [np.sort(d2[true == j, j]) for j in range(len(rows.classes))]
     folds = [CrossFold(model, None, d2, true)]
-    trained = TrainedModel(model, model, held_out, temperature, folds)
+    trained = TrainedModel(model, model, held_out, temperature, folds, class_margins(scores, codes))
     title, errors = METHODS[name].title, int((predicted != truth).sum())
     return Finalist(name, title, fitted_rows, errors, len(truth), seconds, trained)

@@ -6,6 +6,7 @@ seconds; what was not finished by then is left out, with a notice.
 """
 
 import time
+from functools import partial
 
 import numpy as np
 from scipy.special import log_softmax
@@ -34,7 +35,11 @@ SHUFFLES = 5
 MOST_COLUMNS = 60
 # Held-out objects of a fold that are enough for the importance of a column.
 MOST_TESTED = 2000
+# Rows that are predicted at once.
+BATCH = 5000
 MOST_CONTRIBUTIONS = 6
+# Columns named for each object on the map, and the least change of a log-probability.
+MOST_REASONS, LEAST_CHANGE = 3, 0.01
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 # Objects of the smallest class that the smallest part of a learning curve needs.
 LEAST_OF_CLASS = 3
@@ -61,14 +66,15 @@ def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
     Returns
     -------
     explanation : dict
-        importance, contributions, learning (each None where there is none) and skipped, a list of
+        importance, contributions, learning (each None where there is none), reasons (for an object
+        the columns that speak most for or against its predicted class) and skipped, a list of
         sentences.
     """
     pipeline = fixed(refitted.model.classifier)
     if pipeline.steps[0][0] == "measure":
         pipeline = Pipeline(pipeline.steps[1:])
     work = _Work(problem, outcome, pipeline, refitted.model.temperature)
-    explanation = {"importance": None, "contributions": None, "skipped": []}
+    explanation = {"importance": None, "contributions": None, "reasons": {}, "skipped": []}
     if several := ensemble(refitted.model.classifier):
         explanation["skipped"].append(OF_A_MEMBER.format(*several))
     # A fit with fixed parameters takes less than one with its search, but it cannot be stopped.
@@ -76,9 +82,15 @@ def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
     if problem.kind == "vectors" and too_slow:
         explanation["skipped"].append(NOT_MEASURED)
     elif problem.kind == "vectors":
-        explanation["importance"], explanation["contributions"] = work.importance(
+        explanation["importance"], contributions = work.importance(
             hardest, time.monotonic() + seconds, explanation["skipped"]
         )
+        explanation["reasons"] = {i: _reasons(one["rows"]) for i, one in contributions.items()}
+        explanation["contributions"] = [
+            {"name": problem.called(i), "class": str(problem.y[i]), **contributions[i]}
+            for i in hardest
+            if i in contributions
+        ] or None
     explanation["learning"] = work.learning(time.monotonic() + seconds, explanation["skipped"])
     return explanation
 
@@ -98,46 +110,41 @@ class _Work:
         return fitted(self.pipeline, X_train, self.problem.y[train]), X_test
 
     def importance(self, hardest, deadline, skipped):
-        """How much the error rises when a column is shuffled among the held-out objects."""
+        """How much the error rises when a column is shuffled, and why objects are predicted so."""
         X, y = self.problem.X, self.problem.y
         columns = _candidates(X, y)
         rng = np.random.default_rng(self.plan.seed)
-        rises, contributions, done = [], {}, []
+        rises, contributions, shares = [], {}, []
         for train, test in self.splits:
             start = time.monotonic()
             model, X_test = self.fit(train, test)
-            wanted = [i for i in hardest if i in set(test.tolist())]
-            for i in wanted:
-                place = int(np.flatnonzero(test == i)[0])
-                contributions[i] = self._contribution(
-                    model, X.iloc[train], X_test.iloc[[place]], columns
-                )
-            truth = y[test]
             if len(test) > MOST_TESTED:
-                chosen = np.sort(rng.choice(len(test), MOST_TESTED, replace=False))
-                X_test, truth = X_test.iloc[chosen], truth[chosen]
-            base = self.plan.error(truth, labels(model, X_test))
-            shuffles = [rng.permutation(len(truth)) for _ in range(SHUFFLES)]
-            row = []
-            for column in columns:
-                errors = []
-                for shuffle in shuffles:
-                    changed = X_test.copy()
-                    changed[column] = X_test[column].iloc[shuffle].array
-                    errors.append(self.plan.error(truth, labels(model, changed)))
-                row.append(np.mean(errors) - base)
+                order = rng.permutation(len(test))
+                first = np.argsort(~np.isin(test[order], hardest), kind="stable")[:MOST_TESTED]
+                X_test, test = X_test.iloc[order[first]], test[order[first]]
+            contributions |= self._contributions(model, X.iloc[train], X_test, test, columns)
+            base = self.plan.error(y[test], labels(model, X_test))
+            shuffles = [rng.permutation(len(test)) for _ in range(SHUFFLES)]
+            changes = [
+                {column: X_test[column].iloc[shuffle].array}
+                for column in columns
+                for shuffle in shuffles
+            ]
+            errors = []
+            for predicted in _changed(X_test, changes, partial(labels, model)):
+                errors.append(self.plan.error(y[test], predicted))
                 if time.monotonic() > deadline:
                     break
-            if len(row) < len(columns):
+            if len(errors) < len(changes):
                 break
-            rises.append(row)
-            done.append(len(test) / len(train))
+            rises.append(np.reshape(errors, (len(columns), SHUFFLES)).mean(axis=1) - base)
+            shares.append(len(test) / len(train))
             if time.monotonic() + (time.monotonic() - start) > deadline:
                 break
         if len(rises) < 2:
             skipped.append(NOT_MEASURED)
-            return None, _contributions(self.problem, hardest, contributions)
-        share = float(np.mean(done))
+            return None, contributions
+        share = float(np.mean(shares))
         rows = [
             {"name": str(name), "increase": corrected_interval(values, share)}
             for name, values in zip(columns, np.transpose(rises))
@@ -148,42 +155,41 @@ class _Work:
             "folds": len(rises),
             "shuffles": SHUFFLES,
             "columns": X.shape[1],
-        }, _contributions(self.problem, hardest, contributions)
+        }, contributions
 
-    def _contribution(self, model, seen, row, columns):
-        """How the log-probability of the predicted class changes without each value of a row."""
-        import pandas as pd
-
-        typical = {}
-        for column in columns:
-            values = seen[column].dropna()
-            if not len(values):
-                typical[column] = row[column].iloc[0]
-            elif pd.api.types.is_numeric_dtype(values):
-                typical[column] = float(values.median())
-            else:
-                typical[column] = values.mode().iloc[0]
-        changed = pd.concat([row] * (len(columns) + 1), ignore_index=True)
-        for k, column in enumerate(columns, 1):
-            cells = changed[column].astype(object).tolist()
-            cells[k] = typical[column]
-            numeric = pd.api.types.is_numeric_dtype(row[column])
-            changed[column] = pd.Series(cells, dtype=float if numeric else object)
-        scores, logs = class_scores(model, changed)
-        log_p = log_softmax(scores if logs else scores / self.temperature, axis=1)
-        taken = int(log_p[0].argmax())
-        changes = log_p[0, taken] - log_p[1:, taken]
-        rows = [
-            {
-                "feature": str(column),
-                "value": _cell(row[column].iloc[0]),
-                "typical": _cell(typical[column]),
-                "change": float(change),
-            }
-            for column, change in zip(columns, changes)
+    def _contributions(self, model, seen, X_test, test, columns):
+        """How the log-probability of the predicted class falls when a value becomes typical."""
+        before = self._log_proba(model, X_test)
+        taken = before.argmax(axis=1)
+        objects = np.arange(len(test))
+        typical = [_typical(seen[column]) for column in columns]
+        changes = [
+            {} if value is None else {column: value}
+            for column, value in zip(columns, typical, strict=True)
         ]
-        rows.sort(key=lambda r: -abs(r["change"]))
-        return {"taken_for": str(model.classes_[taken]), "rows": rows[:MOST_CONTRIBUTIONS]}
+        after = _changed(X_test, changes, partial(self._log_proba, model))
+        falls = np.column_stack([(before - log_proba)[objects, taken] for log_proba in after])
+        order = np.argsort(-np.abs(falls), axis=1, kind="stable")[:, :MOST_CONTRIBUTIONS]
+        return {
+            int(i): {
+                "taken_for": str(model.classes_[taken[row]]),
+                "rows": [
+                    {
+                        "feature": str(columns[k]),
+                        "value": _cell(X_test[columns[k]].iloc[row]),
+                        "typical": _cell(typical[k]),
+                        "change": float(falls[row, k]),
+                    }
+                    for k in order[row]
+                ],
+            }
+            for row, i in enumerate(test)
+        }
+
+    def _log_proba(self, model, X):
+        with quiet():
+            scores, logs = class_scores(model, X)
+        return log_softmax(scores if logs else scores / self.temperature, axis=1)
 
     def learning(self, deadline, skipped):
         """The held-out error by the number of training objects, on nested parts."""
@@ -245,6 +251,16 @@ class _Work:
         return rank
 
 
+def _changed(X, changes, predict):
+    """Predictions of copies of X with some columns changed, many copies at a time."""
+    import pandas as pd
+
+    size = max(1, BATCH // len(X))
+    for start in range(0, len(changes), size):
+        frames = [X.assign(**change) for change in changes[start : start + size]]
+        yield from np.split(predict(pd.concat(frames, ignore_index=True)), len(frames))
+
+
 def _candidates(X, y):
     """All columns, or of very many those that separate the classes most one by one."""
     if X.shape[1] <= MOST_COLUMNS:
@@ -260,17 +276,23 @@ def _candidates(X, y):
     return sorted(best, key=lambda c: -best[c])[:MOST_COLUMNS]
 
 
-def _contributions(problem, hardest, contributions):
-    rows = [
-        {
-            "name": problem.called(i),
-            "class": str(problem.y[i]),
-            **contributions[i],
-        }
-        for i in hardest
-        if i in contributions
+def _reasons(rows):
+    """The columns that count, as [column, value, change]."""
+    return [
+        [row["feature"], row["value"], round(row["change"], 2)]
+        for row in rows[:MOST_REASONS]
+        if abs(row["change"]) >= LEAST_CHANGE
     ]
-    return rows or None
+
+
+def _typical(column):
+    """The median of numbers, the most frequent category; None without values."""
+    from pandas.api.types import is_numeric_dtype
+
+    values = column.dropna()
+    if not len(values):
+        return None
+    return float(values.median()) if is_numeric_dtype(values) else values.mode().iloc[0]
 
 
 def _cell(value):

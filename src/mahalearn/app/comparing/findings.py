@@ -5,7 +5,9 @@ The report needs nothing else, so that a saved copy (comparison.json) can be ren
 data and models. Parts that a problem does not have are None.
 """
 
+import json
 from collections import Counter
+from hashlib import sha256
 from itertools import combinations
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from ...display import conformal_limit, pair_rule
 from ...formulas.linalg import negative_fraction, signature
+from .embedding import object_map
 from .methods import METHODS
 from .predictions import calibration, curves, per_class
 from .typicality import CONFIDENCE, drift, novelty
@@ -78,11 +81,14 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         Plain values that JSON can hold.
     """
     problem, refitted, about = winner
+    explained = dict(explained)
     outcome, board, training = ranked.outcome, ranked.board, about["training"]
     labels, codes = np.unique(problem.y, return_inverse=True)
     classes = [str(label) for label in labels]
     rows = per_class(classes, np.bincount(codes), held.truth, held.predicted, proba)
     confusion = _confusion(held.truth, held.predicted, len(classes))
+    unusual = novelty(problem, refitted, codes, classes, held)
+    p_none = unusual.pop("p_none")
     return {
         "format": FORMAT,
         "about": about,
@@ -99,6 +105,8 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "notes": [str(note) for note in (*problem.notes, *outcome.notes)],
         "plan": vars(outcome.plan),
         "n_folds": len(outcome.splits),
+        "folds_key": _folds_key(problem.y, outcome.splits),
+        "columns": problem.overview,
         "seconds": outcome.seconds,
         "leaderboard": board,
         "winner": board[0],
@@ -112,11 +120,25 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "distances": _own_other(refitted.d2, codes, classes),
         "pairs": _pairs(problem, refitted.d2, geometry, codes, labels, confusion),
         "distance_title": METHODS[refitted.distance_method].title,
-        "novelty": novelty(problem, refitted, codes, classes),
+        "novelty": unusual,
+        "map": object_map(
+            problem,
+            held,
+            p_none,
+            explained.pop("reasons"),
+            refitted.model.temperature,
+            outcome.plan.seed,
+        ),
         "drift": drift(problem, refitted.d2, codes, classes),
         "spectrum": _spectrum(geometry),
         **explained,
     }
+
+
+def _folds_key(y, splits):
+    """A text that is the same for runs on the same classes in the same order and folds."""
+    parts = [y.tolist(), [test.tolist() for _, test in splits]]
+    return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _confusion(truth, predicted, n):

@@ -17,7 +17,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from ...classifiers.distances import KernelMahalanobisEstimator
 from ...table_encoder import TableEncoder
 from ...training.distances import reg_for_part
 from ..reading.problem import DataError, listed
@@ -495,7 +494,7 @@ def log_odds(model, X):
 def for_part(pipeline, y, part):
     """The pipeline for a part of the objects: so much less regularised as classes are smaller."""
     pipeline = clone(pipeline)
-    if isinstance(pipeline[-1], KernelMahalanobisEstimator):
+    if hasattr(pipeline[-1], "reg_on"):
         sizes = (np.unique(some, return_counts=True)[1] for some in (y, y[part]))
         regularisation = [getattr(pipeline[-1], name) for name in ("reg", "reg_on", "variant")]
         pipeline[-1].set_params(reg=reg_for_part(*regularisation, *sizes))

@@ -1,10 +1,12 @@
 """What is saved: a classifier, distances to the classes, and how far training objects were."""
 
+import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._validation import check_objects
+from ...formulas.conformal import least_other, prediction_sets, rank_p_values
 from ...measures.table import as_measure
 from ...novelty._folds import evaluate_folds
 from ..reading.problem import square_matrix
@@ -59,14 +61,20 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         The models that had not seen their fold's objects, and their distances of these: what ranks
         new objects. ``members`` are the columns of proximities that a model takes, None where it
         takes the objects as they are.
+    margins : list of ndarray or None
+        For each class, margins of its own objects (see :func:`margin`), each by a classifier that
+        had not seen the object, ascending.
     """
 
-    def __init__(self, classifier, distances=None, held_out=None, temperature=1.0, folds=None):
+    def __init__(
+        self, classifier, distances=None, held_out=None, temperature=1.0, folds=None, margins=None
+    ):
         self.classifier = classifier
         self.distances = distances
         self.held_out = held_out
         self.temperature = temperature
         self.folds = folds
+        self.margins = margins
 
     def __sklearn_is_fitted__(self):
         return True
@@ -101,9 +109,9 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         Returns
         -------
         values : FoldValues
-            With p_values (m, c), p_none (m,), and nearest, from which drift is judged. Ranks are
-            cross-conformal: an object and those of a fold are compared inside one model, which had
-            seen neither. Of one fold alone they are exact (split conformal).
+            With p_values (m, c), p_none (m,), and nearest, from which drift is judged. An object
+            and those of a fold are compared inside one model, which had seen neither. Of one fold
+            alone they are exact (split conformal).
         """
         rows = X
         first = self.distances.steps[0][1] if hasattr(self.distances, "steps") else None
@@ -114,6 +122,15 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
             for fold in self.folds
         ]
         return evaluate_folds(self.folds, distances)
+
+    def prediction_sets(self, X, confidence=0.95):
+        """Sets (m, c) of classes that hold the true one with about this probability.
+
+        The classifier was fitted on all training objects, the margins that its own are ranked among
+        are of classifiers fitted without the object; so the probability is approximate.
+        """
+        new = margin(class_scores(self.classifier, X)[0])
+        return margin_sets(self.margins, new, confidence)
 
     def outliers(self, values, level=0.05):
         """Whether objects belong to none of the classes.
@@ -131,3 +148,29 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         """
         least = 1 / (1 + sum(len(fold.codes) for fold in self.folds))
         return values.p_none <= max(level, least) + 1e-12
+
+
+def margin(scores):
+    """Largest score of another class less that of each class (m, c); small for the best class."""
+    scores = np.asarray(scores)
+    return -scores - least_other(-scores)
+
+
+def class_margins(scores, codes):
+    """Margins of objects for their own class, from held-out scores (n, c): a list of classes."""
+    margins = margin(scores)
+    return [np.sort(margins[codes == j, j]) for j in range(scores.shape[1])]
+
+
+def margin_sets(margins, new, confidence):
+    """Prediction sets (m, c) of margins `new` (m, c), by those of held-out objects of each class.
+
+    A class of so few objects that none could ever be excluded is ranked among all objects.
+    """
+    everyone = np.sort(np.concatenate(margins))
+    least = 1 / (1 - confidence) - 1 - 1e-9
+    p_values = [
+        rank_p_values(members if len(members) >= least else everyone, values)
+        for members, values in zip(margins, new.T, strict=True)
+    ]
+    return prediction_sets(np.column_stack(p_values), confidence)

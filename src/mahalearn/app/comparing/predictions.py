@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ...formulas.calibration import fit_temperature
+from .ranking import share_interval
 
 BINS = 8
 # Bins of probabilities that differ by less would hide each other.
@@ -167,8 +168,8 @@ def reliability(truth, proba):
     Returns
     -------
     values : dict
-        bins of {"predicted", "right", "count"}, log_loss, brier, and ece: the mean distance of the
-        two over the bins, weighted by counts.
+        bins of {"predicted", "right", "interval", "count"}, log_loss, brier, and ece: the mean
+        distance of the first two over the bins, weighted by counts.
     """
     top, right = proba.max(axis=1), proba.argmax(axis=1) == truth
     order = np.argsort(top, kind="stable")
@@ -185,6 +186,7 @@ def reliability(truth, proba):
             {
                 "predicted": float(top[part].mean()),
                 "right": float(right[part].mean()),
+                "interval": share_interval(int(right[part].sum()), len(part)),
                 "count": len(part),
             }
             for part in bins

@@ -62,6 +62,21 @@ def error_interval(values, test_share, resolution=0.0):
     return mean, max(0.0, low), min(1.0, high)
 
 
+def share_interval(count, n, level=LEVEL):
+    """The exact (Clopper–Pearson) interval of a share, count of n.
+
+    Examples
+    --------
+    >>> from mahalearn.app.comparing.ranking import share_interval
+    >>> [round(v, 3) for v in share_interval(0, 10)]
+    [0.0, 0.308]
+    """
+    tail = (1 - level) / 2
+    low = stats.beta.ppf(tail, count, n - count + 1) if count else 0.0
+    high = stats.beta.ppf(1 - tail, count + 1, n - count) if count < n else 1.0
+    return float(low), float(high)
+
+
 def leaderboard(outcome):
     """Methods from the smallest error to the largest.
 
@@ -86,7 +101,6 @@ def leaderboard(outcome):
     rows = []
     for name in order:
         cells = outcome.of(name)
-        tested = sum(len(c.predicted) for c in cells)
         difference = corrected_interval(values[name][by] - best, share, resolution=step)
         rows.append(
             {
@@ -96,13 +110,24 @@ def leaderboard(outcome):
                 "error": error_interval(values[name]["error"], share, step),
                 "balanced": error_interval(values[name]["balanced_error"], share, step),
                 "difference": difference,
+                "fold_errors": {
+                    "error": values[name]["error"].tolist(),
+                    "balanced": values[name]["balanced_error"].tolist(),
+                },
+                "resolution": step,
                 "tied": bool(name == order[0] or difference[1] <= 0),
                 "fit_seconds": float(np.mean([c.fit_seconds for c in cells])),
-                "predict_ms": 1e6 * sum(c.predict_seconds for c in cells) / tested,
+                "predict_ms": _milliseconds(cells),
                 "params": _usual_params(cells),
             }
         )
     return rows
+
+
+def _milliseconds(cells):
+    """Milliseconds to predict 1000 rows, as measured; None where the first fold is missing."""
+    measured = [c.seconds_for_1000 for c in cells if c.seconds_for_1000 is not None]
+    return 1000 * measured[0] if measured else None
 
 
 def _usual_params(cells):

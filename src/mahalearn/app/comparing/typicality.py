@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ...formulas.conformal import class_coverage, prediction_sets, rank_p_values, rank_sum_p_value
+from ...formulas.conformal import class_coverage, rank_p_values, rank_sum_p_value
+from .model import class_margins, margin, margin_sets
 
 CONFIDENCE = 0.95
 MOST_UNUSUAL = 10
@@ -13,7 +14,7 @@ POINTS = 60
 LEAST = 10
 
 
-def novelty(problem, refitted, codes, classes):
+def novelty(problem, refitted, codes, classes, held):
     """Coverage by class, the typicality of the objects and the most unusual ones.
 
     An object is compared with the objects of the other folds, each measured by the model of its own
@@ -29,18 +30,20 @@ def novelty(problem, refitted, codes, classes):
         Class of each object.
     classes : list of str
         Names.
+    held : HeldOut
+        Held-out predictions of the winner, whose margins make the prediction sets.
 
     Returns
     -------
     values : dict
         confidence, coverage (a row for each class), curves and rows (the most unusual objects).
     """
-    p, none = _held_out_p_values(refitted.d2, codes, refitted.parts)
-    sets = prediction_sets(p, CONFIDENCE)
-    share = class_coverage(sets, codes, CONFIDENCE)
+    p, none = held_out_p_values(refitted.d2, codes, refitted.parts)
+    sets, tested = held_out_sets(held)
+    share = class_coverage(sets, tested, CONFIDENCE)
     coverage = []
     for j, name in enumerate(classes):
-        others = codes != j
+        others = tested != j
         coverage.append(
             {
                 "name": name,
@@ -61,6 +64,9 @@ def novelty(problem, refitted, codes, classes):
     nearest = refitted.d2.argmin(axis=1)
     return {
         "confidence": CONFIDENCE,
+        "mean_size": float(sets.sum(axis=1).mean()),
+        "single": float((sets.sum(axis=1) == 1).mean()),
+        "p_none": none,
         "coverage": coverage,
         "curves": curves,
         "rows": [
@@ -78,7 +84,22 @@ def novelty(problem, refitted, codes, classes):
     }
 
 
-def _held_out_p_values(d2, codes, parts):
+def held_out_sets(held):
+    """Prediction sets (m, c) of held-out objects by the winner's margins, and their classes (m,).
+
+    The margins of the objects of a fold are ranked among those of the other folds.
+    """
+    first = held.first_predictions()
+    scores, codes, folds = held.scores[first], held.truth[first], held.folds[first]
+    sets = np.zeros(scores.shape, dtype=bool)
+    for fold in np.unique(folds):
+        inside = folds == fold
+        calibration = class_margins(scores[~inside], codes[~inside])
+        sets[inside] = margin_sets(calibration, margin(scores[inside]), CONFIDENCE)
+    return sets, codes
+
+
+def held_out_p_values(d2, codes, parts):
     """p-values (n, c) and p_none (n,) of the objects of each fold by those of the others."""
     p, none = np.full_like(d2, np.nan), np.full(len(d2), np.nan)
     nearest = d2.min(axis=1)

@@ -28,7 +28,7 @@ from .methods import (
     log_odds,
     quiet,
 )
-from .model import MeasureRows, TrainedModel
+from .model import MeasureRows, TrainedModel, class_margins
 from .plan import FINAL_FOLDS, fit_plan, outer_splits, setting_for
 
 # With more objects, distances of a method without any of its own are those of Gaussians.
@@ -87,7 +87,9 @@ def refit(problem, outcome, name, full_problem=None):
     held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(np.unique(problem.y))]
     held = outcome.held_out(name, problem.y)
     temperature = float(fit_temperature(held.scores, held.truth))
-    model = TrainedModel(classifier, measured, held_out, temperature, folds)
+    first = held.first_predictions()
+    margins = class_margins(held.scores[first], held.truth[first])
+    model = TrainedModel(classifier, measured, held_out, temperature, folds, margins)
     return Refitted(model, distance_method, d2, params, parts)
 
 

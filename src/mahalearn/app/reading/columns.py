@@ -1,4 +1,4 @@
-"""What the cells of a table say, and what its columns are for.
+"""Cells of a table, and the roles of its columns.
 
 A cell is a number, nothing, or a text, and a text may stand for something else. A column holds
 features, names the rows, or is of no use; its owner is told so. Sentences on what is probably wrong
@@ -7,17 +7,24 @@ with a table come last, for its owner to judge.
 
 import re
 from collections import defaultdict
+from typing import NamedTuple
 
 import numpy as np
 
 from ..words import counted
-from .problem import DataError, Note, is_text, listed, number_blocks, text_columns
+from .problem import DataError, Faults, Note, is_text, listed, number_blocks, text_columns
 
 # Errors that a spreadsheet program writes where a formula has no value.
 ERRORS = frozenset(
     ["#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#spill!", "#calc!"]
 )
 MISSING = ERRORS | {"", "na", "n/a", "nan", "?", "null", "none", "nil", "-"}
+# Words of laboratories for a number that is not known. Among texts they may be categories.
+NO_NUMBER = frozenset(
+    ["n.d.", "n.d", "n/d", "n.a.", "n.a", "k.a.", "k. a.", "--", "---", ".", "…", "missing"]
+    + ["<lod", "<loq", "<ld", "<mdl", "b.d.l.", "bdl", "lod", "loq", "below lod", "unknown"]
+    + ["not detected", "not determined", "not measured", "not available"]
+)
 # A class may well be called none, nil or NA (of a disease, a continent): fewer words are no class.
 NO_CLASS = ERRORS | {"", "nan", "?", "null"}
 # A column of codes: digits alone, all of one length, some with zeros before them (ZIP codes). Two
@@ -31,6 +38,22 @@ _PLAIN = r"\d+([.,]\d+)?"
 _GROUPED = (
     r"\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?"
     r"|\d{1,3}([ '’\u00a0\u202f]\d{3})+([.,]\d+)?"
+)
+# Numbers with this decimal mark, thousands separated by the other one.
+GROUPED = {
+    mark: re.compile(
+        rf"[+{_MINUS}-]?(\d{{1,3}}(\{other}\d{{3}})+|\d+)?(\{mark}\d+)?([eE][+-]?\d+)?(?<=\d)"
+    )
+    for mark, other in (",.", ".,")
+}
+# Units of measurement. One of a single letter needs a blank before it: 1A is a code.
+_ONE_UNIT = (
+    r"(?:[pnuµμmcdhkMGT]?(?:g|m|s|l|L|mol|M|Pa|bar|V|A|W|Hz|J|N|eV|Da|K|Ω|cal|IU|U|S)"
+    r"|min|h|d|°\s?C|°\s?F|°|%|‰|ppm|ppb|rpm|dB|bp|mmHg|wt%|vol%|yr|years|€|\$|£)[²³]?(?:\^?-?[123])?"
+)
+UNIT = re.compile(rf"{_ONE_UNIT}(?:\s?[/·*]\s?{_ONE_UNIT})*")
+_QUANTITY = re.compile(
+    rf"([+{_MINUS}-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+{_MINUS}-]?\d+)?)(\s*)({UNIT.pattern})"
 )
 _SCIENTIFIC = r"\d+([.,]\d*)?([eE][+-]?\d+)?"
 _DECORATED = re.compile(
@@ -59,15 +82,15 @@ _LIMIT = re.compile(rf"[<>≤≥]=?\s*([+{_MINUS}-]?\d*[.,]?\d+(?:[eE][+{_MINUS}
 
 def limit(cell, comma=False):
     """The number of a detection limit such as <0.01; None if the cell is none."""
-    found = _LIMIT.fullmatch(cell)
-    return number(found[1], comma) if found else None
+    match = _LIMIT.fullmatch(cell)
+    return number(match[1], comma) if match else None
 
 
 def is_comma_column(cells):
     """Whether the numbers of a column have decimal commas, be an odd cell among them or not."""
     if not any("," in cell for cell in cells):
         return False
-    plain = [found[1] if (found := _LIMIT.fullmatch(cell)) else cell for cell in cells]
+    plain = [match[1] if (match := _LIMIT.fullmatch(cell)) else cell for cell in cells]
     commas = [cell for cell in plain if "," in cell]
     fits = sum(COMMA_NUMBER.fullmatch(cell) is not None for cell in commas)
     if not fits or fits < NEARLY_ALL * len(commas):
@@ -76,8 +99,8 @@ def is_comma_column(cells):
     return not any("." in cell and number(cell) is not None for cell in plain)
 
 
-def misleading_mark(columns, commas, points=True):
-    """The first column whose points or commas may separate thousands, and a cell of it.
+def misleading_marks(columns, commas, points=True):
+    """Columns whose points or commas may separate thousands, and a cell of each.
 
     735 and 1.065 in one column may be 735 and 1065. A cell shows what its mark means if it can have
     one meaning only: 12.77 has a decimal point, 0,5 a decimal comma.
@@ -93,9 +116,9 @@ def misleading_mark(columns, commas, points=True):
 
     Returns
     -------
-    found : tuple of int and str, or None
+    marks : list of tuple of int and str
     """
-    shown, doubtful = set(), []
+    shown, doubtful, misleading = set(), [], []
     for i, (column, comma) in enumerate(zip(columns, commas)):
         mark = "," if comma else "."
         marked = (cell for cell in column if mark in cell and number(cell, comma) is not None)
@@ -114,8 +137,59 @@ def misleading_mark(columns, commas, points=True):
             continue
         other = {".": ",", ",": "."}[mark]
         if other in shown or (mark not in shown and hundreds):
-            return i, cell
-    return None
+            misleading.append((i, cell))
+    return misleading
+
+
+def is_missing(cell):
+    """True if a cell holds nothing, or a word for it."""
+    return cell.lower() in MISSING
+
+
+def quantity(cell):
+    """Number and unit of a cell such as 12.3 mg, as texts; None if it is none."""
+    match = _QUANTITY.fullmatch(cell)
+    if match is None or (not match[2] and len(match[3]) == 1 and match[3].isalpha()):
+        return None
+    return match[1], "".join(match[3].split())
+
+
+def without_unit(column, name):
+    """Cells of a column of numbers with a unit without it, and the unit; None if it is none.
+
+    Parameters
+    ----------
+    column : sequence of str
+        Cells.
+    name : str
+        Name of the column.
+
+    Returns
+    -------
+    cells : list of str or None
+    unit : str or None
+    """
+    if not any(cell[:1].isdigit() and not cell[-1:].isdigit() for cell in column):
+        return None, None
+    cells, units = [], defaultdict(list)
+    for cell in column:
+        parts = quantity(cell)
+        cells.append(parts[0] if parts else cell)
+        if parts:
+            units[parts[1]].append(cell)
+        elif not is_missing(cell) and cell.lower() not in NO_NUMBER and not is_number(cell):
+            return None, None
+    n_quantities = sum(map(len, units.values()))
+    if 2 * n_quantities < sum(not is_missing(cell) for cell in column):
+        return None, None
+    if len(units) > 1:
+        counts = listed(
+            f"{unit!r} ({len(cells)}, such as {cells[0]!r})" for unit, cells in units.items()
+        )
+        raise DataError(
+            f"Column {name!r} holds numbers in several units: {counts}; write them in one unit."
+        )
+    return cells, next(iter(units))
 
 
 def number(cell, comma=False, missing=MISSING):
@@ -178,25 +252,30 @@ def loses_digits(value):
 
 
 def tidy(column, comma=False):
-    """A column of texts as float64, or as objects with None where missing; and its limits.
+    """A column of texts as float64, or as objects with None where missing; and what was special.
 
     Returns
     -------
     values : ndarray
     limits : list of str
         Cells such as <0.01, which were read as the limit.
+    words : list of str
+        Cells such as n.d., which were read as missing numbers.
     """
-    limits, values = [], _numbers(column)
+    limits, words, values = [], [], _numbers(column)
     if values is None:
         values = [number(cell, comma) for cell in column]
     if any(value is None for value in values) and any(v is not None and v == v for v in values):
         for i, value in enumerate(values):
-            if value is None and (value := limit(column[i], comma)) is not None:
+            if value is None and column[i].lower() in NO_NUMBER:
+                values[i] = np.nan
+                words.append(column[i])
+            elif value is None and (value := limit(column[i], comma)) is not None:
                 values[i] = value
                 limits.append(column[i])
     if all(value is not None for value in values) and not are_codes(column):
-        return np.array(values, dtype=float), limits
-    return as_written(column), []
+        return np.array(values, dtype=float), limits, words
+    return as_written(column), [], []
 
 
 def _numbers(column):
@@ -262,8 +341,45 @@ PANDAS_INDEX = "Unnamed: 0"
 MANY_NUMBERS, QUANTITY = 20, (1 / 10, 1 / 3)
 
 
-def select_features(X, notes, numbered=()):
-    """Columns that say something, and the names of rows if a column holds them.
+class LeftOut(NamedTuple):
+    """A column that is not used to classify.
+
+    Attributes
+    ----------
+    type : str
+        Type of the column: identifier, date, text or empty.
+    reason : str
+        Why it is left out: the predicate of a sentence.
+    remedy : str
+        What to do to use it.
+    """
+
+    type: str
+    reason: str
+    remedy: str
+
+
+COUNTING = LeftOut(
+    "identifier",
+    "counts the rows; it names them and is not used to classify",
+    "If it is a quantity, give it in another unit (times two, say).",
+)
+CALLED_IDENTIFIER = LeftOut(
+    "identifier",
+    "has another whole number in each row and is called an identifier; it names the rows and is "
+    "not used to classify",
+    "If it is a quantity, give it another name.",
+)
+NAMES_ROWS = LeftOut(
+    "identifier",
+    "has another text in each row; it names the rows and is not used to classify",
+    "If it holds categories, merge those that belong together.",
+)
+EMPTY = LeftOut("empty", "is empty and was left out", "Fill it in, or leave it as it is.")
+
+
+def select_features(X, notes, numbered=(), faults=None):
+    """Columns that say something, names of the rows if a column holds them, and what is left out.
 
     Parameters
     ----------
@@ -273,28 +389,28 @@ def select_features(X, notes, numbered=()):
         Gets a sentence for each column that is left out.
     numbered : collection of str
         Columns that count the rows of the file.
+    faults : Faults or None
+        Takes the problems of all columns.
 
     Returns
     -------
     X : DataFrame
     names : list of str or None
+    left_out : dict of str to LeftOut
     """
-    names, dropped, empty = None, [], []
+    faults, names, left_out = faults or Faults(), None, {}
     numbered, identifiers = set(numbered), set(X.columns[identifier_columns(X)])
     for i in np.flatnonzero(~_plain_numbers(X, numbered | identifiers)):
-        column, values = X.columns[i], X.iloc[:, i]
+        column, values, reason = X.columns[i], X.iloc[:, i], None
         if values.isna().all():
-            empty.append(column)
+            reason = EMPTY
         elif is_text(values):
-            refuse_numbers_as_text(values)
-            why = _no_category(values)
-            if names_rows(values):
-                names = values.tolist() if names is None else names
-                why = "has another text in each row; it names the rows and is not used to classify"
-            if why:
-                notes.append(f"Column {column!r} {why}.")
-                dropped.append(column)
-            elif are_codes(values.dropna()):
+            with faults.collected():
+                refuse_numbers_as_text(values)
+            reason = _no_category(values)
+            if names_rows(values) and (reason is None or reason.type != "date"):
+                reason = NAMES_ROWS
+            if reason is None and are_codes(values.dropna()):
                 long = next(filter(loses_digits, values.dropna()), None)
                 what = f"whole numbers of more digits than are kept ({long})" if long else ""
                 notes.append(
@@ -302,29 +418,26 @@ def select_features(X, notes, numbered=()):
                     "categories."
                 )
         elif column in numbered:
-            names = _as_names(values) if names is None else names
-            notes.append(
-                f"Column {column!r} counts the rows; it names them and is not used to classify. "
-                "If it is a quantity, give it in another unit (times two, say)."
-            )
-            dropped.append(column)
+            reason = COUNTING
         elif column in identifiers:
-            names = _as_names(values) if names is None else names
-            notes.append(
-                f"Column {column!r} has another whole number in each row and is called an "
-                "identifier; it names the rows and is not used to classify. If it is a quantity, "
-                "give it another name."
-            )
-            dropped.append(column)
+            reason = CALLED_IDENTIFIER
         else:
-            check_magnitude(values)
+            with faults.collected():
+                check_magnitude(values)
+        if reason is not None:
+            left_out[column] = reason
+            if reason.type == "identifier" and names is None:
+                names = _as_names(values)
+            if reason is not EMPTY:
+                notes.append(f"Column {column!r} {reason.reason}. {reason.remedy}")
+    empty = [column for column, reason in left_out.items() if reason is EMPTY]
     if empty:
         one = len(empty) == 1
         notes.append(
             f"Column{'s' * (not one)} {listed(map(repr, empty))} {'is' if one else 'are'} empty "
             f"and {'was' if one else 'were'} left out."
         )
-    return X.drop(columns=[*dropped, *empty]), names
+    return X.drop(columns=list(left_out)), names, left_out
 
 
 def _plain_numbers(X, special):
@@ -440,38 +553,43 @@ def refuse_numbers_as_text(values):
     for test in (lambda cell: number(cell) is not None, is_number):  # then with decimal commas
         odd = present[[not test(cell) and limit(cell, True) is None for cell in present]]
         if len(odd) and len(present) - len(odd) >= NEARLY_ALL * len(present):
-            more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
             raise DataError(
-                f"Column {values.name!r} is numeric but for {_where(odd)}{more}: correct such a "
-                "cell, or leave it empty if the number is not known; if the column holds names, "
-                "put a letter before its numbers."
+                f"Column {values.name!r} is numeric but for {_places(odd)}: correct such a cell, "
+                "or leave it empty if the number is not known; if the column holds names, put a "
+                "letter before its numbers.",
+                "missing",
             )
     if np.mean([is_number(cell) or is_decorated(cell) for cell in present]) >= NEARLY_ALL:
         odd = present[[number(cell) is None and is_decorated(cell) for cell in present]]
         raise DataError(
             f"Column {values.name!r} holds numbers with {mark_in(odd.iloc[0])}, such as "
-            f"{_where(odd)}: write them as plain numbers, with a decimal point if need be."
+            f"{_places(odd)}: write them as plain numbers, with a decimal point if need be.",
+            "decimal" if mark_in(odd.iloc[0]) in ("a comma", "a thousands separator") else None,
         )
 
 
-def _where(cells):
-    """The first of some cells, and its row."""
-    return f"{cells.iloc[0]!r} in row {cells.index[0] + 1}"
+def _places(cells, most=3):
+    """The first of some cells with their rows, and the number of the others."""
+    places = ", ".join(f"{cell!r} in row {i + 1}" for i, cell in cells.iloc[:most].items())
+    return f"{places} (and {len(cells) - most} more)" if len(cells) > most else places
 
 
 def _no_category(values):
-    """Why the texts of a column are no categories, if they are none."""
+    """Why the texts of a column are no categories, None if they are."""
     present = values.dropna()
     levels = present.nunique()
     if np.mean([is_date(cell) for cell in present]) >= NEARLY_ALL:
-        return (
-            f"holds dates such as {present.iloc[0]!r} and was left out; turn them into numbers to "
-            "use them"
+        return LeftOut(
+            "date",
+            f"holds dates such as {present.iloc[0]!r} and was left out",
+            "Turn them into numbers to use them.",
         )
     if levels > MOST_LEVELS or (levels > MANY_LEVELS and levels * ROWS_A_LEVEL > len(present)):
-        return (
+        return LeftOut(
+            "text",
             f"has {levels} different texts in {len(present)} rows, too many for categories, and "
-            "was left out"
+            "was left out",
+            "Merge them into fewer categories to use them.",
         )
     return None
 

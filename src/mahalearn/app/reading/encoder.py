@@ -9,6 +9,7 @@ from .problem import (
     NAME,
     NUMBER,
     DataError,
+    Faults,
     Note,
     is_text,
     listed,
@@ -138,6 +139,9 @@ def _details(about):
             and isinstance(f.get("name"), str)
             and f.get("type") in (NUMBER, NAME)
             and (f["type"] == NUMBER or _are(f.get("levels"), str))
+            and _are(f.get("quartiles", []), (int, float))
+            and len(f.get("quartiles", [])) in (0, 5)
+            and isinstance(f.get("unit", ""), str)
             for f in about.get("features", [])
         ),
     )
@@ -181,8 +185,9 @@ def match_columns(frame, about, ids=None):
     X : DataFrame
     notes : list of str
     """
-    features, notes = about["features"], []
+    features = about["features"]
     names = [f["name"] for f in features]
+    frame, notes = _renamed(frame, names)
     absent = [name for name in names if name not in frame.columns]
     if absent and _unnamed(frame.columns) and _unnamed(names):
         spare = [c for c in frame.columns if c != about["target"]]
@@ -193,19 +198,47 @@ def match_columns(frame, about, ids=None):
             absent = []
     if absent:
         extra = [c for c in frame.columns if c not in names]
-        more = f"; it has {listed(map(repr, extra))} instead" if extra else ""
+        instead = f"; it has {listed(map(repr, extra))} instead" if extra else ""
         raise DataError(
             f"The table lacks the column{'s' * (len(absent) > 1)} {listed(map(repr, absent))} that "
-            f"the model was trained on{more}.",
+            f"the model was trained on{instead}.",
             "header" if _unnamed(frame.columns) else None,
         )
     new = [c for c in frame.columns if c not in names and c not in (about["target"], ids)]
     if new:
         notes.append(f"Columns that the model does not know were ignored: {listed(new)}.")
-    X = frame[names].copy()
-    for feature in features:
-        notes += _check(X, feature)
+    units, X = frame.attrs.get("units", {}), frame[names].copy()
+    with Faults().raised() as faults:
+        for feature in features:
+            with faults.collected():
+                notes += _check(X, feature)
+            unit = units.get(feature["name"])
+            if unit and feature.get("unit", unit) != unit:
+                faults.add(
+                    f"Column {feature['name']!r} was in {feature['unit']!r} in training and is in "
+                    f"{unit!r} now; give it in {feature['unit']!r}."
+                )
     return X, notes + _gaps(X, about)
+
+
+def _renamed(frame, names):
+    """A table whose columns are called as in training where they differ in case or blanks only."""
+    present = set(frame.columns)
+    by_fold = {}
+    for column in frame.columns:
+        by_fold.setdefault("".join(str(column).casefold().split()), []).append(column)
+    renamed = {}
+    for name in names:
+        near = by_fold.get("".join(name.casefold().split()), [])
+        if name not in present and len(near) == 1 and near[0] not in names:
+            renamed[near[0]] = name
+    if not renamed:
+        return frame, []
+    pairs = listed(f"{column!r} for {name!r}" for column, name in renamed.items())
+    units = {renamed.get(c, c): unit for c, unit in frame.attrs.get("units", {}).items()}
+    frame = frame.rename(columns=renamed)
+    frame.attrs["units"] = units
+    return frame, [f"Columns were matched ignoring case and blanks: {pairs}."]
 
 
 def _check(X, feature):

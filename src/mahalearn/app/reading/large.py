@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from ..._validation import available_memory
-from .columns import MISSING, NO_CLASS, number, written
-from .problem import DataError, listed
+from .columns import MISSING, NO_CLASS, NO_NUMBER, number, written
+from .layout import TableFormat
+from .problem import DataError, Faults, listed
 from .source import Source, cells_of, decoded
 from .tables import CELL_BYTES, COMMAS, _delimited, _plain, find_target
 
@@ -41,8 +42,8 @@ def parse_memory(text):
     return int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
 
 
-def large_table(path, memory=None, *, header=None, skip=None):
-    """The table of a path if it does not fit into memory (or `memory` bytes), else None."""
+def large_table(path, memory=None, form=None, rows=np.inf):
+    """The table of a path if it is larger than the memory (or `memory` bytes) or `rows`."""
     if path is None:
         return None
     path = Path(path)
@@ -57,11 +58,19 @@ def large_table(path, memory=None, *, header=None, skip=None):
     if parquet:
         table = ParquetTable(path, limit)
         needed = table.n_rows * len(table.columns) * CELL_BYTES
-        return table if needed > limit else None
+        return table if needed > limit or table.n_rows > rows else None
     packed = 5 if path.suffix == ".gz" else 1
-    if path.stat().st_size * packed * TEXT_FACTOR <= limit:
+    if path.stat().st_size * packed * TEXT_FACTOR <= limit and about_rows(path) <= rows:
         return None
-    return TextTable(path, limit, header, skip)
+    return TextTable(path, limit, form)
+
+
+def about_rows(path):
+    """Lines of a text file, by the mean length of the first ones."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        head = file.read(HEAD)
+    packed = 5 if path.suffix == ".gz" else 1
+    return path.stat().st_size * packed * head.count(b"\n") / max(1, len(head))
 
 
 def _part_rows(n_columns, limit):
@@ -151,20 +160,21 @@ class TextTable:
 
     n_rows = None
 
-    def __init__(self, path, limit=np.inf, header=None, skip=None):
-        self.path = Path(path)
+    def __init__(self, path, limit=np.inf, form=None):
+        self.path, form = Path(path), form or TableFormat()
         opener = gzip.open if self.path.suffix == ".gz" else open
         with opener(self.path, "rb") as file:
             head = file.read(HEAD)
         if len(head) == HEAD:
             head = head[: head.rindex(b"\n") + 1] if b"\n" in head else head
         source = Source(str(path), ".csv", head, [])
-        frame, self.notes = _delimited(source, header, None, (), None, skip)
+        with Faults().raised() as faults:
+            frame, self.notes = _delimited(source, form, faults, footer=False)
         text, _ = decoded(source)
-        rows, self.delimiter = cells_of(str(path), text, skip or 0)
-        self.decimal = "," if COMMAS in self.notes else "."
-        self.above = len(rows) - len(frame)  # the header, and titles above it
-        self.skip = skip or 0
+        _, _, self.delimiter = cells_of(str(path), text, form.skip or 0)
+        self.decimal = form.decimal or ("," if COMMAS in self.notes else ".")
+        self.missing = form.words
+        self.above = int(frame.index[0])  # lines: the header, units, and titles above them
         self.columns = [str(name) for name in frame.columns]
         self.numeric = [c for c in self.columns if frame[c].dtype.kind == "f"]
         self.part_rows = _part_rows(len(self.columns), limit)
@@ -173,14 +183,15 @@ class TextTable:
         """(position of the first row, data frame), from the row `start` on."""
         import pandas as pd
 
-        words = [w for word in MISSING for w in {word, word.upper(), word.capitalize()}]
+        words = {*MISSING, *NO_NUMBER, *self.missing}
+        words = [w for word in words for w in {word, word.upper(), word.capitalize()}]
         reader = pd.read_csv(
             self.path,
             sep=r"\s+" if self.delimiter == " " else self.delimiter,
             decimal=self.decimal,
             header=None,
             names=self.columns,
-            skiprows=self.skip + self.above + start,
+            skiprows=self.above + start,
             chunksize=self.part_rows,
             dtype={c: str for c in self.columns if c not in self.numeric},
             na_values=dict.fromkeys(self.numeric, words)

@@ -50,7 +50,7 @@ def read_matrix(path, notes=None):
         case ".parquet" | ".pq" | ".feather" | ".arrow" | ".ipc":
             return _from_frame(source)
         case ".xlsx" | ".ods":
-            cells, more = sheet_rows(source)
+            cells, _, more = sheet_rows(source)
             notes += more
             delimiter = "\t"
         case _:
@@ -59,7 +59,7 @@ def read_matrix(path, notes=None):
             found = _phylip(text, path) or _triangle(text, path)
             if found:
                 return found
-            cells, delimiter = cells_of(path, text)
+            cells, _, delimiter = cells_of(path, text)
             if all(len(row) == 1 and number(row[0]) is not None for row in cells):
                 values = np.array([number(row[0]) for row in cells])
                 return _numeric(_square(values, notes), path), None, None, None
@@ -293,7 +293,7 @@ def read_labels(path, n, names=None):
         rows = lines = [[str(v)] for v in load_npy(source).ravel().tolist()]
     else:
         text, notes = decoded(source, "labels stand in a text file, a line each")
-        rows, _ = cells_of(path, text)
+        rows, _, _ = cells_of(path, text)
         # A quoted label is one cell; what a mark cuts into several is one label nevertheless.
         one = {len(row) for row in rows} == {1}
         lines = rows if one else [[x] for x in lines_of(path, text)]

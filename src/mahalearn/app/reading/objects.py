@@ -9,18 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .columns import as_labels, is_comma_column, number
+from .columns import as_labels, is_comma_column, number, written
 from .matrices import read_labels
 from .problem import (
     MOST_MET_ONCE,
     DataError,
+    Faults,
     Note,
     Problem,
     listed,
     symbols_met_once,
 )
 from .source import decoded, lines_of, load
-from .tables import COMMAS, load_npy, load_npz
+from .tables import COMMAS, find_target, load_npy, load_npz
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -58,24 +59,7 @@ class Collection:
     suits: str | None = None
 
 
-def read_objects(path):
-    """Objects and, where the file has them, classes.
-
-    Parameters
-    ----------
-    path : str or path
-        See `read_collection`.
-
-    Returns
-    -------
-    objects : list
-    labels : list or None
-    """
-    collection = read_collection(path)
-    return collection.objects, collection.labels
-
-
-def read_collection(path):
+def read_collection(path, interpolate=False):
     """Objects, classes and names of a file, whose kind its ending or its content tells.
 
     Parameters
@@ -86,6 +70,8 @@ def read_collection(path):
         object, or a dict with an object and perhaps a label); .npy of series, (n, length) or
         (n, channels, length), or .npz of X and y; otherwise a text in each line, or label, tab,
         text.
+    interpolate : bool
+        Fill missing values within series from their neighbours; they are refused otherwise.
 
     Returns
     -------
@@ -96,10 +82,15 @@ def read_collection(path):
         raise DataError(f"There is no file {str(path)!r}.")
     suffix = path.suffix.lower()
     if suffix in ARRAYS:
-        return _arrays(path)
-    text, notes = decoded(path, "objects stand in a text file, a line each, or in JSON lines")
-    collection = _from_lines(path, suffix, lines_of(path, text))
-    collection.notes[:0] = notes
+        collection = _arrays(path)
+    else:
+        text, notes = decoded(path, "objects stand in a text file, a line each, or in JSON lines")
+        collection = _from_lines(path, suffix, lines_of(path, text))
+        collection.notes[:0] = notes
+    if all(isinstance(x, np.ndarray) and x.ndim == 2 for x in collection.objects):
+        places = [f"series {i} of {str(path)!r}" for i in range(1, len(collection.objects) + 1)]
+        if suffix not in JSON:
+            finish_series(collection, places, interpolate)
     return collection
 
 
@@ -191,11 +182,11 @@ def _fasta(path, lines):
 
 
 def _header_labels(headers):
-    found = [_HEADER_LABEL.search(header) for header in headers]
-    if all(found):
-        return [match[1] for match in found], "what follows label="
-    if any(found):
-        header = headers[[bool(f) for f in found].index(False)]
+    matches = [_HEADER_LABEL.search(header) for header in headers]
+    if all(matches):
+        return [match[1] for match in matches], "what follows label="
+    if any(matches):
+        header = headers[[bool(match) for match in matches].index(False)]
         raise DataError(f"Some headers have a label= and {header[:60]!r} has none.")
     for cut, how in ((str.split, "the second word"), (lambda h: h.split("|"), "what follows |")):
         words = [cut(header) for header in headers]
@@ -279,10 +270,7 @@ def _ucr(path, lines, sure):
                 f"The cell {rows[i][j + 1].strip()[:40]!r} in line {i + 1} of {str(path)!r} is not "
                 "a number; a line of a time series file is a label and the values of the series."
             )
-    objects = [
-        _without_padding(np.array([row], dtype=float), f"line {i} of {str(path)!r}")
-        for i, row in enumerate(values, 1)
-    ]
+    objects = [np.array([row], dtype=float) for row in values]
     firsts = [number(row[0], missing=_MISSING) for row in rows]
     if any(v is None for v in firsts):
         labels = [row[0].strip() for row in rows]
@@ -308,22 +296,43 @@ def _series(channels, where):
         raise DataError(
             f"The channels of the {where} differ in length: {listed(len(row) for row in rows)}."
         )
-    return _without_padding(np.array(rows, dtype=float), where)
+    return np.array(rows, dtype=float)
 
 
-def _without_padding(x, where):
-    filled = np.flatnonzero(~np.isnan(x).all(axis=0))
-    if not len(filled):
-        raise DataError(f"The {where} has no values.")
-    x = x[:, : filled[-1] + 1]
-    gaps = ~np.isfinite(x)
-    if gaps.any():
-        raise DataError(
-            f"The {where} has {counted(gaps.sum(), 'missing or infinite value')} before its end, "
-            f"the first at time {int(np.argmax(gaps.any(axis=0))) + 1}; series are compared "
-            "without gaps: interpolate them, or leave the series out."
+def finish_series(collection, places, interpolate):
+    """Cut the padding at the end of each series, and fill gaps or refuse all of them at once."""
+    n_filled = 0
+    with Faults().raised() as faults:
+        for i, (x, place) in enumerate(zip(collection.objects, places)):
+            filled = np.flatnonzero(~np.isnan(x).all(axis=0))
+            if not len(filled):
+                faults.add(f"The {place} has no values.")
+                continue
+            x = x[:, : filled[-1] + 1]
+            gaps = ~np.isfinite(x)
+            if gaps.any() and interpolate and np.isfinite(x).any(axis=1).all():
+                x = np.array([interpolated(channel) for channel in x])
+                n_filled += int(gaps.sum())
+            elif gaps.any():
+                faults.add(
+                    f"The {place} has {counted(gaps.sum(), 'missing or infinite value')} before "
+                    f"its end, the first at time {int(np.argmax(gaps.any(axis=0))) + 1}; series "
+                    "are compared without gaps: interpolate them, or leave the series out.",
+                    "interpolate",
+                )
+            collection.objects[i] = x
+    if n_filled:
+        collection.notes.append(
+            f"{counted(n_filled, 'missing value')} of series {'was' if n_filled == 1 else 'were'} "
+            "interpolated from the neighbours in time."
         )
-    return x
+
+
+def interpolated(values):
+    """A series with its gaps on the line between their neighbours; ends are continued level."""
+    present = np.isfinite(values)
+    times = np.arange(len(values))
+    return np.interp(times, times[present], values[present])
 
 
 def _arrays(path):
@@ -346,7 +355,7 @@ def _arrays(path):
         )
     X = X.astype(float)
     X = X[:, None] if X.ndim == 2 else X
-    objects = [_without_padding(x, f"series {i} of {str(path)!r}") for i, x in enumerate(X, 1)]
+    objects = list(X)
     if labels is not None:
         if labels.shape != (len(objects),):
             raise DataError(
@@ -355,6 +364,124 @@ def _arrays(path):
             )
         labels = labels.tolist()
     return Collection(objects, labels, suits="elastic")
+
+
+# --- tables of long format: a row for each time of each series ------------------------------------
+
+# A step of more than so many usual ones leaves out times.
+LONGEST_STEP = 1.5
+
+
+def long_collection(frame, id, time, value, target=None, interpolate=False):
+    """Series of a table with a row for each time of each series.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    id, time : str
+        Columns that say which series a row belongs to, and its time: numbers or dates.
+    value : sequence of str
+        Columns of the values, one for each channel.
+    target : str or None
+        Column of the classes, one for each series.
+    interpolate : bool
+        Fill missing values and times; they are refused otherwise.
+
+    Returns
+    -------
+    collection : Collection
+    """
+    columns = list(frame.columns)
+    with Faults().raised() as faults:
+        roles = {}
+        for role, column in [("id", id), ("time", time), *enumerate(value)]:
+            with faults.collected():
+                roles[role] = find_target(columns, column)
+        if target is not None:
+            with faults.collected():
+                roles["target"] = find_target(columns, target)
+    with Faults().raised() as faults:
+        with faults.collected():
+            times = _times(frame[roles["time"]])
+        channels = [roles[i] for i in range(len(value))]
+        for channel in channels:
+            if frame[channel].dtype.kind != "f":
+                cell = next(v for v in frame[channel] if number(str(v)) is None)
+                faults.add(f"Column {channel!r} must hold numbers; it holds {cell!r}.", "missing")
+        if frame[roles["id"]].isna().any():
+            row = int(frame.index[frame[roles["id"]].isna()][0]) + 1
+            faults.add(f"Column {roles['id']!r} is empty in row {row}: whose value is it?")
+    positions = {}
+    for i, name in enumerate(frame[roles["id"]]):
+        positions.setdefault(written(name), []).append(i)
+    V, labels = frame[channels].to_numpy(dtype=float).T, []
+    objects, places = [], [f"series {name!r}" for name in positions]
+    steps = np.concatenate([np.diff(np.sort(times[at])) for at in positions.values()])
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+    with Faults().raised() as faults:
+        for name, at in positions.items():
+            at = np.array(at)[np.argsort(times[at], kind="stable")]
+            if target is not None:
+                classes = {written(label) for label in frame[roles["target"]].iloc[at]}
+                labels.append(next(iter(classes)))
+                if len(classes) > 1:
+                    words = listed(sorted(map(str, classes)))
+                    faults.add(f"Series {name!r} has several classes: {words}.")
+            if (np.diff(times[at]) == 0).any():
+                faults.add(f"Series {name!r} has two rows of one time; keep one of them.")
+            objects.append(_on_grid(times[at], V[:, at], step))
+    collection = Collection(objects, labels or None, list(positions), suits="elastic")
+    spare = [c for c in columns if c not in roles.values()]
+    collection.notes.append(
+        f"{counted(len(frame), 'row')} became {counted(len(objects), 'series', 'series')} of "
+        f"{counted(len(channels), 'channel')}, of lengths {min(map(_length, objects))} to "
+        f"{max(map(_length, objects))}."
+        + (f" Columns that were not used: {listed(map(repr, spare))}." if spare else "")
+    )
+    finish_series(collection, places, interpolate)
+    return collection
+
+
+def _length(x):
+    return x.shape[1]
+
+
+def _times(column):
+    """Times as numbers, of dates in seconds."""
+    import pandas as pd
+
+    if column.dtype.kind == "f":
+        times = column.to_numpy(dtype=float)
+    else:
+        dates = pd.to_datetime(column.astype(str), errors="coerce", format="ISO8601", utc=True)
+        moments = dates.dt.tz_localize(None).to_numpy()
+        times = moments.astype("datetime64[us]").astype("int64") / 1e6
+        times = np.where(dates.isna(), np.nan, times)
+    if np.isnan(times).any():
+        odd = np.isnan(times)
+        numbers = np.array([number(str(cell)) is not None for cell in column])
+        if odd.all() and not numbers.all():  # numbers but for this one
+            odd = ~numbers
+        row = int(column.index[odd][0]) + 1
+        raise DataError(
+            f"Column {column.name!r} must hold times, as numbers or as dates such as "
+            f"2024-01-31 12:30; it holds {column[row - 1]!r} in row {row}."
+        )
+    return times
+
+
+def _on_grid(times, V, step):
+    """Values at equal steps, NaN at times that are left out."""
+    places = np.arange(len(times))
+    if (np.diff(times) > LONGEST_STEP * step).any():
+        places = np.rint((times - times[0]) / step).astype(int)
+        places = np.maximum.accumulate(np.maximum(places, np.arange(len(places))))
+        if len(set(places)) < len(places):  # irregular times: in their order
+            places = np.arange(len(times))
+    x = np.full((len(V), places[-1] + 1), np.nan)
+    x[:, places] = V
+    return x
 
 
 # --- the problem ----------------------------------------------------------------------------------
@@ -408,13 +535,32 @@ def _labels_by_name(path, n, names):
     return y, notes
 
 
-def objects_problem(path, measure=None, labels=None, name=None, **options):
+def objects_problem(path, measure=None, labels=None, interpolate=False, **options):
+    """The problem of a file of objects, see `collection_problem`."""
+    collection = read_collection(path, interpolate)
+    return collection_problem(collection, Path(path).stem, measure, labels, **options)
+
+
+def collection_problem(collection, name, measure=None, labels=None, **options):
     """The problem of objects and the measure that compares them.
 
-    measure : name; None: the one that suits the file
-    options : parameters of the measure (window, normalize …); None: not given
+    Parameters
+    ----------
+    collection : Collection
+        Objects.
+    name : str
+        Name of the problem.
+    measure : str or None
+        Name of the measure; the one that suits the objects if None.
+    labels : path or None
+        File of classes.
+    **options
+        Parameters of the measure (window, normalize …), None where they are not chosen.
+
+    Returns
+    -------
+    problem : Problem
     """
-    collection = read_collection(path)
     objects, notes = collection.objects, collection.notes
     suits = collection.suits
     if measure is None and suits is None:
@@ -423,8 +569,8 @@ def objects_problem(path, measure=None, labels=None, name=None, **options):
         names = ", ".join((*GROUPS, *MEASURES))
         raise DataError(f"How are these objects compared? Name a measure: {names}.")
     if labels is not None:
-        y, more = _labels_by_name(labels, len(objects), collection.names)
-        notes = [*notes, *more]
+        y, matched = _labels_by_name(labels, len(objects), collection.names)
+        notes = [*notes, *matched]
     elif collection.labels is not None:
         y = as_labels(collection.labels, "labels")
     else:
@@ -440,7 +586,7 @@ def objects_problem(path, measure=None, labels=None, name=None, **options):
         "objects",
         objects,
         y,
-        name or Path(path).stem,
+        name,
         names=collection.names,
         measure=compared if alternatives is None else measure or suits,
         proximity="dissimilarity",

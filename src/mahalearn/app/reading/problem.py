@@ -1,6 +1,7 @@
 """What is to be classified, whatever file it came from; and the error that speaks to its owner."""
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,20 +17,52 @@ MOST_MET_ONCE = 0.5
 
 
 class DataError(ValueError):
-    """What is wrong with a file, in a sentence that says what to do.
+    """One or several problems of a file, each in a sentence that says what to do.
 
     Parameters
     ----------
     sentence : str
-        What is wrong.
+        The problem.
     option : str or None
         The choice of :func:`~mahalearn.app.reading.read.read_problem` or of a command that helps;
         the command line says how it is made there.
+    errors : sequence of DataError
+        Several problems, in place of a sentence.
     """
 
-    def __init__(self, sentence, option=None):
-        super().__init__(sentence)
+    def __init__(self, sentence="", option=None, errors=()):
+        self.errors = list(errors) or [self]
+        super().__init__("\n".join(map(str, errors)) if errors else sentence)
         self.option = option
+
+
+class Faults:
+    """Problems of a file, collected to be reported together."""
+
+    def __init__(self):
+        self.errors = []
+
+    def add(self, sentence, option=None):
+        """Record a problem."""
+        self.errors.append(DataError(sentence, option))
+
+    @contextmanager
+    def collected(self):
+        """A context that records the problem that its block raises, and goes on."""
+        try:
+            yield
+        except DataError as error:
+            self.errors += error.errors
+
+    @contextmanager
+    def raised(self):
+        """A context after which the problems are raised, with the one that its block raises."""
+        with self.collected():
+            yield self
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise DataError(errors=self.errors)
 
 
 class Note(str):
@@ -81,6 +114,11 @@ class Problem:
         What objects belong together (a patient, a batch): they are never in both parts of a fold.
     weights : ndarray or None
         What each object counts.
+    overview : list of dict
+        One line for each column of a table as read, see
+        :func:`~mahalearn.app.reading.overview.column_overview`.
+    units : dict of str to str
+        Column -> unit that was taken off its numbers.
     """
 
     kind: str
@@ -97,6 +135,8 @@ class Problem:
     groups: np.ndarray | None = None
     weights: np.ndarray | None = None
     alternatives: dict | None = None
+    overview: list = field(default_factory=list)
+    units: dict = field(default_factory=dict)
 
     @property
     def measure_name(self):
@@ -196,7 +236,7 @@ class Problem:
         return square_matrix(measure, seen), new
 
     def features(self):
-        """Columns of a table: name, type and, for names, the known ones; none of other objects."""
+        """Columns of a table: name, type, quartiles of numbers, levels of categories, unit."""
         if self.columns is not None:  # rows as objects
             import pandas as pd
 
@@ -206,7 +246,11 @@ class Problem:
             X = self.X
         else:
             return []
-        return [_feature(column, X[column]) for column in X.columns]
+        features = [_feature(column, X[column]) for column in X.columns]
+        for feature in features:
+            if feature["name"] in self.units:
+                feature["unit"] = self.units[feature["name"]]
+        return features
 
     def called(self, i):
         """What an object is called."""
@@ -288,7 +332,10 @@ def number_blocks(X):
 
 def _feature(name, values):
     if not is_text(values):
-        return {"name": name, "type": NUMBER}
+        numbers = values.to_numpy(dtype=float)
+        numbers = numbers[np.isfinite(numbers)]
+        quartiles = np.percentile(numbers, [0, 25, 50, 75, 100]).tolist() if len(numbers) else []
+        return {"name": name, "type": NUMBER} | ({"quartiles": quartiles} if quartiles else {})
     return {"name": name, "type": NAME, "levels": sorted({str(v) for v in values.dropna()})}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...datasets.registry import names as set_names
 from .encoder import describe_table
-from .problem import DataError, Problem
+from .problem import DataError, Faults, Problem
 from .tables import find_target, holds_parquet, read_table, table_problem
 
 BUNDLED = ("iris", "wine", "breast-cancer", "digits")
@@ -17,7 +17,7 @@ _PACKED = (".gz", ".bz2", ".xz", ".zip")
 def read_problem(
     data=None, *, target=None, proximity=None, labels=None, objects=None, mixed="onehot",
     kind=None, symmetrize=None, only_look=False, measure=None, window=None, normalize=None,
-    header=None, sheet=None, skip=None, drop=None, id=None, groups=None, weights=None,
+    drop=None, id=None, groups=None, weights=None, time=None, value=None, interpolate=False, **form,
 ):  # fmt: skip
     """The problem of a table or a set (`data`), a matrix (`proximity`) or a file of `objects`.
 
@@ -27,15 +27,19 @@ def read_problem(
         What to read: one of the three.
     labels : path or None
         Classes of the objects of a matrix or of objects.
-    target, header, sheet, skip, drop, id, groups, weights
-        Of a table, see :func:`~mahalearn.app.reading.tables.read_table` and
-        :func:`~mahalearn.app.reading.tables.table_problem`.
+    target, drop, id, groups, weights
+        Of a table, see :func:`~mahalearn.app.reading.tables.table_problem`.
+    **form
+        Of a table, see :class:`~mahalearn.app.reading.layout.TableFormat`.
     mixed : {"onehot", "gower"}
         Whether rows of a table become vectors, or are compared by Gower's distance.
     kind, symmetrize, only_look
         Of a matrix, see :func:`~mahalearn.app.reading.matrices.proximity_problem`.
     measure, window, normalize
-        Of objects, see :func:`~mahalearn.app.reading.objects.objects_problem`.
+        Of objects, see :func:`~mahalearn.app.reading.objects.collection_problem`.
+    time, value, interpolate
+        Of series in a table of long format, see
+        :func:`~mahalearn.app.reading.objects.long_collection`.
 
     Returns
     -------
@@ -51,17 +55,27 @@ def read_problem(
         from .objects import objects_problem
 
         how = {"measure": measure, "window": window, "normalize": normalize}
-        return objects_problem(objects, labels=labels, **how)
+        return objects_problem(objects, labels=labels, interpolate=interpolate, **how)
+    if time is not None:
+        from .objects import collection_problem, long_collection
+
+        how = {"measure": measure, "window": window, "normalize": normalize}
+        frame, notes = read_table(data, find=functools.partial(find_target, target=target), **form)
+        target = find_target(list(frame.columns), target)
+        collection = long_collection(frame, id, time, value, target, interpolate)
+        collection.notes[:0] = notes
+        problem = collection_problem(collection, stem(data), **how)
+        problem.target = target
+        return problem
     if names_set(data):
         problem = builtin_problem(data)
         problem.target = None  # its classes come from no column
     else:
-        reading = {"header": header, "sheet": sheet, "skip": skip}
         roles = {"drop": drop or (), "id": id, "groups": groups, "weights": weights}
-        frame, notes = read_table(
-            data, find=functools.partial(find_target, target=target), **reading
-        )
-        problem = table_problem(frame, target, stem(data), notes, **roles)
+        with Faults().raised() as faults:
+            find = functools.partial(find_target, target=target)
+            frame, notes = read_table(data, find=find, faults=faults, **form)
+            problem = table_problem(frame, target, stem(data), notes, faults=faults, **roles)
     if problem.kind != "vectors":
         return problem
     if mixed == "gower":

@@ -249,7 +249,7 @@ _WESTERN = ("cp1252", "latin_1", "iso8859_15")
 
 
 def cells_of(path, text, skip=0):
-    """Lines of cells of a delimited text file, and its delimiter.
+    """Rows of cells of a delimited text file, the line each begins in, and its delimiter.
 
     Parameters
     ----------
@@ -263,21 +263,24 @@ def cells_of(path, text, skip=0):
     Returns
     -------
     rows : list of list of str
+    lines : list of int
+        From 1.
     delimiter : str
     """
     if skip:
         text = text.split("\n", skip)[-1] if text.count("\n") >= skip else ""
-    lines = lines_of(path, text)
-    delimiter = sniff(lines[:50])
+    delimiter = sniff(lines_of(path, text)[:50])
     if delimiter == " ":
-        rows = [line.split() for line in lines]
+        numbered = enumerate((line.split() for line in text.split("\n")), 1)
     else:
-        rows = [row for row in _csv_rows(path, text, delimiter) if any(c.strip() for c in row)]
-    return [[cell.strip() for cell in row] for row in rows], delimiter
+        numbered = _csv_rows(path, text, delimiter)
+    numbered = [(line, row) for line, row in numbered if any(cell.strip() for cell in row)]
+    rows = [[cell.strip() for cell in row] for _, row in numbered]
+    return rows, [skip + line for line, _ in numbered], delimiter
 
 
 def _csv_rows(path, text, delimiter):
-    """Rows of the whole text: a quoted cell may hold line ends."""
+    """Rows of a text and the line each begins in: a quoted cell may hold line ends."""
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
     line, n_lines = 0, text.count("\n")
     try:
@@ -291,7 +294,7 @@ def _csv_rows(path, text, delimiter):
                     f"A quote that opens in line {last + 1} of {str(path)!r} is not closed; check "
                     "its quotes."
                 )
-            yield row
+            yield last + 1, row
     except csv.Error:
         raise DataError(
             f"Line {line + 1} of {str(path)!r} has a cell of more than {LONGEST_CELL} characters; "

@@ -1,12 +1,13 @@
 """Tables of features from text files, workbooks, and files of other programs."""
 
+import functools
 import io
 import json
 import math
 import re
 import sys
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,16 +24,18 @@ from .columns import (
     counting_columns,
     is_comma_column,
     loses_digits,
-    misleading_mark,
-    number,
+    misleading_marks,
     select_features,
     table_notices,
     tidy,
     tidy_classes,
+    without_unit,
     written,
 )
-from .problem import DataError, Note, Problem, is_text, listed
-from .source import MOST_TITLES, Source, cells_of, decoded, load
+from .layout import Grid, TableFormat
+from .overview import column_overview
+from .problem import DataError, Faults, Problem, is_text, listed
+from .source import Source, cells_of, decoded, load
 from .workbooks import sheet_rows
 
 KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
@@ -44,47 +47,53 @@ TEXT_COPIES = 4
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
-def read_table(path, *, header=None, find=None, texts=(), sheet=None, skip=None):
+def read_table(path, *, find=None, texts=(), faults=None, **form):
     """A data frame from a file; columns are numbers (float64, NaN where missing) or text (object).
+
+    Its index counts the rows of the file from 0; in text files and workbooks the header counts.
 
     Parameters
     ----------
     path : str or path
         A file of :data:`READERS`, or delimited text; a folder of Parquet files; ``-`` for standard
         input.
-    header : bool or None
-        Whether the first line names the columns; found out if None.
     find : callable or None
         Names of columns -> the one that holds the classes, where fewer words count as missing.
     texts : collection of str
         Columns of a text file that stay as they are written, be they numbers or not.
-    sheet : str or None
-        Sheet of a workbook, by name or number from 1.
-    skip : int or None
-        Lines above the header; found out if None.
+    faults : Faults or None
+        Takes the problems of the file; they are raised if None.
+    **form
+        See :class:`~mahalearn.app.reading.layout.TableFormat`.
 
     Returns
     -------
     frame : DataFrame
+        With ``attrs["units"]``: column -> unit that was taken off its numbers.
     notes : list of str
     """
-    folder = Path(path)
+    if faults is None:
+        with Faults().raised() as faults:
+            frame, notes = read_table(path, find=find, texts=texts, faults=faults, **form)
+        return frame, notes
+    form, folder = TableFormat(**form), Path(path)
     if folder.is_dir() and holds_parquet(folder):
         source = Source(str(path), ".parquet", b"", [])
-        frame, notes = _arrow(source, folder)
+        reader = functools.partial(_arrow, folder=folder)
     else:
         source = load(path)
-        if sheet is not None and source.suffix not in WORKBOOKS:
-            raise DataError(f"{source.name!r} is not a workbook: it has no sheets.")
         reader = READERS.get(source.suffix)
-        if reader is not None:
-            if skip:
-                raise DataError(
-                    f"{source.name!r} is not a text file or workbook: there are no lines to skip."
-                )
-            frame, notes = reader(source)
-        else:
-            frame, notes = _delimited(source, header, find, texts, sheet, skip)
+        if form.sheet is not None and source.suffix not in WORKBOOKS:
+            raise DataError(f"{source.name!r} is not a workbook: it has no sheets.")
+    if reader is None:
+        frame, notes = _delimited(source, form, faults, find, texts)
+    elif form.asked():
+        raise DataError(
+            f"{source.name!r} is neither a text file nor a workbook: its types are known, and "
+            f"{listed(form.asked())} cannot be chosen."
+        )
+    else:
+        frame, notes = reader(source)
     if not len(frame):
         raise DataError(f"{source.name!r} has no rows below its header.")
     frame.columns = _unique(frame.columns, notes)
@@ -96,130 +105,111 @@ def holds_parquet(folder):
     return any(folder.glob("*.parquet")) or any(folder.glob("*=*/**/*.parquet"))
 
 
-def _delimited(source, header, find, texts, sheet, skip):
+def _grid(source, form, faults):
+    """Cells of a text file or a sheet, and which marks they may have within numbers."""
+    if source.suffix in WORKBOOKS:
+        rows, lines, notes = sheet_rows(source, form.sheet)
+        first = sum(line <= (form.skip or 0) for line in lines)
+        if first == len(rows):
+            raise DataError(f"{source.name!r} has no rows below the {form.skip} that are skipped.")
+        return Grid(source.name, rows[first:], lines[first:], notes, faults), True, False
+    text, notes = decoded(source, f"tables are read from {KINDS}")
+    if text[:200].lstrip().lower().startswith(("<!doctype", "<html", "<?xml", "<table")):
+        raise DataError(
+            f"{source.name!r} is a web page or an XML file; save the table itself as CSV."
+        )
+    rows, lines, delimiter = cells_of(source.name, text, form.skip or 0)
+    separated = delimiter != ","
+    return Grid(source.name, rows, lines, notes, faults), separated, separated
+
+
+def _delimited(source, form, faults, find=None, texts=(), footer=True):
+    """The frame of a text file or a sheet; `footer`: the end of the table is there."""
+    grid, commas_within, points_within = _grid(source, form, faults)
+    grid.mark_missing(form.words)
+    if form.decimal:
+        grid.set_decimal(form.decimal)
+        commas_within = points_within = False
+    if form.skip is None and form.header is not False:
+        grid.drop_titles()
+    if form.header is not False:
+        grid.name_first_column()
+    grid.refuse_ragged()
+    cells = zip(*grid.rows[1:])
+    commas = [commas_within and is_comma_column(column) for column in cells]
+    commas = commas or [False] * grid.width
+    if any(commas):
+        grid.notes.append(COMMAS)
+    if grid.split_header(form.header, find, any(commas)):
+        grid.drop_repeated_headers()
+        grid.drop_units()
+        if footer:
+            grid.drop_summaries()
+        if grid.names[0] == "" and all(row[0].isdecimal() for row in grid.rows):
+            grid.names[0] = PANDAS_INDEX
+    grid.names = _unique([n or f"column {j + 1}" for j, n in enumerate(grid.names)], grid.notes)
+    classes = _class_column(grid, find) if grid.rows else None
+    return _typed(grid, classes, texts, commas, points_within), grid.notes
+
+
+def _class_column(grid, find):
+    """Name of the column of classes; where there is none, the error names what may help."""
+    try:
+        return find(grid.names) if find else None
+    except DataError as error:
+        for note in grid.notes:
+            option = getattr(note, "option", None)
+            if option == "sheet":
+                raise DataError(f"{error} {note}", "sheet") from None
+            if option == "header":
+                raise DataError(f"{error} The first line was read as data.", "header") from None
+        raise
+
+
+def _typed(grid, classes, texts, commas, points_within):
+    """The data frame of a grid: each column as numbers or texts."""
     import pandas as pd
 
-    if source.suffix in WORKBOOKS:
-        rows, notes = sheet_rows(source, sheet)
-        rows, separated = rows[skip or 0 :], True
-        if not rows:
-            raise DataError(f"{source.name!r} has no rows below the {skip} that are skipped.")
-    else:
-        text, notes = decoded(source, f"tables are read from {KINDS}")
-        if text[:200].lstrip().lower().startswith(("<!doctype", "<html", "<?xml", "<table")):
-            raise DataError(
-                f"{source.name!r} is a web page or an XML file; save the table itself as CSV."
-            )
-        rows, delimiter = cells_of(source.name, text, skip or 0)
-        separated = delimiter != ","
-    if skip is None and header is not False:
-        rows = _below_titles(rows, notes)
-    width = Counter(map(len, rows)).most_common(1)[0][0]
-    if header is not False and _lacks_first_name(rows, width):
-        notes.append(
-            f"The first line has {counted(width - 1, 'cell')}, all others have {width}: its names "
-            f"are those of the columns from the second on ({rows[0][0]!r} names the second), as in "
-            "files of R. If a delimiter is missing there, insert it."
-        )
-        rows[0] = ["", *rows[0]]
-    odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
-    if odd is not None:
-        raise DataError(
-            f"Line {odd + 1} of {source.name!r} has {counted(len(rows[odd]), 'cell')}, most have "
-            f"{width}; check its delimiters and quotes."
-        )
-    commas = [separated and is_comma_column(column) for column in zip(*rows[1:])] or [False] * width
-    if any(commas):
-        notes.append(COMMAS)
-    named = header if header is not None else _has_header(rows, any(commas))
-    if header is None and not named and _names_target(rows, find):
-        named = True
-        notes.append(
-            Note("The first line holds the name of the target: it was read as names.", "header")
-        )
-    if named:
-        names, rows = rows[0], rows[1:]
-        if names[0] == "" and all(row[0].isdecimal() for row in rows):
-            names[0] = PANDAS_INDEX
-        names = [name or f"column {i + 1}" for i, name in enumerate(names)]
-    else:
-        names = [f"column {i + 1}" for i in range(width)]
-        notes.append(
-            f"The file has no header: its columns are called {names[0]!r} to {names[-1]!r}."
-        )
-    names = _unique(names, notes)
-    columns = list(zip(*rows)) if rows else [()] * width
-    try:
-        classes = find(names) if find and rows else None
-    except DataError as error:
-        for note in notes:
-            if getattr(note, "option", None) == "sheet":
-                raise DataError(f"{error} {note}", "sheet") from None
-        if header is None and not named:
-            raise DataError(f"{error} The first line was read as data.", "header") from None
-        raise
-    points = source.suffix not in WORKBOOKS and separated
-    doubt = misleading_mark(
-        [c if n != classes and n not in texts else () for n, c in zip(names, columns)],
-        commas,
-        points,
-    )
-    if doubt:
-        name, cell = names[doubt[0]], doubt[1]
-        plain = cell.replace(",", "").replace(".", "")
-        raise DataError(
-            f"Column {name!r} holds {cell!r}: this may be {plain}, or a number with "
-            f"{counted(len(re.split('[.,]', cell)[-1]), 'decimal')}. Write the numbers of the "
-            "column without separators of thousands."
-        )
-    tidied, limits = {}, {}
-    for i, (name, column) in enumerate(zip(names, columns)):
+    names, columns = grid.names, grid.columns()
+    features = [c if n != classes and n not in texts else () for n, c in zip(names, columns)]
+    doubtful = dict(misleading_marks(features, commas, points_within))
+    values, units = {}, {}
+    limits, words = defaultdict(list), defaultdict(list)
+    for j, (name, column, comma) in enumerate(zip(names, columns, commas)):
         if name in texts:
-            tidied[i] = as_written(column)
+            values[j] = as_written(column)
         elif name == classes:
-            tidied[i] = tidy_classes(column, commas[i])
-            notes += _merged_classes(column, tidied[i])
+            values[j] = tidy_classes(column, comma)
+            grid.notes += _merged_classes(column, values[j])
         else:
-            tidied[i], found = tidy(column, commas[i])
-            if found:
-                limits[name] = found
-    if limits:
-        places = listed(f"{name!r} ({len(cells)})" for name, cells in limits.items())
-        notes.append(
-            f"Cells such as {next(iter(limits.values()))[0]!r} were read as the limit itself, by "
-            f"column {places}."
+            with grid.faults.collected():
+                plain, unit = without_unit(column, name)
+                if unit:
+                    column, units[name] = plain, unit
+                    comma = comma or is_comma_column(column)
+            values[j], limits[name], words[name] = tidy(column, comma)
+    for j, cell in doubtful.items():
+        plain = cell.replace(",", "").replace(".", "")
+        decimals = counted(len(re.split("[.,]", cell)[-1]), "decimal")
+        grid.faults.add(
+            f"Column {names[j]!r} holds {cell!r}: this may be {plain}, or a number with "
+            f"{decimals}. Write the numbers of the column without separators of thousands.",
+            "decimal",
         )
-    frame = pd.DataFrame(tidied)
+    for what, cells in (("the limit itself", limits), ("missing numbers", words)):
+        places = [f"{name!r} ({len(odd)})" for name, odd in cells.items() if odd]
+        if places:
+            example = next(odd[0] for odd in cells.values() if odd)
+            grid.notes.append(
+                f"Cells such as {example!r} were read as {what}, by column {listed(places)}."
+            )
+    if units:
+        pairs = listed(f"{name!r} ({unit})" for name, unit in units.items())
+        grid.notes.append(f"Units were taken off the numbers of {pairs}.")
+    frame = pd.DataFrame(values, index=[line - 1 for line in grid.lines])
     frame.columns = names
-    return frame, notes
-
-
-def _lacks_first_name(rows, width):
-    """Whether line 1 is one cell short because names of rows, all different, stand below it."""
-    firsts = [row[0] for row in rows[1:]]
-    return (
-        len(rows[0]) == width - 1
-        and {len(row) for row in rows[1:]} == {width}
-        and len(set(firsts)) == len(firsts)
-    )
-
-
-def _names_target(rows, find):
-    """Whether line 1 holds the name of the target, which no row below has in that column.
-
-    Names of other columns may be numbers: wavelengths of spectra.
-    """
-    if find is None or len(rows) < 2:
-        return False
-    first = rows[0]
-    try:  # a column that is given by its number is another one if they are shifted
-        name = find(first)
-        if name != find(first[1:] + first[:1]) or name is None or number(name) is not None:
-            return False
-    except DataError:
-        return False
-    i = first.index(name)
-    return all(row[i] != name for row in rows[1:]) and len(set(first)) == len(first)
+    frame.attrs["units"] = units
+    return frame
 
 
 def _merged_classes(column, values):
@@ -249,54 +239,12 @@ def _without(frame, rows, comma):
     for column in frame.columns:
         if is_text(frame[column]) and frame[column][rows].notna().any():
             cells = ["" if cell is None else str(cell) for cell in kept[column]]
-            values, _ = tidy(cells, comma and is_comma_column(cells))
+            values, _, _ = tidy(cells, comma and is_comma_column(cells))
             if values.dtype.kind == "f":
                 numbers[column] = pd.Series(values, index=kept.index)
     if not numbers:
         return kept
     return pd.DataFrame({column: numbers.get(column, kept[column]) for column in frame.columns})
-
-
-def _below_titles(rows, notes):
-    """The rows without title lines above the header.
-
-    A title has less than half of the cells that the table has columns, and below it, after other
-    such lines perhaps, stands a row of names: filled, and no number among them.
-    """
-    width = Counter(map(len, rows)).most_common(1)[0][0]
-    if width < 2:
-        return rows
-    start = 0
-    for row in rows[: MOST_TITLES + 1]:
-        filled = [cell for cell in row if cell]
-        if len(row) in (width, width - 1) and len(filled) > width / 2:
-            break
-        if len(filled) > max(1, width / 2):
-            return rows
-        start += 1
-    else:
-        return rows
-    if start and len(row) == width and all(number(c) is None or c == "" for c in filled):
-        notes.append(
-            f"{counted(start, 'line')} above the header {'was' if start == 1 else 'were'} "
-            f"skipped: {' '.join(filter(None, rows[0]))!r}{' …' * (start > 1)}."
-        )
-        return rows[start:]
-    return rows
-
-
-def _has_header(rows, comma):
-    """Names stand above: nothing in the first line is a number."""
-    first = [number(cell, comma) for cell in rows[0]]
-    if any(value is not None and not np.isnan(value) for value in first):
-        return False
-    if any(number(cell, comma) is not None for row in rows[1:50] for cell in row):
-        return True
-    # Text throughout: a header's names are not met again below them.
-    return all(
-        len({row[i] for row in rows}) > len({row[i] for row in rows[1:]})
-        for i in range(len(rows[0]))
-    )
 
 
 def _arrow(source, folder=None):
@@ -691,7 +639,9 @@ def find_target(names, target):
     )
 
 
-def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=None, weights=None):
+def table_problem(
+    frame, target, name, notes=(), *, drop=(), id=None, groups=None, weights=None, faults=None
+):
     """The problem of a table: classes from the target column, features from the others.
 
     Parameters
@@ -699,11 +649,11 @@ def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=Non
     frame : DataFrame
         What :func:`read_table` gave.
     target : str or None
-        Column of the classes, by name or number from 1; found by its name if None.
+        Column of the classes, by name or number from 1; a usual name if None.
     name : str
         What to call the problem.
     notes : sequence of str
-        What was said so far.
+        Sentences so far.
     drop : sequence of str
         Columns to leave out.
     id : str or None
@@ -711,58 +661,79 @@ def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=Non
     groups : str or None
         Column of what belongs together: its rows are never in both parts of a fold.
     weights : str or None
-        Column of what each row counts.
+        Column of the weights of the rows.
+    faults : Faults or None
+        Problems so far: they are raised with those of the columns.
 
     Returns
     -------
     problem : Problem
     """
-    notes, columns = list(notes), list(frame.columns)
+    with (faults or Faults()).raised() as faults:
+        return _table_problem(
+            frame, target, name, list(notes), drop, {"names": id, "groups": groups}, weights, faults
+        )
+
+
+def _table_problem(frame, target, name, notes, drop, roles, weights, faults):
+    columns = list(frame.columns)
     target = find_target(columns, target)
-    roles = {}
-    for role, column in (("id", id), ("groups", groups), ("weights", weights)):
+    chosen = {"classes": target}
+    for role, column in {**roles, "weights": weights}.items():
         if column is not None:
-            roles[role] = find_target(columns, column)
-    dropped = [find_target(columns, column) for column in drop]
-    for column in [*dropped, *roles.values()]:
+            with faults.collected():
+                chosen[role] = find_target(columns, column)
+    dropped = []
+    for column in drop:
+        with faults.collected():
+            dropped.append(find_target(columns, column))
+    other = [column for role, column in chosen.items() if role != "classes"]
+    for column in [*dropped, *other]:
         if column == target:
-            raise DataError(f"Column {column!r} holds the classes and cannot be anything else.")
-    labels = frame[target]
+            faults.add(f"Column {column!r} holds the classes and cannot be anything else.")
     numbered = [c for c in frame.columns[counting_columns(frame)] if c != target]
-    known = labels.notna().to_numpy()
-    if not known.all():
-        left, were = (~known).sum(), "was" if (~known).sum() == 1 else "were"
-        notes.append(f"{counted(left, 'row')} without a class {were} left out.")
-        frame, labels = _without(frame, ~known, COMMAS in notes), labels[known]
-    y = as_labels(labels.tolist(), target)
-    for label, times in Counter(map(str, y)).items():
+    as_read, labels = frame, frame[target]
+    labelled = labels.notna().to_numpy()
+    if not labelled.all():
+        n_left, were = (~labelled).sum(), "was" if (~labelled).sum() == 1 else "were"
+        notes.append(f"{counted(n_left, 'row')} without a class {were} left out.")
+        frame, labels = _without(frame, ~labelled, COMMAS in notes), labels[labelled]
+    y = None
+    with faults.collected():
+        y = as_labels(labels.tolist(), target)
+    notes += _missing_classes(y)
+    X = frame.drop(columns=list(dict.fromkeys([target, *dropped, *other])))
+    X, names, left_out = select_features(X, notes, numbered, faults)
+    X = X.reset_index(drop=True)
+    if not X.shape[1]:
+        faults.add(" ".join([f"Beside {target!r} there is no column left to classify by.", *notes]))
+    values = {}
+    for role, take in (("groups", _groups), ("weights", _weights)):
+        if role in chosen:
+            with faults.collected():
+                values[role] = take(frame[chosen[role]])
+    if faults.errors:  # raised together
+        return None
+    if "names" in chosen:
+        names = [written(value) or "" for value in frame[chosen["names"]]]
+    notes += table_notices(X, y, target)
+    by_column = dict.fromkeys(dropped, "dropped") | {c: role for role, c in chosen.items()}
+    units = as_read.attrs.get("units", {})
+    overview = column_overview(frame, by_column, left_out, units)
+    return Problem(
+        "vectors", X, y, name, names=names, target=target, notes=notes, overview=overview,
+        units=units, **values,
+    )  # fmt: skip
+
+
+def _missing_classes(y):
+    """Sentences on classes whose names are words for missing cells."""
+    for label, times in Counter(map(str, () if y is None else y)).items():
         if label.lower() in MISSING:
-            notes.append(
+            yield (
                 f"{label!r} is a class of {counted(times, 'row')}; leave the cell empty where "
                 "it means that the class is not known."
             )
-    special = {c for role, c in roles.items()}
-    X = frame.drop(columns=[target, *dict.fromkeys([*dropped, *special])])
-    X, names = select_features(X, notes, numbered)
-    X = X.reset_index(drop=True)
-    if not X.shape[1]:
-        raise DataError(
-            " ".join([f"Beside {target!r} there is no column left to classify by.", *notes])
-        )
-    if "id" in roles:
-        names = [written(value) or "" for value in frame[roles["id"]]]
-    notes += table_notices(X, y, target)
-    return Problem(
-        "vectors",
-        X,
-        y,
-        name,
-        names=names,
-        target=target,
-        notes=notes,
-        groups=_groups(frame[roles["groups"]]) if "groups" in roles else None,
-        weights=_weights(frame[roles["weights"]]) if "weights" in roles else None,
-    )
 
 
 def _groups(column):

@@ -41,7 +41,7 @@ class _Damaged(Exception):
 
 
 def sheet_rows(source, sheet=None):
-    """Rows of a sheet, and sentences on what was decided.
+    """Rows of a sheet, their numbers from 1, and sentences on what was decided.
 
     Parameters
     ----------
@@ -53,6 +53,7 @@ def sheet_rows(source, sheet=None):
     Returns
     -------
     rows : list of list of str
+    lines : list of int
     notes : list of str
     """
     try:
@@ -72,7 +73,7 @@ def sheet_rows(source, sheet=None):
             name = find_sheet(names, sheet, source.name)
             return _filled(source, book, name, checked)
         for name in [n for n in names if n not in hidden] + hidden:
-            rows, notes = _filled(source, book, name, checked)
+            rows, lines, notes = _filled(source, book, name, checked)
             if rows:
                 break
         else:
@@ -88,7 +89,7 @@ def sheet_rows(source, sheet=None):
         having = [f"{n} (hidden)" if n in hidden else n for n in names]
         said = f"Sheet {name!r} was read; the workbook has {listed(having)}."
         notes.insert(0, Note(said, "sheet"))
-    return rows, notes
+    return rows, lines, notes
 
 
 def find_sheet(names, sheet, file):
@@ -101,7 +102,7 @@ def find_sheet(names, sheet, file):
 
 
 def _filled(source, book, name, checked):
-    """Rows of texts with at least one that is not empty, cut to the columns in use; and notes."""
+    """Rows that are not empty, cut to the columns in use, their numbers from 1, and notes."""
     layout, sheet = checked.sheet(name), book.get_sheet_by_name(name)
     if layout.unsaved is not None:
         raise DataError(
@@ -135,7 +136,8 @@ def _filled(source, book, name, checked):
             f"{_place(*place)}, and {'is' if len(layout.errors) == 1 else 'are'} missing."
         )
     last = max(columns, default=-1) + 1
-    return [rows[i][:last] for i in sorted(in_use)], notes
+    used = sorted(in_use)
+    return [rows[i][:last] for i in used], [top + i + 1 for i in used], notes
 
 
 def _merged(rows, layout, top, left):

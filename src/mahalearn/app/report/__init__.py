@@ -6,8 +6,10 @@ matplotlib and turns a figure into SVG text for the page,
 :mod:`~mahalearn.app.report.markdown` writes Markdown, :mod:`~mahalearn.app.report.export` saves
 figures and numbers, and :mod:`~mahalearn.app.report.notebook` shows the same in a notebook.
 
-A document is ``{"title", "lead", "facts", "notices", "sections", "footer"}``; all but title and
-sections are optional. A section is ``{"id", "title", "short", "blocks"}``. A block is a dict with a
+A document is ``{"title", "lead", "answers", "facts", "notices", "sections", "objects", "footer"}``;
+all but title and sections are optional. Answers are cards ``{"question", "answer", "detail",
+"link", "state"}`` on the first screen; objects are what the script knows of the objects on a map. A
+section is ``{"id", "title", "short", "blocks"}``. A block is a dict with a
 ``kind``:
 
 - ``text``: ``text``; ``heading``: ``text``; ``list``: ``items``; ``code``: ``text``.
@@ -18,9 +20,13 @@ sections are optional. A section is ``{"id", "title", "short", "blocks"}``. A bl
 - ``statements``: ``items`` of ``{"text", "verdict", "detail"}``; the verdict is confirmed,
   contradicted, undecided or None.
 - ``key``: ``states``, pairs of a state and what it means.
-- ``figures``: ``items``, figures side by side, each with ``words`` below it, and ``beside``, other
-  blocks next to them; ``choice``: ``items``, figures of which one is shown, with a ``label``.
+- ``figures``: ``items``, blocks side by side; ``group``: ``items``, blocks that stay together;
+  ``details``: ``items`` behind a ``summary``; ``anchor``: an ``id`` that links lead to.
+- ``choice``: ``items``, figures of which one is shown, with a ``label``.
 - a figure: one of :data:`mahalearn.app.report.figures.FIGURES`, with ``id``, ``title``, ``words``.
 
-:mod:`~mahalearn.app.report.comparison` is the document of a comparison on people's own data.
+:mod:`~mahalearn.app.report.comparison` is the document of a comparison on people's own data, made
+of :mod:`~mahalearn.app.report.answers` and the sections of
+:mod:`~mahalearn.app.report.performance`, :mod:`~mahalearn.app.report.understanding` and
+:mod:`~mahalearn.app.report.context`.
 """

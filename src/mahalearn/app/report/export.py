@@ -97,8 +97,8 @@ def _safe(cell):
 def _blocks(blocks):
     """Blocks and what stands within them."""
     for block in blocks:
-        if block["kind"] in ("figures", "choice"):
-            yield from _blocks([*block["items"], *block.get("beside", ())])
+        if block["kind"] in ("figures", "choice", "group", "details"):
+            yield from _blocks(block["items"])
         else:
             yield block
 

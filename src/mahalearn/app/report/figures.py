@@ -1,10 +1,9 @@
 """The figures of the reports: a block of plain values becomes a drawing, a drawing SVG or PNG.
 
 :func:`drawn` takes a block whose ``kind`` is one of `FIGURES`; matplotlib draws, and nothing is
-computed but places and bins. What it writes as SVG is then shortened: no metadata, no ids but those
-that are referred to (with the figure's name before them, so that two figures of one page never
-share one), one decimal, one style for a group of equal marks. On the page colours are CSS variables
-with the light colour as their fallback, so that dark mode needs no second figure.
+computed but places and bins. Of its SVG the page takes one decimal, one style for a group of equal
+marks, and ids with the figure's name before them, so that two figures never share one. Colours are
+CSS variables with the light colour as their fallback, so that dark mode needs no second figure.
 """
 
 import io
@@ -13,7 +12,7 @@ import re
 import warnings
 from contextlib import contextmanager
 from typing import NamedTuple
-from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 INK, SOFT, LINE, PAPER = "#1c1e21", "#5c6370", "#d9dce1", "#ffffff"
 # Eight colours with a contrast of at least 4.5 to white, chosen from Okabe and Ito's hues.
@@ -39,6 +38,8 @@ DASHES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0,
 MARKERS = "osD^vPXh"
 WIDTH, HEIGHT = 460, 330
 LONGEST_LABEL = 600
+# Classes that the legend of a map names.
+MOST_NAMED_CLASSES = 15
 _SETTINGS = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -73,7 +74,14 @@ _SETTINGS = {
     "lines.linewidth": 1.8,
     "path.simplify": True,
 }
-_NAMESPACE = re.compile(r"\{[^}]*\}")
+FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif"
+# Parts of matplotlib's SVG text: what the page does not need, references, ids, places, styles.
+_UNUSED = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>|<!--.*?-->", re.DOTALL)
+_LINK = re.compile(r"#([mp][0-9a-f]{10}|image[0-9a-f]{10})\b")
+_ID = re.compile(r'\s+id="([^"]*)"')
+_PLACE = re.compile(r'(?<=\s)(d|x|y|width|height|transform)="([^"]*)"')
+_STYLE = re.compile(r'\s*style="([^"]*)"')
+_MARKS = re.compile(r'(<g(?: [^>]*)?)>((?:\s*<use [^>]*style="[^>]*/>){2,})')
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 
@@ -138,7 +146,7 @@ def clean(text, most=26):
 
 def mark(artist, first_row, count=1):
     """Let an artist stand for rows of the figure's table."""
-    artist.set_gid(f"row-{first_row}-{count}")
+    artist.set_gid("rows-" + ",".join(map(str, range(first_row, first_row + count))))
 
 
 # --- the kinds of figures -------------------------------------------------------------------------
@@ -231,25 +239,6 @@ def intervals(block):
     return Drawing(figure, columns, [[row["name"], *row["value"]] for row in rows], [])
 
 
-def bars(block):
-    """Horizontal bars on a logarithmic scale: rows of name, value, text."""
-    rows = block["rows"]
-    figure, ax = _axes(block, height=84 + 21 * len(rows), grid="x")
-    values = [row["value"] for row in rows]
-    for i, row in enumerate(rows):
-        colour = OURS if row.get("ours") else OTHERS
-        mark(ax.barh(i, row["value"], height=0.62, color=colour)[0], i)
-        ax.text(row["value"] * 1.08, i, row["text"], va="center", fontsize=9.5)
-    ax.set_xscale("log")
-    ax.set_xlim(min(values) / 2, max(values) * 3)
-    _plain_log(ax.xaxis)
-    ax.set_yticks(range(len(rows)), [clean(row["name"], 32) for row in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    columns = [block.get("of", "method"), block.get("xlabel") or "value"]
-    return Drawing(figure, columns, [[row["name"], row["value"]] for row in rows], [])
-
-
 def signed_bars(block):
     """Horizontal bars to both sides of 0: rows of name, value."""
     rows = block["rows"]
@@ -298,41 +287,91 @@ def rates(block):
 
 
 def reliability(block):
-    """Share of right predictions against their probability: series of name and bins."""
-    points = [(b["predicted"], b["right"]) for one in block["series"] for b in one["bins"]]
-    low = math.floor(10 * min([0.5, *(v for point in points for v in point)]) + 1e-9) / 10
+    """Share of right predictions against their probability, with intervals: series of bins."""
+    bins = [(b["predicted"], *b["interval"]) for one in block["series"] for b in one["bins"]]
+    low = math.floor(10 * min([0.5, *(v for point in bins for v in point)]) + 1e-9) / 10
     figure, ax = _axes(block, height=364, grid="both")
     ax.plot([low, 1], [low, 1], color=SOFT, linewidth=1, linestyle="--")
-    most = max(b["count"] for one in block["series"] for b in one["bins"])
     handles, rows = [], []
     for i, one in enumerate(block["series"]):
-        colour = SERIES[(1, 0)[i]] if len(block["series"]) == 2 else SERIES[0]
         x, y = zip(*((b["predicted"], b["right"]) for b in one["bins"]))
+        lows, highs = zip(*(b["interval"] for b in one["bins"]))
+        colour = SERIES[(6, 0)[i]]
+        ax.vlines(x, lows, highs, color=colour, linewidth=(1.2, 2.2)[i], alpha=0.55)
         (line,) = ax.plot(
-            x, y, color=colour, linestyle=("--", "-")[i % 2], marker="so"[i % 2], markersize=5
+            x, y, color=colour, linestyle=("--", "-")[i], marker="so"[i], markersize=(4, 6)[i]
         )
+        mark(line, len(rows), len(x))
         handles.append(line)
-        for b in one["bins"]:
-            size = 4 + 7 * math.sqrt(b["count"] / most)
-            (dot,) = ax.plot(
-                [b["predicted"]],
-                [b["right"]],
-                "so"[i % 2],
-                color=colour,
-                markersize=size,
-                alpha=0.45,
-                clip_on=False,
-            )
-            mark(dot, len(rows))
-            rows.append([one["name"], b["predicted"], b["right"], b["count"]])
+        rows += [
+            [one["name"], b["predicted"], b["right"], *b["interval"], b["count"]]
+            for b in one["bins"]
+        ]
     ax.set_xlim(low, 1.005)
     ax.set_ylim(low, 1.02)
     _percent_axis(ax.xaxis)
     _percent_axis(ax.yaxis)
-    if len(block["series"]) > 1:
-        _legend(ax, handles, [one["name"] for one in block["series"]], below=0.17)
-    columns = ["probabilities", block["xlabel"], block["ylabel"], "predictions"]
+    _legend(ax, handles, [f"{one['name']} calibration" for one in block["series"]], below=0.17)
+    columns = ["probabilities", block["xlabel"], block["ylabel"], "low", "high", "predictions"]
     return Drawing(figure, columns, rows, [])
+
+
+def object_map(block):
+    """All objects in two dimensions: names, x, y, class, wrong, unusual; classes are the names.
+
+    Rows of its table are the objects, in their order. Misclassified ones have a dark edge and are
+    drawn last, unusual ones a circle around them.
+    """
+    figure = new_figure(block["title"], 620, 540)
+    ax = figure.add_subplot()
+    classes, x, y = block["classes"], block["x"], block["y"]
+    size = 6.5 if len(x) <= 300 else 5.0 if len(x) <= 1500 else 3.4
+    halo = [i for i, unusual in enumerate(block["unusual"]) if unusual]
+    (ring,) = ax.plot(
+        [x[i] for i in halo],
+        [y[i] for i in halo],
+        "o",
+        markersize=size + 7,
+        markerfacecolor="none",
+        markeredgecolor=SOFT,
+        markeredgewidth=1,
+        linestyle="none",
+    )
+    ring.set_gid("halo")
+    handles, labels = [], []
+    for wrong in (False, True):
+        for k, name in enumerate(classes):
+            members = [
+                i for i, c in enumerate(block["class"]) if c == k and block["wrong"][i] == wrong
+            ]
+            if not members:
+                continue
+            (line,) = ax.plot(
+                [x[i] for i in members],
+                [y[i] for i in members],
+                MARKERS[k % 8] if len(classes) <= 8 else MARKERS[k // 8 % 8],
+                color=SERIES[k % 8],
+                markersize=size + 1.5 * wrong,
+                markeredgecolor=INK if wrong else PAPER,
+                markeredgewidth=1.6 if wrong else 0.5,
+                linestyle="none",
+                alpha=0.9,
+            )
+            line.set_gid("rows-" + ",".join(map(str, members)))
+            if clean(name) not in labels and len(classes) <= MOST_NAMED_CLASSES:
+                handles.append(line)
+                labels.append(clean(name))
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.margins(0.04)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(LINE)
+    if handles:
+        _legend(ax, handles, labels, below=0.02, columns=3)
+    rows = [
+        [name, classes[c], px, py] for name, c, px, py in zip(block["names"], block["class"], x, y)
+    ]
+    return Drawing(figure, ["object", "class", "x", "y"], rows, [])
 
 
 def histograms(block):
@@ -650,10 +689,10 @@ def maps(block, size=180, columns=4):
 
 FIGURES = {
     "intervals": intervals,
-    "bars": bars,
     "signed bars": signed_bars,
     "rates": rates,
     "reliability": reliability,
+    "map": object_map,
     "histograms": histograms,
     "space": space,
     "stems": stems,
@@ -679,9 +718,9 @@ def svg(drawing, name, label, *, themed=True):
     name : str
         The figure's name, before each of its ids.
     label : str
-        What is said to those who do not see it.
+        Alternative text.
     themed : bool, default=True
-        Whether colours are CSS variables of the page; else it is a file of its own.
+        Colours are CSS variables of the page; otherwise it is a file of its own.
 
     Returns
     -------
@@ -691,108 +730,41 @@ def svg(drawing, name, label, *, themed=True):
     file = io.StringIO()
     with settings(name):
         drawing.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    root = ElementTree.fromstring(file.getvalue())
-    for element in root.iter():
-        element.tag = _NAMESPACE.sub("", element.tag)
-        for key in [k for k in element.attrib if k.startswith("{")]:
-            element.set(_NAMESPACE.sub("", key), element.attrib.pop(key))
-    _shorten(root, name, drawing, themed)
-    _, _, width, height = root.get("viewBox").split()
-    root.attrib.clear()
-    root.attrib.update(
-        {
-            "class": "figure",
-            "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": f"0 0 {float(width):g} {float(height):g}",
-            "width": f"{float(width):g}",
-            "height": f"{float(height):g}",
-            "role": "img",
-            "aria-label": clean(label, LONGEST_LABEL),
-            "style": "stroke-linejoin:round;font-family:system-ui,-apple-system,'Segoe UI',"
-            "Roboto,'Liberation Sans',sans-serif",
-        }
+    text = _UNUSED.sub("", file.getvalue().partition("<svg")[2].partition(">")[2])
+    ids = {identity: f"{name}.{i}" for i, identity in enumerate(dict.fromkeys(_LINK.findall(text)))}
+    text = _LINK.sub(lambda match: f"#{ids[match[1]]}", text).replace("xlink:href", "href")
+    text = _ID.sub(lambda match: _identity(match[1], ids, drawing.tips), text)
+    text = _PLACE.sub(lambda m: f'{m[1]}="{_NUMBER.sub(_rounded, m[2])}"', text)
+    text = _STYLE.sub(lambda match: f' style="{_style(match[1], themed)}"', text)
+    text = _MARKS.sub(_shared_style, re.sub(r"\s*\n\s*", " ", text))
+    width, height = (72 * inches for inches in drawing.figure.get_size_inches())
+    return (
+        f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" role="img" '
+        f"aria-label={quoteattr(clean(label, LONGEST_LABEL))} "
+        f'style="stroke-linejoin:round;font-family:{FONTS}">{text}'
     )
-    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def _shorten(root, name, drawing, themed):
-    referred = set()
-    for element in root.iter():
-        for value in element.attrib.values():
-            referred.update(re.findall(r"url\(#([^)]+)\)", value))
-        if element.get("href", "").startswith("#"):
-            referred.add(element.get("href")[1:])
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in ("metadata", "style"):
-                parent.remove(child)
-    short = {identity: f"{name}.{i}" for i, identity in enumerate(sorted(referred))}
-    for element in root.iter():
-        identity = element.attrib.pop("id", "")
-        if identity in short:
-            element.set("id", short[identity])
-        elif identity.startswith("row-"):
-            _mark_rows(element, *map(int, identity.split("-")[1:]))
-        elif identity.startswith("tip-"):
-            element.set("data-tip", clean(drawing.tips[int(identity[4:])], LONGEST_LABEL))
-        if element.get("href", "").startswith("#"):
-            element.set("href", "#" + short[element.get("href")[1:]])
-        for key, value in element.attrib.items():
-            if key in ("d", "x", "y", "width", "height", "transform"):
-                element.set(key, " ".join(_NUMBER.sub(_rounded, value).split()))
-            elif key == "clip-path":
-                element.set(key, f"url(#{short[value[5:-1]]})")
-        if element.get("d", "").count("L") > 2:
-            element.set("d", _straightened(element.get("d")))
-        if element.get("transform", "").startswith("rotate(-0 "):
-            del element.attrib["transform"]
-        if "style" in element.attrib:
-            element.set("style", _style(element.get("style"), themed))
-        if element.text is not None and not element.text.strip():
-            element.text = None
-        element.tail = None
-    for group in root.iter("g"):
-        marks = list(group)
-        styles = {child.get("style") for child in marks}
-        if len(marks) > 1 and len(styles) == 1 and all(child.tag == "use" for child in marks):
-            style = styles.pop()
-            if style:
-                group.set("style", style)
-                for child in marks:
-                    del child.attrib["style"]
-    _drop_empty(root)
+def _identity(identity, ids, tips):
+    """An id that is referred to, what a mark stands for, or nothing."""
+    if identity in ids:
+        return f' id="{ids[identity]}"'
+    kind, _, rest = identity.partition("-")
+    if kind == "tip":
+        return f" data-tip={quoteattr(clean(tips[int(rest)], LONGEST_LABEL))}"
+    if kind == "rows":
+        return f' data-rows="{rest}"'
+    return ' class="halo"' if kind == "halo" else ""
 
 
-def _drop_empty(root):
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in ("g", "defs") and not len(child):
-                parent.remove(child)
-
-
-def _mark_rows(element, first, count):
-    """Each mark of a group stands for a row; where they cannot be matched, none does."""
-    marks = list(element.iter("use"))
-    if len(marks) == count and count > 1:
-        for i, child in enumerate(marks):
-            child.set("data-row", str(first + i))
-    elif count == 1:
-        element.set("data-row", str(first))
-
-
-def _straightened(path):
-    """A path without the points in the middle of its straight lines."""
-    kept = []  # commands with their coordinates
-    for command, *rest in (part.split() for part in re.findall(r"[A-Za-z][^A-Za-z]*", path)):
-        at = [float(v) for v in rest]
-        if command == "L" and len(kept) > 1 and kept[-1][0] == "L" and len(kept[-2][1]) == 2:
-            (ax, ay), (bx, by), (cx, cy) = kept[-2][1], kept[-1][1], at
-            turn = (bx - ax) * (cy - by) - (by - ay) * (cx - bx)
-            ahead = (bx - ax) * (cx - bx) + (by - ay) * (cy - by)
-            if turn == 0 and ahead >= 0:
-                kept.pop()
-        kept.append((command, at))
-    return "".join(command + " ".join(f"{v:g}" for v in at) for command, at in kept)
+def _shared_style(match):
+    """A group of marks of one style, which becomes that of the group."""
+    styles = set(_STYLE.findall(match[2]))
+    if len(styles) > 1:
+        return match[0]
+    return f'{match[1]} style="{styles.pop()}">{_STYLE.sub("", match[2])}'
 
 
 def _rounded(match):

@@ -59,6 +59,7 @@ def render(document):
         document=document,
         body=body,
         data=data,
+        objects=document.get("objects"),
         policy=markup(policy),
         style=markup(style),
         script=markup(script),

@@ -69,8 +69,9 @@ class Report:
 
     @property
     def answer(self):
-        """What was found, in two sentences."""
-        return " ".join(self.document["lead"])
+        """The answers to the first and the last question of the page."""
+        first, *_, last = self.document["answers"]
+        return f"{first['answer']}. {first['detail']} {last['answer']}: {last['detail']}"
 
     def section(self, name):
         """One section as a report of its own.
@@ -78,8 +79,8 @@ class Report:
         Parameters
         ----------
         name : str
-            Such as "leaderboard", "classes", "confusion", "curves", "calibration", "importance",
-            "hardest", "distances", "learning", "spectrum", "data".
+            Such as "leaderboard", "map", "importance", "data", "classes", "calibration",
+            "learning", "distances", "novelty", "spectrum".
 
         Returns
         -------

@@ -1,0 +1,99 @@
+"""Rows of a sparse matrix as a collection of objects."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix, diags_array, issparse, vstack
+from sklearn.preprocessing import normalize
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+_INT32 = np.iinfo(np.int32).max
+
+
+class SparseRows:
+    """A CSR matrix with a length; some of its rows are SparseRows, too.
+
+    Indices are of 32 bits where they fit, and no entry is stored twice.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array
+    """
+
+    ndim = 2
+
+    def __init__(self, matrix):
+        matrix = csr_array(matrix)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        if matrix.indices.dtype != np.int32 and max(matrix.nnz, *matrix.shape) <= _INT32:
+            indices, starts = (a.astype(np.int32) for a in (matrix.indices, matrix.indptr))
+            matrix = csr_array((matrix.data, indices, starts), shape=matrix.shape)
+        self.matrix = matrix
+
+    def __getstate__(self):
+        names = ("data", "indices", "indptr")
+        state = {name: getattr(self.matrix, name) for name in names}
+        return {**state, "shape": [int(n) for n in self.shape]}
+
+    def __setstate__(self, state):
+        parts = state["data"], state["indices"], state["indptr"]
+        self.matrix = csr_array(parts, shape=tuple(state["shape"]))
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return self.matrix.shape
+
+    @property
+    def dtype(self):
+        """Type of the entries."""
+        return self.matrix.dtype
+
+    def __len__(self):
+        return self.matrix.shape[0]
+
+    def __getitem__(self, index):
+        return SparseRows(self.matrix[index])
+
+    @cached_property
+    def transposed(self):
+        """The transpose in CSR format: what products of rows with these rows need."""
+        return self.matrix.T.tocsr()
+
+    def sq_norms(self):
+        """Squared norm of each row."""
+        return np.asarray(self.matrix.multiply(self.matrix).sum(axis=1), dtype=float).ravel()
+
+    def var(self):
+        """Variance of all entries, the zeros included."""
+        data, n = self.matrix.data.astype(float), np.prod(self.shape, dtype=float)
+        return max(np.square(data).sum() / n - (data.sum() / n) ** 2, 0.0)
+
+    def column_moments(self, weights=None):
+        """Mean and variance of each column; weights: of the rows."""
+        mean, variance = mean_variance_axis(self.matrix, axis=0, weights=weights)
+        return mean.astype(float), variance.astype(float)
+
+    def divided(self, scale):
+        """The rows with their columns divided by numbers (p,)."""
+        return SparseRows(self.matrix @ diags_array(1 / scale))
+
+    def normalized(self):
+        """The rows divided by their lengths; zeros stay."""
+        return SparseRows(normalize(self.matrix))
+
+    def joined(self, other, index):
+        """Rows at positions of these and others together."""
+        return SparseRows(vstack([self.matrix, other.matrix], format="csr")[index])
+
+
+def as_rows(X):
+    """SparseRows of a sparse matrix; anything else as it is."""
+    return SparseRows(X) if issparse(X) else X
+
+
+def as_matrix(rows):
+    """The matrix of SparseRows, as users know it; anything else as it is."""
+    return csr_matrix(rows.matrix) if isinstance(rows, SparseRows) else rows

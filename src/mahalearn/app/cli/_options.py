@@ -1,0 +1,377 @@
+"""Options that commands share: what data to read and how, and which of them serve which data."""
+
+import inspect
+import math
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def seldom(*names, **settings):
+    """An option that only --help-all shows."""
+    return typer.Option(*names, hidden=True, **settings)
+
+
+Header = Annotated[
+    bool | None,
+    seldom(
+        "--header/--no-header",
+        help="The first line holds column names, or data (detected automatically).",
+    ),
+]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a workbook: its name, or its number from 1.")
+]
+Skip = Annotated[int | None, seldom(min=0, help="Lines above the header (detected automatically).")]
+Missing = Annotated[
+    str | None,
+    typer.Option(help='Words for missing cells, such as "n.d.,<LOD"; usual words are known.'),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="Decimal mark, . or , (detected automatically); the other one then separates "
+        "thousands."
+    ),
+]
+Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows or the series.")]
+Memory = Annotated[
+    str | None, seldom(help="Memory for the table (2GB); a larger one is read part by part.")
+]
+Landmarks = Annotated[
+    int | None,
+    seldom(
+        min=0,
+        help="Landmarks of kernel discriminants on tables: 0 for none, 300 for more than 2000 rows "
+        "by default.",
+    ),
+]
+Scheduler = Annotated[
+    str | None, seldom(help="Address of a dask scheduler (tcp://...) for fits on all rows.")
+]
+Jobs = Annotated[int | None, seldom(min=1, help="Processes; all processors by default.")]
+Seed = Annotated[int, seldom(min=0, max=2**32 - 1, help="Seed of all random choices.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
+By = Annotated[str, seldom(help="Error by which methods are ranked: plain or balanced.")]
+
+
+@dataclass
+class DataOptions:
+    """Data of a command, and how they are read."""
+
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="A table (CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ, ARFF; also compressed),"
+            " - for standard input, or a set (mahalearn datasets)."
+        ),
+    ] = None
+    target: Annotated[
+        str | None,
+        typer.Option(help="Column of the classes: its name, or its number from 1 (-1: the last)."),
+    ] = None
+    proximity: Annotated[
+        Path | None,
+        typer.Option(
+            help="Matrix of proximities (CSV, Excel, Parquet, PHYLIP, NPY, NPZ; square, a "
+            "triangle, or condensed), with or without names."
+        ),
+    ] = None
+    objects: Annotated[
+        Path | None,
+        typer.Option(
+            help="FASTA, time series (.ts, UCR, .npy), JSON lines, or a text a line (or class, "
+            "tab, text)."
+        ),
+    ] = None
+    labels: Annotated[
+        Path | None, typer.Option(help="Classes: one a line, or name and class to match by name.")
+    ] = None
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help="What compares objects: elastic, dtw, msm, alignment, edit, compression, jaccard, "
+            "hausdorff, …; what suits the file by default."
+        ),
+    ] = None
+    kind: Annotated[
+        str | None, typer.Option(help="What the matrix holds: dissimilarity or similarity.")
+    ] = None
+    sheet: Sheet = None
+    missing: Missing = None
+    decimal: Decimal = None
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out; may be given several times.")
+    ] = None
+    id: Id = None
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of groups (patient, batch): rows of one group are never in both the "
+            "training and the test part of a fold."
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of times in a table of long format, one row for each time: its rows "
+            "become series, by --id and --value."
+        ),
+    ] = None
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of values of such series; several are channels."),
+    ] = None
+    interpolate: Annotated[
+        bool, seldom("--interpolate", help="Fill gaps of series from their neighbours in time.")
+    ] = False
+    window: Annotated[
+        float | None,
+        seldom(min=0, max=1, help="Band of an elastic measure, as a share of the length."),
+    ] = None
+    normalize: Annotated[
+        bool | None,
+        seldom(
+            "--normalize",
+            help="Series get mean 0 and variance 1; edit distances are divided by the longer "
+            "length.",
+        ),
+    ] = None
+    symmetrize: Annotated[
+        str | None, seldom(help="For a matrix that is not symmetric: mean, min or max.")
+    ] = None
+    mixed: Annotated[
+        str,
+        seldom(help="Categorical columns: onehot, or gower to compare rows by Gower's distance."),
+    ] = "onehot"
+    header: Header = None
+    skip: Skip = None
+    weights: Annotated[str | None, seldom(help="Column of the weights of the rows.")] = None
+    rare: Annotated[
+        str, seldom(help="Classes with fewer than 3 objects: keep (refused), merge or drop.")
+    ] = "keep"
+    memory: Memory = None
+
+    @property
+    def form(self):
+        """How a text file or a sheet is written."""
+        return table_format(self.header, self.sheet, self.skip, self.missing, self.decimal)
+
+    @property
+    def inputs(self):
+        """Files that are read."""
+        return [self.data, self.proximity, self.labels, self.objects]
+
+    def chosen(self):
+        """Names of the options that differ from their defaults."""
+        return [f.name for f in fields(self) if getattr(self, f.name) not in (f.default, (), [])]
+
+
+def table_format(header, sheet, skip, missing, decimal):
+    """The format of a text file or a sheet that options describe."""
+    from ..reading.layout import TableFormat
+
+    return TableFormat(header, sheet, skip, missing or "", decimal)
+
+
+def with_data(command):
+    """Give a command the options of `DataOptions`, which it takes as its argument `options`."""
+    data = [
+        inspect.Parameter(
+            f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
+        )
+        for f in fields(DataOptions)
+    ]
+    others = [p for p in inspect.signature(command).parameters.values() if p.name != "options"]
+    context, others = others[0], [p.replace(kind=p.KEYWORD_ONLY) for p in others[1:]]
+
+    @wraps(command)
+    def run(context, **values):
+        options = DataOptions(**{p.name: values.pop(p.name) for p in data})
+        for name in ("proximity", "labels", "objects"):  # older versions of typer leave texts
+            if value := getattr(options, name):
+                setattr(options, name, Path(value))
+        return command(context, options=options, **values)
+
+    run.__signature__ = inspect.Signature([context, *data, *others])
+    run.__annotations__ = {p.name: p.annotation for p in (context, *data, *others)}
+    return run
+
+
+# --- the problem that the options describe --------------------------------------------------------
+
+# What data each option is for; elsewhere it would be ignored without a word.
+SERVES = {
+    "target": ("a table", "a long table"),
+    "labels": ("--proximity", "--objects"),
+    "kind": ("--proximity",),
+    "symmetrize": ("--proximity",),
+    "mixed": ("a table", "the set"),
+    "measure": ("--objects", "a long table"),
+    "window": ("--objects", "a long table"),
+    "normalize": ("--objects", "a long table"),
+    "header": ("a table", "a long table"),
+    "sheet": ("a table", "a long table"),
+    "skip": ("a table", "a long table"),
+    "missing": ("a table", "a long table"),
+    "decimal": ("a table", "a long table"),
+    "drop": ("a table",),
+    "id": ("a table", "a long table"),
+    "groups": ("a table",),
+    "weights": ("a table",),
+    "value": ("a long table",),
+    "interpolate": ("a long table", "--objects"),
+}
+RARE = ("keep", "merge", "drop")
+# Files by whose names people mean objects or a matrix.
+OTHER_KINDS = dict.fromkeys((".fasta", ".fa", ".fas", ".faa", ".fna"), ("sequences", "--objects"))
+OTHER_KINDS[".ts"] = ("time series", "--objects")
+OTHER_KINDS |= dict.fromkeys((".phy", ".phylip"), ("a matrix of distances", "--proximity"))
+
+
+def read_data(options, only_look=False):
+    """The problem that the options of a command describe."""
+    from ..reading.read import read_problem
+
+    _check_source(options)
+    names = ("data", "proximity", "objects", "target", "labels", "kind", "symmetrize", "mixed")
+    names += ("measure", "window", "normalize", "drop", "id", "groups", "weights")
+    names += ("time", "value", "interpolate")
+    problem = read_problem(
+        **{name: getattr(options, name) for name in names},
+        **vars(options.form),
+        only_look=only_look,
+    )
+    if options.proximity:
+        _check_kind(problem)
+    elif problem.kind == "objects" and problem.columns is None:
+        _check_measure(problem)
+    if options.data and options.target is None and problem.target is not None:
+        problem.notes.insert(
+            0, f"Column {problem.target!r} was taken for the classes (--target names another)."
+        )
+    return problem if problem.y is None else problem.treat_rare(options.rare)
+
+
+def _check_source(options):
+    """Refuse options that name no source, several, or are of no use for it; all at once."""
+    from ..reading.problem import DataError, Faults
+    from ..reading.read import names_set
+
+    data = options.data
+    sources = {"DATA": data, "--proximity": options.proximity, "--objects": options.objects}
+    there = [name for name, value in sources.items() if value]
+    if len(there) != 1:
+        raise DataError(
+            "Give one of DATA (a table or the name of a set), --proximity MATRIX or --objects FILE"
+            + (f"; got {' and '.join(there)}." if there else ".")
+        )
+    is_set = bool(data and names_set(data))
+    table = "a long table" if options.time else "a table"
+    source = f"the set {data}" if is_set else table if data else there[0]
+    with Faults().raised() as faults:
+        for name in options.chosen():
+            serves = SERVES.get(name)
+            if serves and not source.startswith(serves):
+                faults.add(f"--{name} does nothing for {source}; it serves {' and '.join(serves)}.")
+        choices = {"rare": RARE, "kind": (None, "dissimilarity", "similarity")}
+        choices["mixed"] = ("onehot", "gower")
+        for name, values in choices.items():
+            if getattr(options, name) not in values:
+                words = ", ".join(filter(None, values))
+                faults.add(f"--{name} must be one of {words}; got {getattr(options, name)!r}.")
+        for name in ("proximity", "objects", "labels"):
+            path = getattr(options, name)
+            if path and path.is_dir():
+                faults.add(f"--{name} must name a file; {str(path)!r} is a folder.")
+        if list(map(str, options.inputs)).count("-") > 1:
+            faults.add("Standard input (-) can be read once only.")
+        if options.time and not (options.id and options.value):
+            faults.add("--time needs --id (the series of a row) and --value (its value) as well.")
+        if data and not is_set:
+            with faults.collected():
+                _check_table(data)
+
+
+def _check_table(data):
+    """Refuse what is no table, and name the option that reads it."""
+    from ..reading.problem import DataError
+    from ..reading.read import unpacked_suffix
+
+    path = Path(data)
+    if data != "-" and not path.exists() and not path.suffix:
+        raise DataError(
+            f"There is no file {data!r}, and no data set of that name; mahalearn datasets lists "
+            "the sets."
+        )
+    suffix = unpacked_suffix(path)
+    if suffix in OTHER_KINDS and path.is_file():
+        what, option = OTHER_KINDS[suffix]
+        raise DataError(f"{data!r} holds {what}, not a table: give it as {option} {data}.")
+
+
+def _check_kind(problem):
+    """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
+    from ..._validation import looks_like_dissimilarity
+    from ...kernels.proximity import suspicions
+    from ...proximity.diagnosis import equal_distances
+    from ..reading.problem import DataError
+
+    if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
+        raise DataError(
+            "--kind similarity expects values that are large for similar objects, but each object "
+            "has 0 with itself and no pair has less, as in a matrix of dissimilarities; say "
+            "--kind dissimilarity."
+        )
+    problem.notes += suspicions(problem.X, problem.proximity)
+    if problem.proximity == "dissimilarity" and (equal := equal_distances(problem.X)):
+        problem.notes.append(equal)
+
+
+def _check_measure(problem):
+    """Refuse objects that the measure cannot compare, before anything is computed."""
+    from ...measures.table import as_measure
+    from ..reading.problem import MOST_MET_ONCE, DataError, symbols_met_once
+
+    if problem.measure == "edit" and symbols_met_once(problem.X) > MOST_MET_ONCE:
+        raise DataError(
+            "--measure edit counts symbols as equal or different, but these objects hold real "
+            "numbers, nearly none of which occurs twice: every object would be equally far from "
+            "every other. Round the numbers to a few levels, or choose another measure, such as "
+            "--measure elastic."
+        )
+    try:
+        for measure in (problem.alternatives or {"": problem.measure}).values():
+            as_measure(measure).fit(problem.X).prepare(problem.X)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"--measure {problem.measure_name} cannot compare these objects: {error}"
+        ) from None
+
+
+def read_large(options, size, seed=0, landmarks=None, scheduler=None, rows=math.inf):
+    """The table of the options if it is to be read part by part, else None.
+
+    That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
+    """
+    from ..reading.large import large_table, parse_memory
+    from ..reading.problem import DataError
+
+    memory = parse_memory(options.memory)
+    if options.proximity or options.objects or options.time:
+        return None
+    together = options.groups or options.weights or options.mixed != "onehot"
+    table = large_table(options.data, memory, options.form, math.inf if together else rows)
+    if table is not None:
+        from ._large import Everything
+
+        return Everything(table, options, size, seed, landmarks, scheduler)
+    if scheduler:
+        raise DataError(
+            "--scheduler is for Parquet tables that do not fit into memory; --memory says how "
+            "much of it there is."
+        )
+    return None

@@ -1,0 +1,185 @@
+"""The page of a file of predictions: counts, objects to look at, columns that have drifted."""
+
+import numpy as np
+
+from ..report import html
+from ..words import counted, percent
+
+# Objects and columns that the page lists.
+MOST_OBJECTS, MOST_COLUMNS = 50, 30
+# Probability of the predicted class below which a prediction is uncertain.
+UNCERTAIN = 0.6
+
+
+def page(values):
+    """The HTML page of the predictions.
+
+    Parameters
+    ----------
+    values : dict
+        What :func:`page_values` gave.
+
+    Returns
+    -------
+    page : str
+    """
+    sections = [_classes(values), _unlike(values), _uncertain(values), _drift(values)]
+    sections.append(_scores(values))
+    flagged = counted(values["n_flagged"], "of them looks", "of them look")
+    return html.render(
+        {
+            "title": f"Predictions for {values['data']}",
+            "lead": [
+                f"{counted(values['n'], 'object')} {'was' if values['n'] == 1 else 'were'} "
+                f"predicted by {values['model']}; {flagged} unlike every class.",
+                *values["sentences"],
+            ],
+            "facts": values["facts"],
+            "notices": values["notes"],
+            "sections": [section for section in sections if section],
+            "footer": "This page is one file and needs no network.",
+        }
+    )
+
+
+def page_values(rows, proba, about, drifts, X):
+    """Plain values of the page that are computed from the rows of predictions.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of the table of predictions.
+    proba : ndarray of shape (m, c)
+        Probabilities of the classes.
+    about : dict
+        What the model file says.
+    drifts : list of ColumnDrift
+        Columns of a table against the training rows, most changed first.
+    X : DataFrame or other
+        The new objects.
+
+    Returns
+    -------
+    values : dict
+    """
+    predicted = np.array([str(row["prediction"]) for row in rows])
+    training = about["training"].get("counts", {})
+    total = sum(training.values()) or 1
+    p_none = next(name for name in rows[0] if name.startswith("p none"))
+    flagged = sorted((row[p_none], i) for i, row in enumerate(rows) if row["outlier"])
+    certain = proba.max(axis=1)
+    doubtful = [i for i in np.argsort(certain) if certain[i] < UNCERTAIN]
+    return {
+        "n": len(rows),
+        "n_flagged": len(flagged),
+        "n_uncertain": len(doubtful),
+        "classes": [
+            (
+                label,
+                int((predicted == label).sum()),
+                float(np.mean(predicted == label)),
+                training.get(label, 0) / total,
+            )
+            for label in about["classes"]
+        ],
+        "unlike": [
+            (str(rows[i]["object"]), predicted[i], p, far_columns(X, i, drifts))
+            for p, i in flagged[:MOST_OBJECTS]
+        ],
+        "uncertain": [
+            (str(rows[i]["object"]), predicted[i], float(certain[i]), rows[i]["set"])
+            for i in doubtful[:MOST_OBJECTS]
+        ],
+        "drift": [d._asdict() for d in drifts],
+    }
+
+
+def far_columns(X, i, drifts, most=3):
+    """The columns in which an object lies farthest from the training rows, as text."""
+    distances = []
+    for drift in drifts:
+        if drift.scale:
+            z = (float(X[drift.name].iloc[i]) - drift.median) / drift.scale
+            if z == z:
+                distances.append((abs(z), f"{drift.name} = {X[drift.name].iloc[i]:g}", drift))
+    distances.sort(key=lambda entry: -entry[0])
+    words = [f"{text} (training {drift.training})" for _, text, drift in distances[:most]]
+    return ", ".join(words)
+
+
+def _section(id, title, *blocks):
+    return {"id": id, "title": title, "blocks": list(blocks)}
+
+
+def _table(corner, columns, rows, **options):
+    rows = [{"label": str(label), "cells": list(map(str, cells))} for label, *cells in rows]
+    return {"kind": "table", "corner": corner, "columns": columns, "rows": rows, **options}
+
+
+def _classes(values):
+    rows = [(label, n, percent(share), percent(was)) for label, n, share, was in values["classes"]]
+    columns = ["objects", "share", "share in training"]
+    return _section("classes", "Predicted classes", _table("class", columns, rows, sortable=True))
+
+
+def _unlike(values):
+    if not values["unlike"]:
+        text = "No object looks unlike every class."
+        return _section("unlike", "Objects unlike every class", {"kind": "text", "text": text})
+    text = (
+        "These objects are farther from all classes than training objects are, by their p-value of "
+        "belonging to none. They may be of a new class, or damaged."
+    )
+    rows = [(name, label, f"{p:g}", far) for name, label, p, far in values["unlike"]]
+    columns = ["nearest class", "p-value", "columns farthest from the training rows"]
+    table = _table("object", columns, rows, prose=True, sortable=True)
+    return _section("unlike", "Objects unlike every class", {"kind": "text", "text": text}, table)
+
+
+def _uncertain(values):
+    if not values["uncertain"]:
+        return None
+    text = (
+        f"{counted(values['n_uncertain'], 'prediction')} with a probability below {UNCERTAIN:.0%}; "
+        "the least certain come first."
+    )
+    rows = [(name, label, percent(p), several) for name, label, p, several in values["uncertain"]]
+    columns = ["prediction", "probability", "classes that are possible"]
+    table = _table("object", columns, rows, sortable=True)
+    return _section("uncertain", "Uncertain predictions", {"kind": "text", "text": text}, table)
+
+
+def _drift(values):
+    if not values["drift"]:
+        return None
+    text = (
+        "Numbers of the new objects against those of the training rows; columns that changed most "
+        "come first. A shift is that of the median, in standard deviations of the training rows."
+    )
+    rows = [
+        (
+            d["name"],
+            d["training"],
+            d["present"],
+            percent(d["outside"]),
+            "" if d["shift"] is None else f"{d['shift']:+.2g}",
+            "changed" if d["changed"] else "",
+        )
+        for d in values["drift"][:MOST_COLUMNS]
+    ]
+    columns = ["training", "now", "outside", "shift", ""]
+    table = _table("column", columns, rows, sortable=True)
+    return _section("drift", "Columns that have drifted", {"kind": "text", "text": text}, table)
+
+
+def _scores(values):
+    scores = values.get("scores")
+    if not scores:
+        return None
+    text = (
+        f"On {counted(scores['n'], 'object')} of known class the accuracy is "
+        f"{percent(scores['accuracy'])} (balanced {percent(scores['balanced_accuracy'])})."
+    )
+    rows = [(label, *counts) for label, counts in zip(scores["classes"], scores["confusion"])]
+    table = _table("true class, predicted as", scores["classes"], rows)
+    return _section("scores", "How right they are", {"kind": "text", "text": text}, table)

@@ -1,0 +1,124 @@
+"""Columns of new rows against the quartiles of the training rows that a model file lists."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .problem import NUMBER
+
+# Probability, over all columns, of calling one changed although none is.
+LEVEL = 0.01
+# Standard deviations of a normal distribution between its quartiles.
+_QUARTILE_RANGE = 1.349
+
+
+class ColumnDrift(NamedTuple):
+    """A column now and in training.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    training, present : str
+        Range of its numbers in training and now, or its categories.
+    outside : float
+        Share of the new rows outside the training range, or with categories that are not in it.
+    shift : float or None
+        Shift of the median in standard deviations of the training rows.
+    p_value : float
+        Smallest p-value of two tests: too many rows outside the range, or on one side of the
+        median.
+    changed : bool
+        True if it is small enough, Bonferroni-corrected for the tests of all columns.
+    median, scale : float or None
+        Median and standard deviation (by the quartiles) of the training rows.
+    """
+
+    name: str
+    training: str
+    present: str
+    outside: float
+    shift: float | None
+    p_value: float
+    changed: bool
+    median: float | None
+    scale: float | None
+
+
+def column_drifts(X, features, n_training):
+    """The columns of new rows against the training rows, most changed first.
+
+    Parameters
+    ----------
+    X : DataFrame
+        New rows, with the columns of the model.
+    features : list of dict
+        Columns that the model file lists; numbers with ``quartiles`` of the training rows.
+    n_training : int
+        Number of training rows.
+
+    Returns
+    -------
+    drifts : list of ColumnDrift
+    """
+    drifts = []
+    for feature in features:
+        column = X[feature["name"]]
+        if feature["type"] != NUMBER:
+            drifts.append(_categories(column.dropna(), feature))
+        elif "quartiles" in feature:
+            values = column.to_numpy(dtype=float)
+            drifts.append(_numbers(values[np.isfinite(values)], feature, n_training))
+    level = LEVEL / max(1, 2 * len(drifts))
+    drifts = [drift._replace(changed=drift.p_value <= level) for drift in drifts]
+    return sorted(drifts, key=lambda d: (d.p_value, -abs(d.shift or 0.0), -d.outside))
+
+
+def _numbers(values, feature, n_training):
+    from scipy.stats import binom, binomtest
+
+    low, first, median, third, high = feature["quartiles"]
+    scale = (third - first) / _QUARTILE_RANGE or (high - low) / 4
+    n = len(values)
+    n_outside = int(((values < low) | (values > high)).sum())
+    above, below = int((values > median).sum()), int((values < median).sum())
+    p = 1.0
+    if n > 1:
+        # A new row of the same distribution is outside the range of N others with 2 of N + 1.
+        p = float(binom.sf(n_outside - 1, n, min(1.0, 2 / (n_training + 1))))
+        if above + below:
+            p = min(p, float(binomtest(above, above + below).pvalue))
+    shift = (float(np.median(values)) - median) / scale if n and scale else None
+    return ColumnDrift(
+        feature["name"],
+        f"{low:g} to {high:g}",
+        f"{values.min():g} to {values.max():g}" if n else "missing",
+        n_outside / n if n else 0.0,
+        shift,
+        p,
+        False,
+        median,
+        scale or None,
+    )
+
+
+def _categories(values, feature):
+    unknown = sorted(set(map(str, values)) - set(feature["levels"]))
+    share = float(np.mean([str(value) in unknown for value in values])) if len(values) else 0.0
+    present = f"new: {', '.join(unknown[:5])}" if unknown else "the same categories"
+    training = f"{len(feature['levels'])} categories"
+    p = 0.0 if share > 0.5 else 1.0
+    return ColumnDrift(feature["name"], training, present, share, None, p, False, None, None)
+
+
+def drift_words(drifts, most=3):
+    """A sentence on the columns that changed, empty if none did."""
+    changed = [drift for drift in drifts if drift.changed]
+    if not changed:
+        return ""
+    words = [f"{d.name!r} (training {d.training}, now {d.present})" for d in changed[:most]]
+    others = f" and {len(changed) - most} more" if len(changed) > most else ""
+    return (
+        f"Columns that changed: {', '.join(words)}{others}. Check their units and how they were "
+        "measured."
+    )

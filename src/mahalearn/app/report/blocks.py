@@ -1,0 +1,76 @@
+"""Parts that several sections of a report share."""
+
+from ..words import number, percent
+
+
+def section(name, title, *blocks, short=None):
+    """A section with the blocks that are not None."""
+    filled = [block for block in blocks if block]
+    return {"id": name, "title": title, "short": short or title, "blocks": filled}
+
+
+def paragraph(text):
+    """A block of text."""
+    return {"kind": "text", "text": text}
+
+
+def side_by_side(*items):
+    """Blocks next to each other on a wide screen; a list of blocks stays together."""
+    grouped = [{"kind": "group", "items": i} if isinstance(i, list) else i for i in items if i]
+    return {"kind": "figures", "items": grouped}
+
+
+def table(caption, corner, columns, rows, **options):
+    """A table that can be sorted."""
+    return {
+        "kind": "table",
+        "caption": caption,
+        "corner": corner,
+        "sortable": True,
+        "columns": columns,
+        "rows": rows,
+        **options,
+    }
+
+
+def number_cell(value, text=None):
+    """A number that a table is sorted by; None is a dash."""
+    if value is None:
+        return {"text": "–", "value": -1.0}
+    return {"text": str(value) if text is None else text, "value": value}
+
+
+def percent_cell(value, digits=1):
+    """A share in percent."""
+    return number_cell(value, None if value is None else percent(value, digits))
+
+
+def area_cell(value):
+    """An area under a curve."""
+    return number_cell(value, None if value is None else f"{value:.3f}")
+
+
+def words_cell(text):
+    """Text among numbers."""
+    return {"text": text, "state": "words"}
+
+
+def words_column(text):
+    """The head of a column of text."""
+    return {"text": text, "state": "words"}
+
+
+def interval(bounds, digits=1):
+    """Two bounds in percent, without the sign."""
+    low, high = (number(100 * bound, digits) for bound in bounds)
+    return f"{low} to {high}"
+
+
+def error_key(values):
+    """The error of a row of the leaderboard that decides."""
+    return "error" if values["plan"]["by"] == "plain" else "balanced"
+
+
+def error_name(values):
+    """The name of the error that decides."""
+    return "error" if values["plan"]["by"] == "plain" else "balanced error"

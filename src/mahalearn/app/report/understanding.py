@@ -1,0 +1,354 @@
+"""Sections on where the best method fails, and why."""
+
+from ..words import counted, number, percent
+from .answers import confusions, learning_verdict
+from .blocks import (
+    error_name,
+    interval,
+    number_cell,
+    paragraph,
+    percent_cell,
+    section,
+    side_by_side,
+    table,
+    words_cell,
+    words_column,
+)
+
+# Classes that a table of the confusion matrix shows; more become a picture and a list.
+MOST_CLASSES = 20
+MOST_CONFUSIONS = 20
+MOST_HISTOGRAMS = 8
+MOST_IMPORTANCES = 12
+MOST_EXPLAINED = 4
+# Level at which predict flags an object.
+LEVEL = 0.05
+
+
+def map_section(values):
+    """All objects in two dimensions, beside the confusion matrix."""
+    points, classes = values["map"], values["classes"]
+    right = []
+    if len(classes) <= MOST_CLASSES:
+        words = "Percent of the true class, and number of predictions for held-out objects."
+        right = [_confusion_table(values), paragraph(words)]
+    if len(classes) > 6:
+        right.append(_worst_pairs(values))
+    shown, n = len(points["names"]), points["objects"]
+    matrix = values["problem"]["kind"] != "vectors"
+    sample = f" A random sample of {shown} of {n} objects." if shown < n else ""
+    figure = {
+        "kind": "map",
+        "id": "object-map",
+        "title": "Map of the objects",
+        "classes": classes,
+        **{key: points[key] for key in ("names", "x", "y", "class")},
+        "wrong": [
+            any(p != c for p in predicted)
+            for predicted, c in zip(points["predictions"], points["class"])
+        ],
+        "unusual": [p <= LEVEL for p in points["p_none"]],
+        "words": (
+            "Distances between the objects "
+            + ("as they were compared" if matrix else "(Mahalanobis, within the classes)")
+            + f", drawn in two dimensions: {percent(points['share'], 0)} of the squared distances "
+            f"are shown. Dark rings: misclassified when held out. Circles: unusual, far from all "
+            f"classes (p ≤ {percent(LEVEL, 0)}).{sample}"
+        ),
+    }
+    blocks = [side_by_side(figure, right)] if right else [figure]
+    if len(classes) > MOST_CLASSES:
+        blocks.append(
+            {
+                "kind": "matrix",
+                "id": "confusion-matrix",
+                "title": "Confusion matrix (blue: correct, orange: errors)",
+                "xlabel": "predicted class",
+                "ylabel": "true class",
+                "classes": classes,
+                "table": values["confusion"],
+                "words": "The darker, the larger the share of the row.",
+            }
+        )
+    return section("map", "Where it fails", *blocks)
+
+
+def _confusion_table(values):
+    classes, counts = values["classes"], values["confusion"]
+    rows = []
+    for i, name in enumerate(classes):
+        total = sum(counts[i]) or 1
+        cells = []
+        for j, count in enumerate(counts[i]):
+            state = "shade" if i == j else "slip" if count else ""
+            hint = f"{count} of {total} predictions for {name} were {classes[j]}"
+            text = percent(count / total, 0) if count else "·"
+            cells.append({"text": text, "state": state, "share": count / total, "hint": hint})
+            if count:
+                cells[-1] |= {"detail": str(count), "pair": f"{i},{j}"}
+        rows.append({"label": name, "cells": cells})
+    return {
+        "kind": "table",
+        "caption": "Confusion matrix",
+        "corner": "true \\ predicted",
+        "columns": classes,
+        "rows": rows,
+    }
+
+
+def _worst_pairs(values):
+    classes, counts = values["classes"], values["confusion"]
+    rows = [
+        {
+            "label": classes[i],
+            "cells": [
+                {**words_cell(classes[j]), "pair": f"{i},{j}"},
+                number_cell(n),
+                percent_cell(n / (sum(counts[i]) or 1)),
+            ],
+        }
+        for n, i, j in confusions(values)[:MOST_CONFUSIONS]
+    ]
+    columns = [words_column("predicted as"), "predictions", "share of the class"]
+    return table("Most frequent confusions", "true class", columns, rows) if rows else None
+
+
+def importance_section(values):
+    """The columns that matter, beside the hardest objects."""
+    importance, hardest = values.get("importance"), _hardest(values)
+    explained = _explained(values)
+    if not importance:
+        return section("hardest", "Hardest objects", *hardest, *explained)
+    rows, by = importance["rows"], error_name(values)
+    shown = rows[:MOST_IMPORTANCES]
+    text = (
+        f"Rise of the {by} of {values['winner']['title']} when the values of one column are "
+        f"shuffled among the held-out objects ({importance['shuffles']} shuffles in "
+        f"{importance['folds']} folds; 95 % intervals). Columns that carry the same information "
+        "can replace each other, so each of them may look unimportant."
+    )
+    if len(rows) < importance["columns"]:
+        text += (
+            f" Of {importance['columns']} columns, the {len(rows)} that separate the classes most "
+            "on their own were examined."
+        )
+    if all(row["increase"][1] <= 0 for row in rows):
+        text += " No column has an interval that is entirely above 0."
+    figure = {
+        "kind": "intervals",
+        "id": "permutation-importance",
+        "title": f"Rise of the {by} when a column is shuffled",
+        "xlabel": "percentage points",
+        "zero": True,
+        "of": "column",
+        "rows": [{"name": row["name"], "value": list(row["increase"])} for row in shown],
+        "words": text,
+    }
+    everything = table(
+        "Permutation importance (percentage points)",
+        "column",
+        ["rise", "95 % interval"],
+        [
+            {
+                "label": row["name"],
+                "cells": [
+                    {
+                        **number_cell(row["increase"][0], number(100 * row["increase"][0], 2)),
+                        "state": "agree" if row["increase"][1] > 0 else "",
+                    },
+                    number_cell(row["increase"][1], interval(row["increase"][1:])),
+                ],
+            }
+            for row in rows
+        ],
+        filter=len(rows) > 8,
+    )
+    all_columns = {
+        "kind": "details",
+        "summary": f"All {counted(len(rows), 'column')}",
+        "items": [everything],
+    }
+    return section(
+        "importance",
+        "What drives the decision, and hard cases",
+        side_by_side([figure, all_columns], [{"kind": "anchor", "id": "hardest"}, *hardest]),
+        *explained,
+        short="Columns and hard cases",
+    )
+
+
+def _explained(values):
+    contributions = values.get("contributions")
+    if not contributions:
+        return
+    yield {"kind": "heading", "text": "Why single objects were misclassified"}
+    yield paragraph(
+        "How much the log-probability of the predicted class falls when one value is replaced by "
+        "the typical one (the median, or the most frequent category). Orange values speak for the "
+        "predicted class, blue ones against it. The model was fitted without the object, in the "
+        "first repetition; in other repetitions the prediction may differ."
+    )
+    figures = [
+        {
+            "kind": "signed bars",
+            "id": f"contributions-{i}",
+            "title": f"{one['name']}: {one['class']} predicted as {one['taken_for']}"
+            if one["class"] != one["taken_for"]
+            else f"{one['name']}: {one['class']}, predicted correctly here",
+            "xlabel": "contribution to the log-probability",
+            "rows": [
+                {"name": f"{r['feature']} = {r['value']}", "value": r["change"]}
+                for r in one["rows"]
+            ],
+            "words": "Typical: "
+            + ", ".join(f"{r['feature']} = {r['typical']}" for r in one["rows"])
+            + ".",
+        }
+        for i, one in enumerate(contributions[:MOST_EXPLAINED], 1)
+    ]
+    yield side_by_side(*figures)
+
+
+def _hardest(values):
+    hardest = values["hardest"]
+    if not hardest["rows"]:
+        return [paragraph("No object was misclassified.")]
+    texts = any(row.get("text") for row in hardest["rows"])
+    rows = []
+    for row in hardest["rows"]:
+        far = percent_cell(row["others_as_far"], 0)
+        cells = [
+            *([words_cell(row.get("text") or "")] if texts else []),
+            words_cell(row["class"]),
+            words_cell(row["taken_for"]),
+            number_cell(row["wrong"] / row["times"], f"{row['wrong']} of {row['times']}"),
+            percent_cell(row["own_probability"]),
+            {**far, "state": "differ" if row["others_as_far"] <= LEVEL else ""},
+        ]
+        rows.append({"label": row["name"], "cells": cells})
+    n = hardest["wrong_objects"]
+    columns = [
+        *([words_column("text")] if texts else []),
+        words_column("class"),
+        words_column("predicted as"),
+        "times misclassified",
+        "probability of its class",
+        "objects of its class as far away",
+    ]
+    return [
+        table("Objects with the most confident errors", "object", columns, rows),
+        paragraph(
+            f"{n} of {values['problem']['n']} objects {'was' if n == 1 else 'were'} misclassified "
+            "at least once; these are the most confident errors. Check them: wrong labels and "
+            "unusual objects are often among them. The last column is the share of the other "
+            "objects of the same class that are at least as far from it; 5 % or less is "
+            "highlighted."
+        ),
+    ]
+
+
+def distances_section(values):
+    """Distances of the objects to the classes, held-out."""
+    pairs = values["pairs"]
+    winner, who = values["winner"], values["distance_title"]
+    foreign = values["about"].get("distances") != winner["name"]
+    text = (
+        f"Mahalanobis distances by {who}. Each object is measured by a model that was fitted "
+        "without it."
+    )
+    if foreign:
+        text = (
+            f"{winner['title']} provides no distances to the classes. Distances on this page and "
+            f"the outliers of predict are those of {who}, fitted to the same objects. Each object "
+            "is measured by a model that was fitted without it."
+        )
+    figures = [_pair(i, pair, who if foreign else None) for i, pair in enumerate(pairs, 1)]
+    histograms = _histograms(values)
+    choice = {"kind": "choice", "id": "pairs", "label": "Pair of classes", "items": figures}
+    return section(
+        "distances",
+        "Distances to the classes",
+        paragraph(text),
+        side_by_side(choice if len(figures) > 1 else figures[0], histograms),
+        short="Distances",
+    )
+
+
+def _pair(i, pair, who):
+    a, b = pair["classes"]
+    left, objects = pair["left_out"], pair.get("objects")
+    words = "Each point is an object. "
+    if pair.get("regions"):
+        words += "The background colour is the class that is predicted from the two distances"
+        words += f" by {who}. " if who else ". "
+    else:
+        words += "The prediction depends on more than these two distances. "
+    if objects and objects > len(pair["points"]) + left:
+        words += f"A random sample of {len(pair['points']) + left} of {objects} objects is drawn. "
+    if left:
+        are = "is" if left == 1 else "are"
+        words += f"{counted(left, 'object')} {are} too far away to be drawn. "
+    if any(limit is not None for limit in pair.get("limits", ())):
+        words += "Dashed lines: 95 % of the new objects of a class are expected within (Coomans "
+        words += "plot with conformal limits). "
+    words += "Logarithmic axes." if pair.get("log") else ""
+    return {
+        "kind": "space",
+        "id": f"pair-{i}",
+        "title": f"Distances to {a[:22]} and {b[:22]}",
+        "label": f"{a} and {b}",
+        **pair,
+        "words": words.strip(),
+    }
+
+
+def _histograms(values):
+    distances = values["distances"]
+    rows = distances["classes"]
+    recall = {row["name"]: row["recall"] for row in values.get("per_class", ())}
+    words = "Relative frequencies. The smaller the overlap, the easier the class."
+    if len(rows) > MOST_HISTOGRAMS:
+        rows = sorted(rows, key=lambda row: recall.get(row["name"]) or 0.0)[:MOST_HISTOGRAMS]
+        words += f" The {len(rows)} classes with the lowest recall of {len(values['classes'])}."
+    return {
+        "kind": "histograms",
+        "id": "distance-histograms",
+        "title": "Distances of the objects of each class",
+        "xlabel": "Mahalanobis distance" + (" (logarithmic)" if distances["log"] else ""),
+        "edges": distances["edges"],
+        "log": distances["log"],
+        "rows": rows,
+        "words": words + " The last bin also holds the 1 % that are farther away.",
+    }
+
+
+def learning_section(values):
+    """The learning curve; None without one."""
+    learning = values.get("learning")
+    if not learning:
+        return None
+    answer, change = learning_verdict(values)
+    return section(
+        "learning",
+        "Would more data help?",
+        side_by_side(
+            {
+                "kind": "learning",
+                "id": "learning-curve",
+                "title": "Learning curve",
+                "xlabel": "training objects",
+                "ylabel": error_name(values),
+                "sizes": learning["sizes"],
+                "errors": learning["errors"],
+            },
+            [
+                paragraph(f"{answer}. {change}"),
+                paragraph(
+                    f"{values['winner']['title']} with the parameters that were selected on all "
+                    "objects, fitted on stratified parts of the training data and tested on "
+                    "held-out objects; band: 95 % interval."
+                ),
+            ],
+        ),
+        short="More data?",
+    )

@@ -1,0 +1,98 @@
+"""Classifiers on the same objects: what they have in common is fitted, held and computed once."""
+
+import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
+from .._validation import take
+from ..kernels.protocol import fit_named_kernel, is_named
+from ..training.shared_rows import SharedRows
+from .distances import distance_options
+from .kernel_classifier import KernelClassifier
+
+
+def fit_members(estimators, X, y, computed=None, weights=None):
+    """{name: estimator} fitted on all objects; kernels, training objects, class models are shared.
+
+    computed: {name: (fitted kernel, Gram matrix)} where these are there already; weights: of the
+    objects, for the members that take them.
+    """
+    computed, kernels, trainings, distances = computed or {}, {}, {}, {}
+    for name, estimator in estimators.items():
+        if not _is_exact(estimator):
+            weighted = (
+                weights is not None
+                and has_fit_parameter(estimator, "sample_weight")
+                and not isinstance(estimator, KernelClassifier)  # at landmarks without weights
+            )
+            estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
+            continue
+        kernel_and_gram = computed.get(name)
+        if kernel_and_gram is None and is_named(estimator.kernel):
+            key = estimator.kernel, estimator.gamma, estimator.degree
+            if key not in kernels:
+                kernels[key] = fit_named_kernel(
+                    estimator.kernel, X, gamma=estimator.gamma, degree=estimator.degree
+                )
+            kernel_and_gram = kernels[key], None
+        estimator._fit(X, y, kernel_and_gram)
+        _share(estimator, trainings, distances)
+    return estimators
+
+
+def _is_exact(estimator):
+    """A kernel classifier of all objects, whose kernel values others may share."""
+    return isinstance(estimator, KernelClassifier) and estimator.landmarks is None
+
+
+def _share(estimator, trainings, distances):
+    """Give a fitted estimator what those before it have: equal objects become the same.
+
+    trainings: training sets by kernel and policy about negative eigenvalues; distances: class
+    models by training set and options.
+    """
+    training = estimator._training
+    if trainings:  # in the order of the classes, as every member has them
+        training.original.X = next(iter(trainings.values())).original.X
+    key = id(training.original.kernel), estimator._policy
+    estimator._training = training = trainings.setdefault(key, training)
+    if hasattr(estimator, "_distances"):
+        models = estimator._distances.models
+        reg = np.asarray(estimator.reg, dtype=float).tobytes()
+        key = id(training), *distance_options(estimator), reg, tuple(map(type, models))
+        shared = distances.setdefault(key, estimator._distances._replace(training=training))
+        estimator._models = estimator._models._replace(distances=shared)
+
+
+def member_scores(members, X):
+    """{member: scores (m, c)} of queries, with memory bounded by working_memory."""
+    kernels = [m for m in members.values() if _is_exact(m)]
+    width = max([len(m._training) for m in kernels], default=1)
+    # Squared and city-block distances, one kernel, and what a model works with.
+    blocks = 3 + BLOCKS
+    chunks = row_chunks(len(X), blocks * width, blocks * IN_CACHE)
+    with scratch() as workspace:
+        parts = [_chunk_scores(members, take(X, rows), workspace) for rows in chunks]
+    return {name: np.concatenate([part[name] for part in parts]) for name in members}
+
+
+def _chunk_scores(members, X, workspace):
+    rows, scores = SharedRows(X, workspace), {}
+    for name in sorted(members, key=lambda name: _kernel_order(members[name])):
+        member = members[name]
+        if _is_exact(member):
+            queries = X if isinstance(member.kernel_, str) else rows  # "precomputed"
+            scores[name] = member._query_scores(queries)
+        elif isinstance(member, KernelClassifier):
+            scores[name] = member._query_scores(member._training.query(X))
+        else:  # relative to the largest, so that large common terms are gone
+            table = member._query_scores(X)
+            scores[name] = table - table.max(axis=1, keepdims=True)
+    return scores
+
+
+def _kernel_order(member):
+    """Members with one kernel stand together, among them those with the same class models."""
+    if not _is_exact(member):
+        return 0, 0
+    return id(member._training.original.kernel), id(getattr(member, "_distances", None))

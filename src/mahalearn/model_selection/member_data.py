@@ -1,0 +1,266 @@
+"""The training objects of an ensemble, as the searches and the fits of its members take them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import column_or_1d
+
+from .._validation import check_memory, take
+from ..classifiers.kernel_fisher import KernelFisherDiscriminant
+from ..classifiers.members import fit_members
+from ..formulas.linalg import total_spread
+from ..kernels.measure import MeasureKernel
+from ..kernels.precomputed import PrecomputedKernel
+from ..kernels.protocol import as_kernel, fit_kernel_and_gram, is_stateless
+from ..training.exact import TrainingKernel
+from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays
+from . import grid
+from .evaluation import Objects
+
+# Landmarks of members that are not fitted on all pairs of objects.
+N_LANDMARKS = 400
+# Rows of batches that an encoder learns from.
+ENCODED_ROWS = 20_000
+
+
+class MemberData:
+    """Training objects under kernels.
+
+    X, y, codes: what searches get, labels and class indices. kernel: that of all members, None
+    where each has one by name. spread: mean centred self-similarity of a kernel of unknown scale,
+    None for kernels by name. knows_queries: k(x, x) of a query is known. weights: those of the
+    objects, None where they are equal.
+    """
+
+    X: Any
+    y: np.ndarray
+    codes: np.ndarray
+    kernel: Any = None
+    spread: float | None = None
+    knows_queries = True
+    weights: np.ndarray | None = None
+    pairwise = False
+    at_landmarks = False  # members cannot be fitted on all objects
+    takes_landmarks = False  # members may be fitted at landmarks
+    splits: list | None = None  # folds that the data have by themselves
+    has_rows = True  # members are fitted on all rows at once, not on moments of batches
+
+    def objects(self, splits):
+        """What `evaluation.score_candidates` takes."""
+        return Objects(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
+
+    def part(self, rows):
+        """The same for some of the objects."""
+        part = object.__new__(type(self))
+        vars(part).update(vars(self))
+        part.X = self.X[np.ix_(rows, rows)] if self.pairwise else take(self.X, rows)
+        part.y = self.y[rows]
+        part.codes = np.unique(part.y, return_inverse=True)[1]
+        part.weights = None if self.weights is None else self.weights[rows]
+        return part
+
+    def kernel_settings(self, kernel, bounded, first):
+        """Parameters of the kernels that a member compares.
+
+        kernel: its kernel by name; bounded: as in Family; first: no further kernel of several.
+        """
+        return [{}]
+
+    def estimator(self, estimator):
+        """An estimator as the user's input needs it."""
+        return estimator
+
+    def fit(self, estimators):
+        """The members fitted on all objects."""
+        return fit_members(estimators, self.X, self.y, weights=self.weights)
+
+
+class VectorData(MemberData):
+    """Encoded tables under kernels by name; widths are measured in the vectors' total variance."""
+
+    takes_landmarks = True
+
+    def __init__(self, X, y, codes):
+        self.X, self.y, self.codes = X, y, codes
+        self.variance = float(X.var(axis=0).sum()) or 1.0
+
+    def kernel_settings(self, kernel, bounded, first):
+        """Widths of a kernel; with a further kernel members add less, and every second width does.
+
+        bounded has no part in it.
+        """
+        gammas = None
+        if kernel in ("rbf", "laplacian"):
+            gammas = [g / self.variance for g in grid.GAMMAS[:: 1 if first else 2]]
+        elif kernel in ("poly", "polynomial"):
+            gammas = [1 / self.variance]
+        return grid.widths(kernel, gammas)
+
+
+class BatchData(VectorData):
+    """Rows that are not in memory: batches (X, y) that can be gone through again.
+
+    X, y and codes are those of a sample with random folds; members are fitted at landmarks, on all
+    rows.
+    """
+
+    at_landmarks = True
+    has_rows = False
+
+    def __init__(self, batches, n_folds):
+        self.batches = batches
+        first = KernelFisherDiscriminant(landmarks=N_LANDMARKS, random_state=0, standardize=False)
+        self.source = first._landmark_parts(batches, None, n_folds)
+        codes = np.searchsorted(first.classes_, self.source.y)
+        super().__init__(np.asarray(self.source.X, dtype=float), self.source.y, codes)
+        self.splits = self.source.splits()
+
+    def objects(self, splits):
+        """A sample for the scores, and the source of all rows for the models."""
+        return super().objects(splits)._replace(landmarks=self.source)
+
+    def part(self, rows):
+        """Vectors of some rows of the sample."""
+        part = VectorData(self.X[rows], self.y[rows], self.codes[rows])
+        part.has_rows = False
+        return part
+
+    def fit(self, estimators):
+        """The members fitted on all rows."""
+        return fit_members(estimators, self.batches, None)
+
+
+class EncodedBatches:
+    """Batches (X, y) behind an encoder, which is fitted on a random sample of their rows."""
+
+    def __init__(self, batches, encoder):
+        self.batches, self.encoder = batches, encoder
+        rng, rows, keys = np.random.default_rng(0), None, np.empty(0)
+        for X, _ in pairs_of(batches, "MahalanobisClassifierCV"):
+            rows = np.asarray(X) if rows is None else np.concatenate([rows, np.asarray(X)])
+            keys = np.concatenate([keys, rng.random(len(X))])
+            if len(keys) > ENCODED_ROWS:
+                smallest = np.argpartition(keys, ENCODED_ROWS)[:ENCODED_ROWS]
+                rows, keys = rows[smallest], keys[smallest]
+        if rows is None or not len(rows):
+            raise ValueError("There are no rows to fit; the batches are empty.")
+        encoder.fit(rows)
+
+    def __iter__(self):
+        for X, y in pairs_of(self.batches, "MahalanobisClassifierCV"):
+            if len(X):
+                yield self.encoder.transform(np.asarray(X)), column_or_1d(y)
+
+
+class DaskBatches:
+    """The parts of a dask collection, computed one after the other."""
+
+    def __init__(self, X, y):
+        self.parts = dask_parts(X, y)[0]
+
+    def __iter__(self):
+        for part in self.parts:
+            yield compute([delayed(part_arrays)(*part)])[0]
+
+
+class MatrixData(MemberData):
+    """A precomputed kernel matrix."""
+
+    kernel = "precomputed"
+    pairwise = True
+
+    def __init__(self, K, y, codes):
+        self.X, self.y, self.codes = K, y, codes
+        self.spread = total_spread(K)
+        self.knows_queries = TrainingKernel(K, codes, None).self_similarities(K[:1]) is not None
+
+
+class ObjectData(MemberData):
+    """Objects under kernels that take them as they are.
+
+    A measure that learns nothing is computed once, and its scale is that of all objects: members
+    are then searched on positions, under its matrix. A kernel that learns from the training objects
+    is fitted in each fold.
+    """
+
+    def __init__(self, X, y, codes, kernels):
+        self.user_X, self.y, self.codes = X, y, codes
+        self.user_kernels = [form for kernel in kernels for form in _forms(kernel, X)]
+        n, count, pairs = len(y), len(self.user_kernels), {}
+        check_memory((3 + 2 * count) * n**2, f"{count} kernel matrices of {n} objects")
+        self.fitted = [_fit(kernel, X, y, pairs) for kernel in self.user_kernels]
+        grams = [_gram(X, codes, *fitted) for fitted in self.fitted]
+        self.spread = total_spread(grams[0])
+        self.X, self.kernels, self.learned = X, self.user_kernels, True
+        if all(_learns_nothing(kernel) for kernel in self.user_kernels):
+            self.X, self.learned = np.arange(n), False
+            self.kernels = [PrecomputedKernel(K) for K in grams]
+            self.fitted = [(kernel, K) for (kernel, _), K in zip(self.fitted, grams, strict=True)]
+
+    def kernel_settings(self, kernel, bounded, first):
+        """The kernels, of the forms of a measure those that suit (`bounded`)."""
+        return _suited(self.kernels, self.user_kernels, bounded)
+
+    def _index(self, estimator):
+        if len(self.kernels) == 1:
+            return 0
+        identities = [_identity(kernel) for kernel in self.kernels]
+        return identities.index(_identity(estimator.kernel))
+
+    def estimator(self, estimator):
+        """An estimator as the user's input needs it."""
+        return clone(estimator).set_params(kernel=self.user_kernels[self._index(estimator)])
+
+    def fit(self, estimators):
+        """The members fitted on all objects; measures are not computed again."""
+        users = {name: self.estimator(estimator) for name, estimator in estimators.items()}
+        computed = {}
+        if not self.learned:
+            computed = {name: self.fitted[self._index(e)] for name, e in estimators.items()}
+        return fit_members(users, self.user_X, self.y, computed)
+
+
+def _forms(kernel, X):
+    """The kernels that a measure stands for: one for each of a group, in several forms."""
+    measure = as_kernel(kernel)
+    forms = measure.alternatives(X, forms=True) if isinstance(measure, MeasureKernel) else []
+    return forms if len(forms) > 1 else [kernel]
+
+
+def _suited(kernels, user_kernels, bounded):
+    """Parameters of the kernels whose forms suit; of all, where none does."""
+    kinds = [getattr(kernel, "kind", None) for kernel in user_kernels]
+    suited = [k for k, kind in zip(kernels, kinds, strict=True) if (kind == "rbf") == bounded]
+    return [{"kernel": kernel} for kernel in suited or kernels]
+
+
+def _fit(kernel, X, y, pairs):
+    """The fitted kernel and its matrix; a measure is computed once for all kernels of it."""
+    measure = as_kernel(kernel)
+    if not isinstance(measure, MeasureKernel) or not measure.measure_is_stateless:
+        return fit_kernel_and_gram(kernel, X, y)
+    if measure.pair_key not in pairs:
+        pairs[measure.pair_key] = measure.pair_values(X, X)
+    return measure, measure.fit_pairs(pairs[measure.pair_key])
+
+
+def _gram(X, codes, kernel, gram):
+    training = TrainingKernel(X, codes, kernel, gram)
+    place = np.argsort(training.order)
+    return training.gram()[np.ix_(place, place)]
+
+
+def _learns_nothing(kernel):
+    kernel = as_kernel(kernel)
+    return getattr(kernel, "measure_is_stateless", None) or is_stateless(kernel)
+
+
+def _identity(kernel):
+    """Key of a kernel; a search resolves the scale of a measure to a number."""
+    if isinstance(kernel, PrecomputedKernel):
+        return id(kernel.K)
+    kernel = as_kernel(kernel)
+    if isinstance(kernel, MeasureKernel):
+        return kernel.pair_key, kernel.kind_, kernel.gamma
+    return repr(kernel) if hasattr(kernel, "get_params") else id(kernel)
