@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Small matrices on several BLAS threads are slower than on one, on a busy machine by far.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-full lint docs dist benchmark test-oldest clean
+.PHONY: demo test test-full lint docs dist benchmark test-oldest test-ecosystem clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -59,6 +59,12 @@ test-oldest:
 	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" --constraint .ci/oldest.txt
 	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
 
+# Every tool of docs/ecosystem.md, in an environment of its own.
+test-ecosystem:
+	$(PYTHON) -m venv .venv-ecosystem
+	.venv-ecosystem/bin/python -m pip install --quiet --editable ".[ecosystem]"
+	$(ONE_THREAD) SCIPY_ARRAY_API=1 .venv-ecosystem/bin/python -m pytest -n 2 tests/ecosystem
+
 clean:
-	rm -rf .venv .venv-oldest build dist docs/_build docs/generated docs/gallery
+	rm -rf .venv .venv-oldest .venv-ecosystem build dist docs/_build docs/generated docs/gallery
 	rm -rf .mypy_cache .pytest_cache .hypothesis .coverage htmlcov

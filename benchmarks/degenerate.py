@@ -308,7 +308,6 @@ def estimator(rng, kind, n, counts):
                 choose(rng, "full", "diag", "spherical"),
                 pooled=bool(rng.random() < 0.5),
                 feature_weights=choose(rng, None, None, "descent", "difference"),
-                weights_from=choose(rng, "sample", "train"),
                 shrinkage=choose(rng, None, None, "auto", 0.3),
             )
         case "mahalanobis svm":

@@ -531,8 +531,6 @@ def input_space_cases():
     for params in (
         {"priors": [0.2, 0.3, 0.5]},
         {"covariance_estimator": "ledoit-wolf"},
-        {"feature_weights": "descent", "weights_from": "train"},
-        {"feature_weights": "difference", "weights_from": "train", "pooled": True},
         {"feature_weights": "descent", "weight_power": 1.0},
     ):
         for data in ("three", "wide", "units"):

@@ -1,4 +1,4 @@
-"""Gaussian classifiers: python -m benchmarks.gaussian [--wide] [--tables] [--curves figure.png]
+"""Gaussian classifiers: python -m benchmarks.gaussian [--wide] [--tables] [--curves]
 
 Speed against scikit-learn's QDA as ratios within one run, with the goals beside them; with
 ``--wide`` more features than rows, with ``--tables`` paper D's tables 1 and 2 over 500 repetitions,
@@ -14,7 +14,7 @@ import sklearn
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from mahalearn import GaussianClassifier
-from mahalearn.papers.noise_curves import noise_curves, plot_noise_curves, weight_tables
+from mahalearn.papers.noise_curves import noise_curves, weight_tables
 from mahalearn.papers.paper_d import CLASSIFIERS, published_accuracy, published_weights
 
 from .timing import compare, peak_doubles, print_machine, print_ratios
@@ -131,7 +131,7 @@ def tables():
             print("    published", " ".join(f"{w:.3f}" for w in published))
 
 
-def curves(path):
+def curves():
     """Figures 1 to 5 of paper D."""
     rows = noise_curves(repetitions=100, seed=0)
     print("\nAccuracies in percent, 100 repetitions, seed 0")
@@ -146,7 +146,6 @@ def curves(path):
         values = [r["accuracy"] for r in rows[i : i + 3]]
         print(f"  {row['figure']:<7} {condition:<20}{values[0]:>9.1f}{values[1]:>10.1f}", end="")
         print(f"{values[2]:>11.1f}")
-    plot_noise_curves(rows).savefig(path, dpi=100)
 
 
 def main():
@@ -154,7 +153,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wide", action="store_true")
     parser.add_argument("--tables", action="store_true")
-    parser.add_argument("--curves", metavar="PNG")
+    parser.add_argument("--curves", action="store_true")
     arguments = parser.parse_args()
     print_machine()
     if arguments.wide:
@@ -162,7 +161,7 @@ def main():
     if arguments.tables:
         tables()
     if arguments.curves:
-        curves(arguments.curves)
+        curves()
     if not (arguments.wide or arguments.tables or arguments.curves):
         speed()
 

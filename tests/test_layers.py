@@ -21,7 +21,7 @@ LIBRARY = [
     {"classifiers", "proximity"},
     {"model_selection"},
     {"novelty"},
-    {"distributed", "persistence"},
+    {"distributed", "onnx", "persistence"},
 ]
 APPLICATION = [
     {"app.words", "app.workers"},
@@ -40,8 +40,7 @@ ORDER = {
     "report": "figures html markdown export blocks answers performance understanding context "
     "comparison novelty diff notebook",
     "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _diff "
-    "_novelty "
-    "app",
+    "_novelty _export app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -35,6 +35,8 @@ _HOME = {
     "load_model": "persistence",
     "model_about": "persistence",
     "save_model": "persistence",
+    "to_onnx": "onnx.export",
+    "trusted_types": "persistence",
 }
 
 __getattr__, __dir__, _names = lazy(__name__, _HOME)

@@ -24,7 +24,8 @@ from .model_selection.search import KernelSearchCV
 from .novelty.classifier import ConformalClassifier
 from .novelty.detector import KernelMahalanobisNovelty
 from .novelty.mahalanobis import MahalanobisNovelty
-from .persistence import load_model, model_about, save_model
+from .onnx.export import to_onnx
+from .persistence import load_model, model_about, save_model, trusted_types
 from .proximity.embedding import PseudoEuclideanEmbedding
 from .table_encoder import TableEncoder
 
@@ -60,4 +61,6 @@ __all__ = [
     "load_model",
     "model_about",
     "save_model",
+    "to_onnx",
+    "trusted_types",
 ]

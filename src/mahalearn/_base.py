@@ -24,16 +24,26 @@ from ._validation import (
     check_choice,
     check_classes,
     check_objects,
+    check_sample_weight,
     refuse_dask,
     refuse_dask_query,
     refuse_fit_params,
     refuse_objects,
+    take,
     validate_rows,
 )
 from .formulas.linalg import negative_fraction, signature
 from .formulas.offsets import winners
 from .formulas.spectrum import SPECTRA
-from .kernels.protocol import is_precomputed, kernel_settings, takes_sparse, takes_vectors
+from .kernels.protocol import (
+    fit_kernel,
+    is_named,
+    is_precomputed,
+    kernel_settings,
+    takes_sparse,
+    takes_vectors,
+    weighted_sample,
+)
 from .training.exact import fit_training
 
 NO_LABELS = "no_validation"  # validate_data's own word for "there is no y"
@@ -223,11 +233,12 @@ class KernelEstimator(BaseEstimator):
         """Values (n, c) of all classes from those of the classes that a model has."""
         return values
 
-    def _fit_training(self, X, y, fitted=None):
+    def _fit_training(self, X, y, fitted=None, weights=None):
         """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
 
         With y=NO_LABELS all objects are of one class, and classes_ is not set. fitted: the fitted
-        kernel and the Gram matrix of X, where a search has computed them.
+        kernel and the Gram matrix of X, where a search has computed them. weights: of the objects;
+        those of weight 0 are left out, and kernels by name learn from the others as they weigh.
         """
         self._policy = self._check_spectrum()
         refuse_dask(self, X, y)
@@ -246,15 +257,24 @@ class KernelEstimator(BaseEstimator):
                     )
                 y = column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
+        precomputed, sample = is_precomputed(self.kernel), X
+        weights = check_sample_weight(weights, len(X))
+        if weights is not None:
+            present = np.flatnonzero(weights)
+            X = X[np.ix_(present, present)] if precomputed else take(X, present)
+            y, weights = y[present], weights[present]
+            sample = weighted_sample(X, weights) if is_named(self.kernel) else X
         if labelled:
             self.classes_, codes = check_classes(y)
         else:
             y, codes = None, np.zeros(len(X), dtype=np.intp)
-        precomputed = is_precomputed(self.kernel)
         kernel, gram = fitted or (None if precomputed else self.kernel, None)
-        kernel, self._training = fit_training(
-            X, y, codes, kernel, self._policy, gram, **kernel_settings(self, X)
-        )
+        settings = kernel_settings(self, sample)
+        if sample is not X:
+            kernel, settings = fit_kernel(kernel, sample, **settings), {}
+        kernel, self._training = fit_training(X, y, codes, kernel, self._policy, gram, **settings)
+        if weights is not None:
+            self._training.weights = weights[self._training.order]
         self.kernel_ = "precomputed" if precomputed else kernel.as_fitted
         self._eigenvalues = None
         return self._training, codes

@@ -71,9 +71,9 @@ class SparseRows:
         data, n = self.matrix.data.astype(float), np.prod(self.shape, dtype=float)
         return max(np.square(data).sum() / n - (data.sum() / n) ** 2, 0.0)
 
-    def column_moments(self):
-        """Mean and variance of each column."""
-        mean, variance = mean_variance_axis(self.matrix, axis=0)
+    def column_moments(self, weights=None):
+        """Mean and variance of each column; weights: of the rows."""
+        mean, variance = mean_variance_axis(self.matrix, axis=0, weights=weights)
         return mean.astype(float), variance.astype(float)
 
     def divided(self, scale):

@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator
 from ._typing import File
 from .results import versions, write_bytes
 
-__all__ = ["UntrustedModelError", "load_model", "model_about", "save_model"]
+__all__ = ["UntrustedModelError", "load_model", "model_about", "save_model", "trusted_types"]
 
 PACKAGE = __name__.partition(".")[0]
 ABOUT = "mahalearn.json"
@@ -345,6 +345,26 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     return model
 
 
+def trusted_types() -> list[str]:
+    """Full names of the types that a model of this library may hold, all of them safe to load.
+
+    They are what ``skops.io.load(file, trusted=...)`` and tools that save models by skops, such as
+    mlflow, ask for. :func:`load_model` knows them by itself.
+
+    Returns
+    -------
+    types : list of str
+        Sorted.
+
+    Examples
+    --------
+    >>> from mahalearn import trusted_types
+    >>> "mahalearn.classifiers.gaussian.GaussianClassifier" in trusted_types()
+    True
+    """
+    return sorted({*(f"{PACKAGE}.{module}.{name}" for name, module in HOMES.items()), *FOREIGN})
+
+
 def model_about(path: File) -> dict[str, Any]:
     """Description of a model file, read without building the model.
 
@@ -586,8 +606,7 @@ def _skops():
 
 
 def _unknown(types_, trusted):
-    ours = {f"{PACKAGE}.{module}.{name}" for name, module in HOMES.items()}
-    return sorted(set(types_) - ours - set(FOREIGN) - set(trusted))
+    return sorted(set(types_).difference(trusted_types(), trusted))
 
 
 def _cannot_save(kind, error):

@@ -323,7 +323,6 @@ def build_cases(reduced=True):
                         {},
                         {"feature_weights": "descent"},
                         {"feature_weights": "difference"},
-                        {"feature_weights": "descent", "weights_from": "train"},
                     ),
                 )
             ),

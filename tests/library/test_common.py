@@ -54,7 +54,11 @@ _NO_WEIGHTS = dict.fromkeys(
         "check_sample_weight_equivalence_on_dense_data",
         "check_classifiers_one_label_sample_weights",
     ],
-    "weights_from='train' refuses sample_weight, with a reason.",
+    "shrinkage='auto' refuses sample_weight, with a reason.",
+)
+_NO_WEIGHTS_AT_LANDMARKS = dict.fromkeys(
+    [*_NO_WEIGHTS, "check_sample_weight_equivalence_on_sparse_data"],
+    "sample_weight is refused at landmarks, with a reason.",
 )
 _CHECKS_FORGET_PAIRWISE = {
     "check_outliers_fit_predict": "the check passes a (300, 2) table to a pairwise estimator.",
@@ -92,15 +96,13 @@ _WEIGHTS_ARE_PASSED_ON = {
         "The estimator's sentence names the classes; the search takes what the estimator takes."
     )
 }
-# As GridSearchCV, which has transform and no fit_transform.
-_NO_FIT_TRANSFORM = dict.fromkeys(
+_LEFT_OUT_WITH_ITS_WEIGHT = dict.fromkeys(
     (
-        "check_transformer_data_not_an_array",
-        "check_transformer_general",
-        "check_transformer_preserve_dtypes",
-        "check_transformer_general(readonly_memmap=True)",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
     ),
-    "A search has no fit_transform.",
+    "Decisions are equal (test_weights.py). The temperature is of objects left out with all their "
+    "weight; a copy that is left out would leave its other copies in.",
 )
 _PAIRWISE_CHOOSER = {
     **_CHECK_FORGETS_PAIRWISE,
@@ -113,7 +115,10 @@ ESTIMATORS = [
     (KernelQuadraticDiscriminant("IC-"), _NO_ERRORS_TO_WEIGH),
     (KernelQuadraticDiscriminant("FK+"), _NO_ERRORS_TO_WEIGH),
     (KernelQuadraticDiscriminant(offset="map"), _MAP_REFUSES),
-    (KernelQuadraticDiscriminant(kernel="precomputed"), _NO_ERRORS_TO_WEIGH),
+    (
+        KernelQuadraticDiscriminant(kernel="precomputed"),
+        {**_NO_ERRORS_TO_WEIGH, **_CHECK_FORGETS_PAIRWISE},
+    ),
     (KernelQuadraticDiscriminant(spectrum="flip"), _NO_ERRORS_TO_WEIGH),
     (KernelQuadraticDiscriminant(landmarks=10, random_state=0), _NO_ERRORS_TO_WEIGH),
     (KernelQuadraticDiscriminant("IC+", landmarks="auto", random_state=0), _NO_ERRORS_TO_WEIGH),
@@ -122,7 +127,7 @@ ESTIMATORS = [
         {**_NO_ERRORS_TO_WEIGH, **_NO_BATCHES_OF_A_MATRIX},
     ),
     (DissimilaritySpaceDiscriminant(landmarks=10, random_state=0), {}),
-    (KernelFisherDiscriminant(landmarks=10, random_state=0), {}),
+    (KernelFisherDiscriminant(landmarks=10, random_state=0), _NO_WEIGHTS_AT_LANDMARKS),
     (KernelPCAQuadraticDiscriminant(landmarks=10, random_state=0), {}),
     (KernelMahalanobisTransformer(), {}),
     (KernelMahalanobisTransformer(spectrum="shift"), {}),
@@ -137,10 +142,10 @@ ESTIMATORS = [
     (LandmarkMap(5, random_state=0), {}),
     (LandmarkMap("auto", method="rpcholesky", random_state=0), {}),
     (LandmarkMap(5, kernel="precomputed", random_state=0), {}),
-    (KernelRidgeClassifier(), {}),
-    (KernelRidgeClassifier(kernel="precomputed", spectrum="flip"), {}),
+    (KernelRidgeClassifier(), _LEFT_OUT_WITH_ITS_WEIGHT),
+    (KernelRidgeClassifier(kernel="precomputed", spectrum="flip"), _CHECK_FORGETS_PAIRWISE),
     (RecursiveFeatureMachine(), {}),
-    (OneVsRestSVC(), {}),
+    (OneVsRestSVC(tol=1e-9), {}),
     (PseudoEuclideanEmbedding(kernel="rbf"), {}),
     (PseudoEuclideanEmbedding(3), {}),
     (ProximityKernel(), {}),
@@ -164,7 +169,7 @@ ESTIMATORS = [
     ),
     (
         KernelSearchCV(KernelFisherDiscriminant(), {"reg": [0.1, 1.0], "gamma": [0.3]}, cv=3),
-        _NO_FIT_TRANSFORM,
+        _WEIGHTS_ARE_PASSED_ON,
     ),
     (
         KernelSearchCV(KernelPCAQuadraticDiscriminant(), {"reg": [0.1, 1.0], "gamma": [0.3]}, cv=3),
@@ -174,7 +179,10 @@ ESTIMATORS = [
         KernelSearchCV(KernelKNeighborsClassifier(), {"n_neighbors": [1, 2], "gamma": [0.3]}, cv=3),
         {},
     ),
-    (KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.01, 1.0], "gamma": [0.3]}, cv=3), {}),
+    (
+        KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.01, 1.0], "gamma": [0.3]}, cv=3),
+        _WEIGHTS_ARE_PASSED_ON,
+    ),
     (MahalanobisSVC(tol=1e-9), {}),
     (MahalanobisSVC(covariance="full", covariance_from="all", tol=1e-9), {}),
     (
@@ -204,7 +212,7 @@ ESTIMATORS = [
     (GaussianClassifier(), {}),
     (GaussianClassifier("diag", pooled=True, feature_weights="descent"), {}),
     (GaussianClassifier(feature_weights="difference", missing="ignore"), {}),
-    (GaussianClassifier("spherical", feature_weights="descent", weights_from="train"), _NO_WEIGHTS),
+    (GaussianClassifier("spherical", feature_weights="descent", shrinkage="auto"), _NO_WEIGHTS),
 ]
 
 

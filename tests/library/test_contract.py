@@ -41,7 +41,6 @@ SMALL = {
 # What an option needs of the others, for the option to matter.
 NEEDS = {
     "landmarks": {"random_state": 0},
-    "weights_from": {"feature_weights": "difference"},
     "weight_power": {"feature_weights": "difference"},
 }
 # Names that scikit-learn and parasail read, in their way.

@@ -11,7 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from mahalearn import MahalanobisNovelty, load_model, save_model
+from mahalearn import GaussianClassifier, MahalanobisNovelty, load_model, save_model
 from mahalearn.formulas.class_metrics import limit_p_values, rounded_up
 from mahalearn.novelty import _stream, mahalanobis
 
@@ -285,6 +285,17 @@ def test_normalize_auto_looks_at_shape_and_precision_alone():
             MahalanobisNovelty().fit(dask_array.from_array(X, chunks=(15, d))),
         )
         assert [bool(detector.normalize_) for detector in roads] == [unit] * 4
+
+
+@pytest.mark.parametrize("covariance", ["class", "shared"])
+def test_without_regularisation_distances_are_those_of_the_gaussian_classifier(covariance):
+    """But for the divisor: r_j counts a query that may join."""
+    X, y = table()
+    options = {"pseudo_rows": 0, "reg": 1e-12, "normalize": False}
+    detector = MahalanobisNovelty(covariance, **options).fit(X, y)
+    gaussian = GaussianClassifier(pooled=covariance == "shared").fit(X, y)
+    n = np.bincount(y) if covariance == "class" else len(X)
+    assert_allclose(detector.mahalanobis(X), gaussian.mahalanobis(X) * (n + 1) / n, rtol=1e-8)
 
 
 # --- roads agree ----------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from sklearn.naive_bayes import GaussianNB
 
 import naive
 from mahalearn import GaussianClassifier, descent_weights, difference_weights
-from mahalearn.formulas.feature_weights import DifferenceWeights
 
 KINDS = ["full", "diag", "spherical"]
 
@@ -130,20 +129,11 @@ def test_weights_of_each_sample(difference):
 @pytest.mark.parametrize("difference", [False, True])
 def test_weights_of_the_training_rows_are_those_of_the_batch(difference):
     X, y = problem(5)
-    name, function = (
-        ("difference", lambda Z: difference_weights(Z).rank_weights)
-        if difference
-        else ("descent", descent_weights)
-    )
-    model = GaussianClassifier(feature_weights=name, weights_from="train").fit(X, y)
-    expected = function(model.feature_distances(X))
-    assert_allclose(model.feature_weights_, expected)
-    given = GaussianClassifier(
-        feature_weights=DifferenceWeights(expected) if difference else expected
-    ).fit(X, y)
-    assert_allclose(given.mahalanobis(X), model.mahalanobis(X))
-    assert_allclose(given.feature_weights_, expected)
-    assert_allclose(clone(given).fit(X, y).mahalanobis(X), given.mahalanobis(X))
+    weights_of = difference_weights if difference else descent_weights
+    weights = weights_of(GaussianClassifier().fit(X, y).feature_distances(X))
+    model = GaussianClassifier(feature_weights=weights).fit(X, y)
+    assert_allclose(model.feature_weights_, weights.rank_weights if difference else weights)
+    assert_allclose(clone(model).fit(X, y).mahalanobis(X), model.mahalanobis(X))
 
 
 def test_equal_weights_are_no_weights():
@@ -414,7 +404,6 @@ def test_partial_fit_goes_on_from_fit_and_waits_for_classes():
     [
         ({"covariance_estimator": OAS()}, "covariance_estimator"),
         ({"shrinkage": "auto"}, "fourth moments"),
-        ({"feature_weights": "descent", "weights_from": "train"}, "weights_from='train'"),
     ],
 )
 def test_what_needs_all_rows_has_no_partial_fit_and_no_weights(options, reason):
@@ -426,7 +415,6 @@ def test_what_needs_all_rows_has_no_partial_fit_and_no_weights(options, reason):
     assert reason in str(caught.value.__cause__ or caught.value)
     with pytest.raises(TypeError, match=reason):
         model.fit(X, y, sample_weight=np.ones(len(y)))
-    assert hasattr(GaussianClassifier(feature_weights=[1, 2], weights_from="train"), "partial_fit")
 
 
 # Every parameter, before and after: what the next partial_fit does with the change.
@@ -443,7 +431,6 @@ CHANGES = {
     "shrinkage and diag": ({"shrinkage": 0.3}, {"covariance": "diag", "shrinkage": None}),
     "priors": ({}, {"priors": [0.6, 0.3, 0.1]}),
     "missing": ({}, {"missing": "ignore"}),
-    "weights_from": ({"feature_weights": [1, 2, 3, 4]}, {"weights_from": "train"}),
 }
 
 
@@ -484,7 +471,6 @@ def test_what_partial_fit_cannot_honour_is_refused():
     for change in (
         {"shrinkage": "auto"},
         {"covariance_estimator": OAS()},
-        {"feature_weights": "descent", "weights_from": "train"},
     ):
         assert not hasattr(clone(model).set_params(**change), "partial_fit")
     for change, message in [
@@ -615,7 +601,6 @@ def test_missing_in_training_rows():
         ({"covariance": "tied"}, "covariance='tied' is not known"),
         ({"missing": "drop"}, "missing"),
         ({"pooled": "yes"}, "pooled must be True or False"),
-        ({"weights_from": "batch"}, "weights_from"),
         ({"feature_weights": "ascent"}, "feature_weights='ascent'"),
         ({"feature_weights": [1.0, 2.0]}, "4 nonnegative rank weights"),
         ({"feature_weights": [1.0, 2.0, 3.0, -1.0]}, "nonnegative"),

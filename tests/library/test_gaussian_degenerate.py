@@ -41,7 +41,6 @@ def degenerate_problem(rng):
         "covariance": str(rng.choice(["full", "diag", "spherical"])),
         "pooled": bool(rng.random() < 0.3),
         "feature_weights": rng.choice(np.array([None, "descent", "difference"], dtype=object)),
-        "weights_from": str(rng.choice(["sample", "train"])),
         "shrinkage": rng.choice(np.array([None, None, None, 0.1, "auto"], dtype=object)),
         "missing": "ignore",
     }

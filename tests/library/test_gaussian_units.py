@@ -18,8 +18,6 @@ WEIGHTS = [
     {},
     {"feature_weights": "descent"},
     {"feature_weights": "difference"},
-    {"feature_weights": "descent", "weights_from": "train"},
-    {"feature_weights": "difference", "weights_from": "train"},
     {"feature_weights": [3.0, 2.0, 1.0, 0.5]},
 ]
 
@@ -85,7 +83,7 @@ def test_units_do_not_matter_to_ledoit_wolf(kind, pooled, scale):
     [
         {"covariance": "spherical"},
         {"covariance": "spherical", "feature_weights": "descent"},
-        {"covariance": "spherical", "feature_weights": "difference", "weights_from": "train"},
+        {"covariance": "spherical", "feature_weights": "difference"},
         {"covariance": "full", "shrinkage": 0.3},
         {"covariance": "diag", "shrinkage": 0.3},
         {"covariance": "full", "shrinkage": 0.3, "feature_weights": "difference"},

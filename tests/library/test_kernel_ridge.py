@@ -306,5 +306,3 @@ def test_wrong_parameters_get_a_sentence():
         KernelRidgeClassifier(0).fit(X, y)
     with pytest.raises(ValueError, match="reg must be"):
         KernelSearchCV(KernelRidgeClassifier(), {"reg": [-1]}).fit(X, y)
-    with pytest.raises(TypeError, match="sample_weight"):
-        KernelRidgeClassifier().fit(X, y, sample_weight=np.ones(20))

@@ -1,4 +1,4 @@
-"""Paper D's simulation: its generators, its tables, its orderings, its plots."""
+"""Paper D's simulation: its generators, its tables, its orderings."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from mahalearn.datasets import add_noise, drop_features, random_gaussians, sampl
 from mahalearn.papers.noise_curves import (
     noise_curves,
     optimised_weights,
-    plot_noise_curves,
     weight_tables,
 )
 from mahalearn.papers.paper_d import published_weights
@@ -126,12 +125,6 @@ def test_weights_of_single_samples_are_nearly_as_good():
     single = noise_curves([5], repetitions=40, seed=2, levels=[10.0], weights="sample")
     for one, other in zip(batch, single):
         assert abs(one["accuracy"] - other["accuracy"]) < 0.5
-
-
-def test_rows_make_plots(accuracies):
-    figure = plot_noise_curves(list(accuracies.values()))
-    assert len(figure.axes) == 4
-    assert [len(panel.lines) for panel in figure.axes] == [3, 3, 3, 3]
 
 
 def test_bad_requests_are_refused():

@@ -296,6 +296,9 @@ class HeadsPath(NamedTuple):
         d2 = self.distances.sq_distances(queries)
         return _head_path_scores(self.heads, self.steps, d2, complete=complete)
 
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
+
 
 def _head_path_scores(heads, steps, d2, *, complete=False):
     """(m, c, r) scores of the heads of a path, for distances (m, c) or (m, c, r)."""

@@ -49,7 +49,7 @@ from ..formulas.class_covariances import (
     variances_of,
 )
 from ..formulas.class_gaussians import ClassGaussians, class_gaussians
-from ..formulas.feature_weights import DifferenceWeights, Weighting, rank_weights, trimmed_weights
+from ..formulas.feature_weights import DifferenceWeights, Weighting, trimmed_weights
 from ..formulas.linalg import Workspace, is_psd
 from ..formulas.moments import add_rows, merge, no_moments, part_moments
 from ..formulas.spiked_gaussians import row_gaussians
@@ -67,7 +67,6 @@ from ..training.sources import (
 COVARIANCES = ("full", "diag", "spherical")
 FEATURE_WEIGHTS = ("descent", "difference", "trimmed", None)
 MISSING = ("raise", "ignore")
-WEIGHTS_FROM = ("sample", "train")
 # The largest training value whose square, in covariances_, is a number.
 LARGEST_TRAINING_VALUE = 1e153
 # Doubles of a chunk: small enough for a processor's cache, large enough to outweigh the calls.
@@ -82,9 +81,6 @@ def _needs_rows(estimator):
         return "covariance_estimator sees the rows of a class once, and unweighted"
     if isinstance(estimator.shrinkage, str):
         return "shrinkage='auto' needs fourth moments of the unweighted rows"
-    from_train = estimator.weights_from == "train"
-    if isinstance(estimator.feature_weights, str) and from_train:
-        return "weights_from='train' needs all training rows again once the classes are known"
     return None
 
 
@@ -121,7 +117,6 @@ class GaussianOptions(NamedTuple):
     shrinkage: str | float | None
     priors: np.ndarray | None
     weighting: Weighting | None
-    ranks_from_train: bool
 
 
 def check_shrinkage(shrinkage):
@@ -325,13 +320,6 @@ class FittedGaussians(NamedTuple):
         featurewise = None if weighting is None else gaussians.zca_cor()
         return self._replace(gaussians=gaussians, weighting=weighting, featurewise=featurewise)
 
-    def training_ranks(self, X):
-        """Rank weights of X as a batch."""
-        total, workspace = np.zeros(X.shape[1]), Workspace()
-        for _, Z in self.feature_chunks(X, workspace):
-            total += self.weighting.sorted_distances(Z, workspace).sum(axis=(0, 1))
-        return rank_weights(total / (len(X) * len(self.shares)), self.weighting.power)
-
 
 def equal_rows(A):
     """Index arrays of the rows of a boolean matrix that are equal, one for each pattern."""
@@ -423,9 +411,6 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         n_features), or what :func:`descent_weights` and :func:`difference_weights` return, is used
         as it is. With a full covariance the distances per feature are those of ZCA-cor whitened
         coordinates.
-    weights_from : {"sample", "train"}, default="sample"
-        Whether each row's own distances to the classes give its rank weights, or the training rows
-        do, once and for all. Predictions never depend on the rest of a batch.
     weight_power : float, default=0.5
         Rank weights are the mean sorted distances to the power −weight_power. ½ reproduces the
         paper; 1 is its equation (11) as printed.
@@ -487,7 +472,6 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         *,
         pooled: bool = False,
         feature_weights: Literal["descent", "difference", "trimmed"] | ArrayLike | None = None,
-        weights_from: Literal["sample", "train"] = "sample",
         weight_power: float = 0.5,
         missing: Literal["raise", "ignore"] = "raise",
         shrinkage: Shrinkage = None,
@@ -497,7 +481,6 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         self.covariance = covariance
         self.pooled = pooled
         self.feature_weights = feature_weights
-        self.weights_from = weights_from
         self.weight_power = weight_power
         self.missing = missing
         self.shrinkage = shrinkage
@@ -575,7 +558,6 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def _check_options(self, n_classes, n_features):
         """The options as of this call to fit or partial_fit."""
-        weights_from = check_choice(self.weights_from, "weights_from", WEIGHTS_FROM)
         if not isinstance(self.pooled, (bool, np.bool_)):
             raise ValueError(f"pooled must be True or False; got {self.pooled!r}.")
         shrinkage = check_shrinkage(self.shrinkage)
@@ -588,7 +570,6 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             shrinkage,
             None if self.priors is None else check_priors(self.priors, n_classes),
             weighting,
-            weights_from == "train" and weighting is not None and weighting.ranks is None,
         )
 
     def fit(self, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -604,7 +585,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 2 counts as two. Not taken with
-            `covariance_estimator`, ``shrinkage="auto"`` or ``weights_from="train"``.
+            `covariance_estimator` or ``shrinkage="auto"``.
 
         Returns
         -------
@@ -635,9 +616,6 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             covariances = ledoit_wolf_covariances(class_covariances(self._moments), centred)
         estimates = estimated(self._moments, self._sizes, options, covariances)
         self._fitted = fitted_gaussians(estimates, options.weighting)
-        if options.ranks_from_train:
-            weighting = options.weighting._replace(ranks=self._fitted.training_ranks(X))
-            self._fitted = self._fitted._replace(weighting=weighting)
         return self
 
     def _fit_parts(self, X, y, sample_weight):
@@ -690,8 +668,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         n_features × n_features, also where `fit` on few rows does not; too large ones are refused
         with a MemoryError before anything is allocated.
 
-        Not available with `covariance_estimator`, ``shrinkage="auto"`` or
-        ``weights_from="train"``.
+        Not available with `covariance_estimator` or ``shrinkage="auto"``.
 
         Parameters
         ----------
@@ -859,8 +836,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         weighting = self._gaussians().weighting
         if weighting is None or weighting.ranks is None:
             raise AttributeError(
-                "feature_weights_ exists where the weights are fixed at fit (an array, or "
-                "weights_from='train'); here there are none, or each row has its own."
+                "feature_weights_ exists where feature_weights is an array; here there are none, "
+                "or each row has its own."
             )
         return weighting.ranks
 

@@ -45,6 +45,7 @@ from ..training.sources import (
     matrix_source,
     pairs_of,
 )
+from .explanation import explain
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
 MANY_OBJECTS = 10_000
@@ -92,6 +93,13 @@ class LinearPath(NamedTuple):
     rounding: np.ndarray
     temperature: float | None = None
 
+    def margin(self, a, b):
+        """Coefficients (n,) and constant of score a minus score b."""
+        model = self.models[0]
+        return model.coefficients[:, a] - model.coefficients[:, b], model.offsets[
+            a
+        ] - model.offsets[b]
+
     @classmethod
     def of(cls, models, largest):
         """The path, with the rounding errors for kernel values of at most `largest`."""
@@ -110,6 +118,33 @@ class LinearPath(NamedTuple):
             return values.swapaxes(1, 2) + offsets
 
         return over_rows(training, queries, scores)
+
+
+def weighted_fit(
+    self: Any, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None
+) -> Any:
+    """Fit the classifier.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Training objects, or their square kernel matrix (``kernel="precomputed"``). Where the
+        classifier has `landmarks`, also a memory map, a dask array or dataframe, or, without y, an
+        iterable of batches (X, y) that can be gone through twice, such as
+        :class:`mahalearn.datasets.ParquetBatches`.
+    y : array-like of shape (n_samples,), default=None
+        Class labels; None where X is an iterable of batches.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the objects: an object of weight 2 counts as two, one of weight 0 is left out.
+        Not with `landmarks`. A correction of negative eigenvalues (`spectrum`) is that of the
+        matrix without weights.
+
+    Returns
+    -------
+    self : object
+        The fitted classifier.
+    """
+    return self._fit(X, y, weights=sample_weight)
 
 
 def fitted_attribute(function):
@@ -156,6 +191,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
     random_state: Any = None
     _models: Any = None
+    _smooth_scores = True
+
+    explain = explain
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -184,17 +222,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """
         return self._fit(X, y)
 
-    def _fit(self, X, y, shared=None):
+    def _fit(self, X, y, shared=None, weights=None):
         """Fit; shared: landmarks, or the fitted kernel and Gram matrix, that a search has."""
         self._check_parameters()
         self._search_temperature = None
         if self.landmarks is not None:
+            if weights is not None:
+                raise ValueError(
+                    "sample_weight is taken without landmarks= only: the pass over the rows counts "
+                    "each of them once."
+                )
             self._use(self._landmark_training(X, y, shared))
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
             vars(self).pop("landmarks_", None)  # of an earlier fit
-            self._fit_training(X, y, shared)
+            self._fit_training(X, y, shared, weights)
             self._models = None
         self._fitted_models()
         self._training.release()

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_positive
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
 
 
 class KernelFisherDiscriminant(KernelClassifier):
@@ -14,7 +14,8 @@ class KernelFisherDiscriminant(KernelClassifier):
 
     Each class against the rest: the direction w = Σ a_iψ(x_i) along which the class means are far
     apart for the scatter within the two groups, and the midpoint of the means as the threshold. An
-    object goes to the class with the largest score. One decomposition of the kernel matrix serves
+    object goes to the class with the largest score; for two classes the decision function is the
+    difference of the two scores, twice paper C's (8). One decomposition of the kernel matrix serves
     all classes.
 
     Parameters
@@ -107,6 +108,8 @@ class KernelFisherDiscriminant(KernelClassifier):
         self.landmarks = landmarks
         self.random_state = random_state
         self.reg = reg
+
+    fit = weighted_fit
 
     def _check_parameters(self):
         check_positive(self.reg, "reg")

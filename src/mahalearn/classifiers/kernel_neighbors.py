@@ -72,6 +72,9 @@ class NeighborsPath(NamedTuple):
             path.append(votes / votes.sum(axis=1, keepdims=True))
         return np.stack(path, axis=-1)
 
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
+
     def neighbors(self, training, queries, kxx, count):
         """Positions of the nearest, and squared distances where self-similarities are given."""
         parts = []
@@ -139,6 +142,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
     """
 
     _axis = "n_neighbors"
+    _smooth_scores = False
 
     def __init__(
         self,

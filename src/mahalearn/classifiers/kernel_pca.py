@@ -35,6 +35,9 @@ class PCAPath(NamedTuple):
 
             return over_rows(training, queries, scores)
 
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
+
 
 class KernelPCAQuadraticDiscriminant(KernelClassifier):
     """Quadratic discriminant in the space of (indefinite) kernel PCA.

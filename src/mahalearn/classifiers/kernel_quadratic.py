@@ -83,6 +83,9 @@ class QuadraticPath(NamedTuple):
         scores = self.distances.sq_distances(queries, common=common) / -2 + self.offsets
         return scores[..., None] if scores.ndim == 2 else scores
 
+    def margin(self, a, b):
+        """None: the scores are not linear in the kernel values."""
+
 
 class KernelQuadraticDiscriminant(KernelClassifier):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.

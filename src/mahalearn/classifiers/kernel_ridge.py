@@ -15,7 +15,7 @@ from ..formulas.kernel_ridge import (
     ridge_spectrum,
 )
 from ..training.folds import is_leave_one_out
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
 
 
 class KernelRidgeClassifier(KernelClassifier):
@@ -102,6 +102,8 @@ class KernelRidgeClassifier(KernelClassifier):
         )
         self.reg = reg
 
+    fit = weighted_fit
+
     def _expects_probabilities(self):
         return "classes_" not in vars(self)
 
@@ -110,15 +112,18 @@ class KernelRidgeClassifier(KernelClassifier):
 
     def _fit_path(self, training, labels, values):
         K = training.full_gram()
-        spectrum = ridge_spectrum(K)
+        spectrum = ridge_spectrum(K, training.weights)
         counts = training.counts
         targets = class_targets(np.repeat(np.arange(len(counts)), counts), len(counts))
-        lambdas = [reg * len(K) * spectrum.scale for reg in values]
+        total = spectrum.weights.sum()
+        lambdas = [reg * total * spectrum.scale for reg in values]
         path = LinearPath.of(ridge_path(spectrum, targets, lambdas), np.abs(K).max())
         if len(values) > 1 or spectrum.indefinite:
             return path
         left_out = ridge_leave_one_out(spectrum, targets, leave_one_out_lambdas(spectrum, values))
-        return path._replace(temperature=fit_temperature(left_out[0], targets.argmax(axis=1)))
+        return path._replace(
+            temperature=fit_temperature(left_out[0], targets.argmax(axis=1), training.weights)
+        )
 
     def _fold_scores(self, folds, values):
         K, n, counts = folds.matrix, len(folds.codes), np.bincount(folds.codes)

@@ -20,7 +20,11 @@ def fit_members(estimators, X, y, computed=None, weights=None):
     computed, kernels, trainings, distances = computed or {}, {}, {}, {}
     for name, estimator in estimators.items():
         if not _is_exact(estimator):
-            weighted = weights is not None and has_fit_parameter(estimator, "sample_weight")
+            weighted = (
+                weights is not None
+                and has_fit_parameter(estimator, "sample_weight")
+                and not isinstance(estimator, KernelClassifier)  # at landmarks without weights
+            )
             estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
             continue
         kernel_and_gram = computed.get(name)
@@ -92,18 +96,3 @@ def _kernel_order(member):
     if not _is_exact(member):
         return 0, 0
     return id(member._training.original.kernel), id(getattr(member, "_distances", None))
-
-
-def nearest_objects(member, X, n_neighbors):
-    """Positions (m, k) of the nearest training objects in the space of a kernel, and their d²."""
-    training = member._training
-    kxx, kyy = training.self_similarities(X), training.training_self_similarities()
-    positions, distances = [], []
-    for rows in row_chunks(len(X), 3 * len(training)):
-        d2 = kyy - 2 * training.cross(take(X, rows))
-        if kxx is not None:
-            d2 += kxx[rows, None]
-        index = np.argsort(d2, axis=1, kind="stable")[:, :n_neighbors]
-        positions.append(training.order[index])
-        distances.append(np.take_along_axis(d2, index, axis=1))
-    return np.concatenate(positions), np.concatenate(distances)

@@ -3,20 +3,20 @@
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.multiclass import OneVsRestClassifier
+from sklearn.base import clone
 from sklearn.svm import SVC
 
 from .._typing import Gamma, Kernel, Standardize
 from .._validation import check_positive
 from ..formulas.linalg import LinearScores
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
 
 
 class SVCPath(NamedTuple):
     """Decision values of a path, and scikit-learn's machines where it has one value only."""
 
     linear: LinearPath
-    machines: OneVsRestClassifier | None = None
+    machines: list[SVC] | None = None
     temperature: float | None = None
 
     @property
@@ -29,14 +29,21 @@ class SVCPath(NamedTuple):
         scores = self.linear.scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
+    def margin(self, a, b):
+        """Coefficients (n,) and constant of score a minus score b."""
+        model = self.linear.models[0]
+        if len(model.offsets) > 1:
+            return self.linear.margin(a, b)
+        sign = 1 if a > b else -1
+        return sign * model.coefficients[:, 0], sign * model.offsets[0]
+
 
 def _fit_linear(svc, K, y, Cs):
     """LinearScores for each C, the same as those of `_fit_machines`.
 
     A machine whose coefficients stay below C is that of every larger C, too.
     """
-    classes = np.unique(y)
-    positives = classes if len(classes) > 2 else classes[1:]
+    positives = _positives(y)
     A, b = np.zeros((len(Cs), len(K), len(positives))), np.zeros((len(Cs), len(positives)))
     for j, label in enumerate(positives):
         free = None
@@ -53,16 +60,25 @@ def _fit_linear(svc, K, y, Cs):
 
 
 def _as_linear(machines, n):
-    """A OneVsRestClassifier of machines on n training objects as LinearScores."""
-    A, b = np.zeros((n, len(machines.estimators_))), np.zeros(len(machines.estimators_))
-    for j, machine in enumerate(machines.estimators_):
+    """Machines on n training objects as LinearScores."""
+    A, b = np.zeros((n, len(machines))), np.zeros(len(machines))
+    for j, machine in enumerate(machines):
         A[machine.support_, j], b[j] = machine.dual_coef_[0], machine.intercept_[0]
     return LinearScores(A, b)
 
 
-def _fit_machines(svc, K, y):
-    """The machines of all classes."""
-    return _finite(K, lambda: OneVsRestClassifier(svc).fit(K, y))
+def _fit_machines(svc, K, y, weights):
+    """The machine of each class against the rest; of two classes that of the second."""
+    return [
+        _finite(K, lambda label=label: clone(svc).fit(K, (y == label).astype(int), weights))
+        for label in _positives(y)
+    ]
+
+
+def _positives(y):
+    """The classes that have a machine."""
+    classes = np.unique(y)
+    return classes if len(classes) > 2 else classes[1:]
 
 
 def _finite(K, fit):
@@ -81,7 +97,7 @@ def _finite(K, fit):
 class OneVsRestSVC(KernelClassifier):
     """Support vector machine, one class against the rest, with any kernel of this library.
 
-    scikit-learn's ``SVC`` on the kernel matrix inside its ``OneVsRestClassifier``: what the papers
+    scikit-learn's ``SVC`` on the kernel matrix, a machine for each class: what the papers
     compare with (``SVC`` alone decides between pairs of classes), and with a stated policy about
     negative eigenvalues, which ``SVC`` silently accepts.
 
@@ -169,6 +185,8 @@ class OneVsRestSVC(KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
+    fit = weighted_fit
+
     def _check_parameters(self):
         check_positive(self.C, "C")
         check_positive(self.tol, "tol")
@@ -187,16 +205,16 @@ class OneVsRestSVC(KernelClassifier):
         if len(values) > 1:
             models, machines = _fit_linear(svc, K, y, values), None
         else:
-            machines = _fit_machines(svc.set_params(C=values[0]), K, y)
+            machines = _fit_machines(svc.set_params(C=values[0]), K, y, training.weights)
             models = [_as_linear(machines, len(K))]
         return SVCPath(LinearPath.of(models, np.abs(K).max()), machines)
 
     @fitted_attribute
     def estimators_(self, models: Any) -> list[SVC]:
         """The machine of each class against the rest; a single one where there are two."""
-        return models.machines.estimators_
+        return models.machines
 
     @fitted_attribute
     def n_iter_(self, models: Any) -> np.ndarray:
         """Iterations of each machine's solver."""
-        return np.concatenate([svc.n_iter_ for svc in models.machines.estimators_])
+        return np.concatenate([svc.n_iter_ for svc in models.machines])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .linalg import row_sq_norms
-from .moments import Moments
+from .moments import Moments, symmetric
 
 _EPS = np.finfo(np.float64).eps
 
@@ -122,12 +122,23 @@ def class_shares(moments):
     return moments.count / moments.count.sum()
 
 
+def scatter_covariance(lower, n, total=None, share=0.0):
+    """((1 − κ)W_j + κW)/n: of a scatter by its lower triangle, the total scatter and κ = share."""
+    C = symmetric(lower)
+    if share:
+        C *= 1 - share
+        C += share * total
+    C /= n
+    return C
+
+
 def class_covariances(moments):
     """Covariances of the classes, divisor n_j, in the form of the scatters."""
     if isinstance(moments.lower, RowCovariances):
         return moments.lower.weighted(1 / moments.count)
-    scatter = moments.scatter
-    return scatter / moments.count[(..., *[None] * (scatter.ndim - 1))]
+    if moments.lower.ndim == 2:
+        return moments.lower / moments.count[:, None]
+    return np.stack([scatter_covariance(*pair) for pair in zip(moments.lower, moments.count)])
 
 
 def variances_of(covariances):

@@ -57,6 +57,7 @@ from scipy import linalg
 from scipy.linalg import blas
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from .class_covariances import scatter_covariance
 from .linalg import row_sq_norms
 from .moments import symmetric
 
@@ -138,6 +139,16 @@ class SharedMetric(NamedTuple):
     whitener: np.ndarray
     centres: np.ndarray
 
+    @property
+    def pooled(self):
+        """True: one covariance serves all classes."""
+        return True
+
+    @property
+    def shared(self):
+        """The metric itself."""
+        return self
+
     def centred(self, X):
         """x − μ_0 of rows (m, d), in single precision if that suffices for rows that have it."""
         if X.dtype == np.float32 and row_sq_norms(self.centres).max() > FARTHEST * X.shape[1]:
@@ -212,8 +223,8 @@ def shared_metric(means, counts, lower, sigma2, scales=None, dtype=np.float64):
     scales = np.ones(len(lower)) if scales is None else scales
     N = counts.sum()
     origin = (counts @ means / N).astype(dtype).astype(np.float64)
-    C = symmetric(lower)
-    C /= scales[:, None] * scales * (N + 1)
+    C = scatter_covariance(lower, N + 1)
+    C /= scales[:, None] * scales
     C.flat[:: len(C) + 1] += sigma2
     F = whitener(C) / scales[:, None]
     return SharedMetric(origin, F, (means - origin) @ F)
@@ -232,6 +243,11 @@ class ClassMetrics(NamedTuple):
     shared: SharedMetric
     directions: np.ndarray
     marginals: np.ndarray
+
+    @property
+    def pooled(self):
+        """False: every class has a covariance of its own."""
+        return False
 
     def _to_class(self, centred, j):
         """d²_j of rows less the origin (m, d), (m,)."""
@@ -309,9 +325,8 @@ def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype
     stretches = np.empty(len(counts))
     standard = shared.whitener * scales[:, None]
     for j, (kappa, rows) in enumerate(zip(kappas, row_numbers(counts, kappas), strict=True)):
-        C = (1 - kappa) * symmetric(lowers[j])
-        C += kappa * total
-        C /= rows * squares
+        C = scatter_covariance(lowers[j], rows, total, kappa)
+        C /= squares
         C.flat[:: len(C) + 1] += sigma2
         stretches[j] = largest_ratio(C, standard)
         whiteners[j] = whitener(C) / scales[:, None]
@@ -352,6 +367,11 @@ class RelativeMetric(NamedTuple):
     shared: SharedMetric
     projection: np.ndarray
     constants: np.ndarray
+
+    @property
+    def pooled(self):
+        """True: one covariance serves all classes."""
+        return True
 
     def sq_distances(self, X):
         """d²_j − d²_0 (m, c)."""

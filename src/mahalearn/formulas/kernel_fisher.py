@@ -21,6 +21,9 @@ So nothing is subtracted from something nearly equal. With K = UΛUᵀ, B is dia
 class and every β (`fisher_path`), and K is never squared. For one β that is not too small a
 Cholesky factor of B for each size of class that occurs is cheaper (`fisher_model`): K² is common
 to all. Either way a class adds O(n n_j²) for VᵀRV and O(n_j³) for n_j + 1 equations.
+
+Objects with weights w count as often. Copies of an object have equal coefficients a, so that with
+u = √w the problem is that of √w·a: K becomes uᵀ∘K∘u, 1 becomes u, and n, n_j become sums of w.
 """
 
 import numpy as np
@@ -39,26 +42,33 @@ def fisher_model(K, slices, beta):
     return fisher_path(K, slices, [beta])[0] if model is None else model
 
 
-def fisher_path(K, slices, betas):
-    """LinearScores for each β, from one decomposition of K, which is overwritten."""
+def fisher_path(K, slices, betas, weights=None):
+    """LinearScores for each β, from one decomposition of K, which is overwritten.
+
+    weights: (n,) of the objects, in the order of K; 1 if None.
+    """
+    u = np.ones(len(K)) if weights is None else np.sqrt(weights)
+    if weights is not None:
+        K *= u
+        K *= u[:, None]
     values, U = eigh(K, overwrite=True)
     U = np.ascontiguousarray(U)
-    total = U.sum(axis=0)
+    n, total = u @ u, u @ U
 
     def one_class(members, beta):
-        E = U[members]
-        P = len(E) / len(U)
-        B = (1 - P) * values**2 + beta
-        V = np.vstack([E, total - E.sum(axis=0)])  # Vᵀ of the docstring, in the coordinates of U
-        s = _solve_core((V * (beta / B)) @ V.T, len(U))
+        E, e = U[members], u[members]
+        n_j, sums = e @ e, e @ E
+        B = (1 - n_j / n) * values**2 + beta
+        V = np.vstack([E, total - sums])  # Vᵀ of the docstring, in the coordinates of U
+        s = _solve_core((V * (beta / B)) @ V.T, n, e)
         a = values / B * (s @ V)
-        z_plus = V[:-1].mean(axis=0) + V[-1] / (len(U) - len(E))
+        z_plus = sums / n_j + V[-1] / (n - n_j)
         return a, -0.5 * (a * values) @ z_plus
 
     models = []
     for beta in betas:
         parts = [one_class(members, beta) for members in _distinct(slices)]
-        models.append(_stack(parts, slices, U))
+        models.append(_stack(parts, slices, U if weights is None else u[:, None] * U))
     return models
 
 
@@ -86,23 +96,26 @@ def _cholesky_model(K, slices, beta):
             W[-1] = solve_lower(L, W[-1:].copy())
             first = members.start
             W[:-1, first:] = solve_lower(L[first:, first:], np.eye(n_j, n - first))
-            s = _solve_core(beta * (W @ W.T), n)
+            s = _solve_core(beta * (W @ W.T), n, np.ones(n_j))
             a, _ = linalg.lapack.dpotrs(L, K[:, members] @ s[:-1] + s[-1] * K1_r, lower=1)
             parts[j] = a, -0.5 * a @ (K1_j / n_j + K1_r / (n - n_j))
     return _stack(parts, slices)
 
 
-def _solve_core(R, n):
-    """(1 − P)·(the solution s of (1 − P)(I + CG)s = ζ), where R is VᵀRV of the docstring."""
-    n_j = len(R) - 1
+def _solve_core(R, n, e):
+    """(1 − P)·(the solution s of (1 − P)(I + CG)s = ζ), where R is VᵀRV of the docstring.
+
+    n: weight of all objects; e: roots of those of the class.
+    """
+    n_j, size = e @ e, len(e)
     P = n_j / n
     CR = (2 * P - 1) * R
-    CR[:-1] -= R[:-1].sum(axis=0) / n
+    CR[:-1] -= np.outer(e, e @ R[:-1]) / n
     CR[-1] = -R[-1] / n
     A = -CR
-    A[:-1, :-1] -= P / n_j
-    A[np.arange(n_j), np.arange(n_j)] += P
-    zeta = np.append(np.full(n_j, 1 / n_j), -1 / (n - n_j))
+    A[:-1, :-1] -= P / n_j * np.outer(e, e)
+    A[np.arange(size), np.arange(size)] += P
+    zeta = np.append(e / n_j, -1 / (n - n_j))
     # The rows differ in size by β, which is no ill condition: LAPACK without its estimate of one.
     *_, s, info = linalg.lapack.dgesv(A, zeta, overwrite_a=1)
     if info:

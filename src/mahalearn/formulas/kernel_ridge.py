@@ -22,13 +22,16 @@ Kreĭn space of an indefinite one has seen the object that is left out (its kern
 target), and accuracies come out too high: searches use it for definite kernels only. A λ that is
 relative to the spread, reg·Σ_k|λ_k|, is that of the other objects (`leave_one_out_lambdas`):
 Σ_{j≠i} ‖x_j − m_{−i}‖² = Σ_k |λ_k| − n/(n−1) Σ_k U_ik²|λ_k|.
+
+Objects with weights w count as often: means are weighted, n is Σw, and with u = √w the matrix that
+is decomposed is uᵀ∘K̃∘u, with targets u∘(Y − 1ȳᵀ) and coefficients u∘α.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .linalg import LinearScores, center_gram, centering, eigh
+from .linalg import Centering, LinearScores, center_gram, centering, eigh
 
 # 1 − h below this is rounding: the object determines its own fitted value.
 _LEAST_REST = 1e-10
@@ -38,11 +41,12 @@ _EPS = np.finfo(float).eps
 
 
 class RidgeSpectrum(NamedTuple):
-    """Nonzero eigenvalues of K̃, their eigenvectors, and K1/n: common to all λ."""
+    """Nonzero eigenvalues of K̃, their eigenvectors, K1/n and weights (n,): common to all λ."""
 
     values: np.ndarray
     vectors: np.ndarray
     row_means: np.ndarray
+    weights: np.ndarray
 
     @property
     def indefinite(self):
@@ -53,7 +57,7 @@ class RidgeSpectrum(NamedTuple):
     @property
     def scale(self):
         """Mean of |λ_k| over all n directions: the unit of a relative λ; 1 for a zero kernel."""
-        return float(np.abs(self.values).sum() / len(self.row_means)) or 1.0
+        return float(np.abs(self.values).sum() / self.weights.sum()) or 1.0
 
 
 def class_targets(codes, n_classes):
@@ -61,12 +65,21 @@ def class_targets(codes, n_classes):
     return np.where(np.equal.outer(codes, np.arange(n_classes)), 1.0, -1.0)
 
 
-def ridge_spectrum(K):
-    """The decomposition of the symmetric kernel matrix K (n, n), which is not changed."""
-    means = centering(K)
-    values, U = eigh(center_gram(K, means), overwrite=True)
+def ridge_spectrum(K, weights=None):
+    """The decomposition of the symmetric kernel matrix K (n, n), which is not changed.
+
+    weights: (n,) of the objects, positive; 1 if None.
+    """
+    if weights is None:
+        weights, means = np.ones(len(K)), centering(K)
+        Kc = center_gram(K, means)
+    else:
+        column_means, u = K @ weights / weights.sum(), np.sqrt(weights)
+        means = Centering(column_means, column_means @ weights / weights.sum())
+        Kc = center_gram(K, means) * u * u[:, None]
+    values, U = eigh(Kc, overwrite=True)
     nonzero = values != 0
-    return RidgeSpectrum(values[nonzero], U[:, nonzero], means.column_means)
+    return RidgeSpectrum(values[nonzero], U[:, nonzero], means.column_means, weights)
 
 
 def ridge_path(K, targets, lambdas):
@@ -76,15 +89,16 @@ def ridge_path(K, targets, lambdas):
     targets : (n, c)
     lambdas : positive numbers in the units of K's eigenvalues
     """
-    values, U, row_means = _spectrum(K)
-    mean = targets.mean(axis=0)
-    projected = U.T @ (targets - mean)
+    values, U, row_means, w = _spectrum(K)
+    mean, u = np.average(targets, axis=0, weights=w), np.sqrt(w)[:, None]
+    projected = U.T @ (u * (targets - mean))
     models = []
     for lam in lambdas:
         _check_lambda(lam)
         # U is orthogonal to 1 but for rounding; H makes constants vanish exactly.
         A = U @ ((np.sign(values) / (np.abs(values) + lam))[:, None] * projected)
-        A -= A.mean(axis=0)
+        A *= u
+        A -= w[:, None] * (A.sum(axis=0) / w.sum())
         models.append(LinearScores(A, mean - row_means @ A))
     return models
 
@@ -95,11 +109,11 @@ def leave_one_out_lambdas(K, regs):
     K : (n, n) kernel matrix, or its RidgeSpectrum
     regs : positive numbers
     """
-    values, U, row_means = _spectrum(K)
-    n, total = len(row_means), np.abs(values).sum()
-    left = total - np.square(U) @ np.abs(values) * (n / (n - 1))
+    values, U, _, w = _spectrum(K)
+    rest, total = w.sum() - w, np.abs(values).sum()
+    left = total - np.square(U) @ np.abs(values) * (w.sum() / rest)
     # Objects without spread have no scale, as in RidgeSpectrum.scale.
-    return np.outer(regs, np.where(left > 1e-12 * total, left, n - 1))
+    return np.outer(regs, np.where(left > 1e-12 * total, left, rest))
 
 
 def ridge_leave_one_out(K, targets, lambdas):
@@ -110,16 +124,16 @@ def ridge_leave_one_out(K, targets, lambdas):
     lambdas : positive numbers in the units of K's eigenvalues; rows of n numbers, one for each
         object that is left out, where they differ
     """
-    values, U, _ = _spectrum(K)
-    n = len(targets)
+    values, U, _, w = _spectrum(K)
+    n, u, share = len(targets), np.sqrt(w)[:, None], w / w.sum()
     if n < 2:
         raise ValueError("Leave-one-out needs at least two objects; got one.")
-    centred = targets - targets.mean(axis=0)
+    centred = u * (targets - np.average(targets, axis=0, weights=w))
     # The constant direction is the intercept's. Its eigenvalue, 0 but for rounding, is no small one
     # where K is nearly constant: a share of it in 1 − h would hand the object its own target.
-    projected, U2 = U.T @ centred, np.square(U - U.mean(axis=0))
+    projected, U2 = U.T @ centred, np.square(U - u * (u.T @ U) / w.sum())
     out = np.zeros((len(lambdas), *targets.shape))
-    outside = np.maximum(1 - 1 / n - U2.sum(axis=1), 0.0)
+    outside = np.maximum(1 - share - U2.sum(axis=1), 0.0)
     for place, lam in enumerate(lambdas):
         _check_lambda(lam)
         # 1 − h directly, as the share that the penalty takes: no difference of near equals.
@@ -127,9 +141,9 @@ def ridge_leave_one_out(K, targets, lambdas):
         penalised = each / (np.abs(values) + each)
         rest = outside + (U2 * penalised).sum(axis=1)
         residuals = centred - (U * (1 - penalised)) @ projected
-        if (rest <= _LEAST_REST * (1 - 1 / n)).any():
+        if (rest <= _LEAST_REST * (1 - share)).any():
             raise _lost(lam)
-        out[place] = targets - residuals / rest[:, None]
+        out[place] = targets - residuals / u / rest[:, None]
     return out
 
 

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn import get_config
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
@@ -48,6 +49,8 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     if method == "uniform":
         return take(X, random_state.permutation(len(X))[:m])
     most = max(_LEAST_ROWS, _ROWS_PER_LANDMARK * m)
+    if method == "rpcholesky":  # its factor, most·m numbers, stays within working_memory
+        most = min(most, max(2 * m, get_config()["working_memory"] * 2**17 // m))
     if len(X) > most:
         X = take(X, np.sort(random_state.permutation(len(X))[:most]))
     if method == "kmeans":

@@ -270,6 +270,17 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
     return kernel
 
 
+def weighted_sample(X, weights):
+    """Two rows with the weighted mean and variance of every column: what kernels by name learn."""
+    if isinstance(X, SparseRows):
+        mean, variance = X.column_moments(weights.astype(X.dtype))
+    else:
+        mean = np.average(X, axis=0, weights=weights)
+        variance = np.average((X - mean) ** 2, axis=0, weights=weights)
+    rows = np.vstack([mean + np.sqrt(variance), mean - np.sqrt(variance)])
+    return SparseRows(csr_array(rows)) if isinstance(X, SparseRows) else rows
+
+
 def _standardized_sample(kernel, X):
     """The rows as the kernel sees them, or two with their variance: sparse ones are not centred."""
     if kernel.scale is None or not isinstance(X, SparseRows):
@@ -359,8 +370,12 @@ def as_kernel(kernel):
             f"kernel must be one of {', '.join(KERNEL_NAMES)}, 'precomputed', or a callable "
             f"k(X, Y) that returns a matrix; got {kernel!r}."
         )
+    if isinstance(kernel, UserKernel):
+        kernel = kernel.function
     if hasattr(kernel, "get_params"):
         kernel = clone(kernel)
+    elif isinstance(kernel, BaseKernel):  # by name and fitted: estimators may share it
+        return kernel
     elif hasattr(kernel, "fit"):
         kernel = copy.deepcopy(kernel)
     return kernel if isinstance(kernel, BaseKernel) else UserKernel(kernel)

@@ -34,7 +34,8 @@ from .._validation import (
     refuse_tensors,
     validate_rows,
 )
-from ..classifiers.members import member_scores, nearest_objects
+from ..classifiers.explanation import nearest_objects
+from ..classifiers.members import member_scores
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack
@@ -698,7 +699,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             d2 = members[facts.member].mahalanobis(Z)
             shares = typicality(facts.distances, d2)
         if near is not None:
-            neighbors = nearest_objects(near, Z, n_neighbors)
+            neighbors = nearest_objects(near._training, Z, n_neighbors)
         out = []
         for i in range(len(log_p)):
             row = {

@@ -73,7 +73,8 @@ def _best_has(method):
                 f"This {type(search).__name__} was fitted with refit={search.refit!r}; {method} "
                 "is there after a refit only. Refit the estimator with best_params_."
             )
-        getattr(getattr(search, "best_estimator_", search.estimator), method)
+        estimator = getattr(search, "best_estimator_", search.estimator)
+        getattr(last_step(estimator) if method == "explain" else estimator, method)
         return True
 
     return available_if(check)
@@ -423,7 +424,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _score(self, candidates, objects, rows):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
         trials = [Trial(i, params, with_params(self.estimator, params)) for i, params in candidates]
-        if isinstance(self.estimator, Pipeline):
+        if isinstance(self.estimator, Pipeline) or objects.fit_params:  # fitted fold by fold
             trials = resolve_spreads(trials, rows, objects.y, objects.codes)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
@@ -595,6 +596,29 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.best_estimator_.score_samples(X)
+
+    @_best_has("explain")
+    def explain(self, X: ObjectsLike, n_neighbors: int = 5) -> list[dict[str, Any]]:
+        """Explain the decisions about objects, as the best estimator does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        n_neighbors : int, default=5
+            Number of nearest objects to list.
+
+        Returns
+        -------
+        explanations : list of dict
+            For each object what the best estimator's explain returns; of a pipeline the last
+            step's, whose columns are those that it takes.
+        """
+        check_is_fitted(self)
+        best = self.best_estimator_
+        if isinstance(best, Pipeline):
+            X = best[:-1].transform(X) if len(best.steps) > 1 else X
+        return last_step(best).explain(X, n_neighbors)
 
     @_best_has("predict")
     def score(

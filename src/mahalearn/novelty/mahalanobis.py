@@ -26,8 +26,6 @@ from .._validation import (
     validate_rows,
 )
 from ..formulas.class_metrics import (
-    ClassMetrics,
-    RelativeMetric,
     borrowing,
     certified_limits,
     class_metrics,
@@ -124,8 +122,7 @@ class FittedClasses(NamedTuple):
 
     def measured(self, rows):
         """d² of all rows of a source to their own classes, and their codes, (n,) each."""
-        pooled = not isinstance(self.metric, ClassMetrics)
-        return rows.measure(self.metric.own_sq_distances, self.classes, pooled)
+        return rows.measure(self.metric.own_sq_distances, self.classes, self.metric.pooled)
 
     def training_limits(self, d2, codes, n_every=None):
         """Certified limits of training rows from their distances to their own classes.
@@ -154,10 +151,7 @@ class FittedClasses(NamedTuple):
 
     def background(self, X):
         """d² of rows to the mean of all rows in the covariance of all rows, (m,)."""
-        metric = self.metric
-        if not isinstance(metric, RelativeMetric):
-            metric = relative_metric(self.counts, getattr(metric, "shared", metric))
-        return metric.background(X)
+        return relative_metric(self.counts, self.metric.shared).background(X)
 
 
 class Fitted(NamedTuple):
@@ -587,7 +581,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     def _queries(self, X):
         """Chunks of checked and prepared queries."""
-        numbers = QUERIES if isinstance(self._state().model.metric, ClassMetrics) else PIECE
+        numbers = PIECE if self._state().model.metric.pooled else QUERIES
         for part, _ in self._pieces(self._table(X), numbers=numbers):
             yield part
 
@@ -666,7 +660,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     @property
     def covariance_(self) -> str:
         """The covariances used, "class" or "shared"."""
-        return "class" if isinstance(self._state().model.metric, ClassMetrics) else "shared"
+        return "shared" if self._state().model.metric.pooled else "class"
 
     @property
     def sigma2_(self) -> float:

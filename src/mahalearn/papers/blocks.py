@@ -176,7 +176,7 @@ def chance_block(tables, compared):
             "series": [
                 {"name": "published number", "y": [100 * share(ours, x) for x in DISTANCES]},
                 {
-                    "name": "number of another method (chance)",
+                    "name": "another method (chance)",
                     "y": [
                         100 * sum(share(ratios, x) for ratios in chance) / len(chance)
                         for x in DISTANCES

@@ -25,10 +25,10 @@ ERRATA = {
         "Appendix II gives Mucosa as 857/112, table 6 as 132/856.",
         "The summary of table 7 is off: by the paper's own numbers FK+ also loses to ISVM on "
         "News-COR and to IKNN on Heart, and IKFD beats FK+ in 11 cases, not 8.",
-        "The ISVM row on Cat-cortex and Protein does not come out (about 12 to 15 and 1 against "
-        "32 and 8.5). It is a matter of the solver's rule for indefinite matrices, not of "
-        "libsvm's age: diagonal loading as in PRTools' svo gives the odd spread on Protein, but "
-        "no single rule gives both sets.",
+        "The ISVM row on Cat-cortex and Protein (32 and 8.5) does not come out: 14 and 0.1 with "
+        "libsvm alone, 19 and 2 with DisTools' fall-backs. It is a matter of the solver's rule for "
+        "indefinite matrices, not of libsvm's age: diagonal loading as in PRTools' svo gives the "
+        "odd spread on Protein, but no single rule gives both sets.",
         "Table III: the test cost of KQD-RC− is O(n), not O(n/c), for all c classes; the training "
         "cost of KPCA-QD is O(n³ + np² + cp³), not O(pn³ + cp³).",
     ),

@@ -306,7 +306,9 @@ _ERRORS = (
     ),
     Convention(
         "Offsets for three classes and more are the least-squares solution over all pairs, as "
-        "printed; the library's default keeps the pairs within their ranges of fewest errors."
+        "printed; the library's default keeps the pairs within their ranges of fewest errors. On "
+        "the first five hold-outs of Cat-cortex, Protein, Ecoli and Glass the printed rule errs by "
+        "0.9 points more (mean of 16 cells): by up to 3 with IC, by 0 to 1.7 with RC and FK."
     ),
 )
 # The other reading stands behind the one that is counted.

@@ -49,6 +49,7 @@ class ExactTraining:
     slices: list
     spectrum = "krein"
     dtypes = np.float64  # of queries
+    weights: np.ndarray | None = None  # of the objects in class order, for methods that take them
     positive_definite: bool
     whole_rows: bool
     gram: Any
@@ -89,6 +90,18 @@ class ExactTraining:
         for rows in row_chunks(len(queries), BLOCKS * len(self)):
             yield self.cross(take(queries, rows), read=True)
 
+    def reference_rows(self):
+        """The objects of the rows of kernel values, in class order."""
+        return self.original.X
+
+    def reference_order(self):
+        """Positions, as given, of these objects."""
+        return self.order
+
+    def reference_self_similarities(self):
+        """k(x, x) of these objects."""
+        return self.training_self_similarities()
+
     def mean_spread(self):
         """Mean spread of the objects around their class means."""
         return mean_spread(self)
@@ -121,10 +134,10 @@ class ExactTraining:
         """Kernel Fisher discriminants: LinearScores and their rounding for each β."""
         K = self.full_gram()
         largest = max(K.max(), -K.min())  # K is overwritten
-        if len(betas) == 1:
+        if len(betas) == 1 and self.weights is None:
             models = [fisher_model(K, self.slices, betas[0])]
         else:
-            models = fisher_path(K, self.slices, betas)
+            models = fisher_path(K, self.slices, betas, self.weights)
         return models, np.array([model.rounding(largest) for model in models])
 
     def embedding(self, n_components):

@@ -360,6 +360,18 @@ class LandmarkTraining:
         """k(x, x) of queries, None where only the user can tell them and has passed no `values`."""
         return self_similarities(self.plan.rows, X, values, optional=True)
 
+    def reference_rows(self):
+        """The landmarks: the objects of the rows of kernel values."""
+        return self.plan.rows.landmarks
+
+    def reference_order(self):
+        """Positions of the landmarks."""
+        return np.arange(len(self.plan.rows))
+
+    def reference_self_similarities(self):
+        """k(x, x) of the landmarks."""
+        return np.diagonal(self.plan.gram)
+
     def residual(self, X, self_similarity=None):
         """The part of each object that the landmarks do not represent, k(x, x) − φᵀJφ, (n,)."""
         features = self.plan.features(self.spectrum)

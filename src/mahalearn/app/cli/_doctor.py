@@ -29,6 +29,7 @@ OPTIONAL = {
     "POT": ("Wasserstein distances", "transport"),
     "dask": ("collections on a cluster", "distributed"),
     "distributed": ("collections on a cluster", "distributed"),
+    "onnx": ("models that run without Python", "onnx"),
     "threadpoolctl": ("one thread for each process", ""),
 }
 

@@ -67,6 +67,7 @@ def main(
     mahalearn compare --objects words.txt --measure edit --labels classes.txt
     mahalearn train table.csv --target species --out species.skops
     mahalearn predict species.skops new.csv --out predictions.csv
+    mahalearn export species.skops species.onnx
     mahalearn novelty regular.csv new.csv --target species
     mahalearn doctor
     """
@@ -425,6 +426,23 @@ def datasets():
         from . import _inspect
 
         _inspect.show_datasets()
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(help="File of train, compare or save_model (.skops).")],
+    out: Annotated[Path, typer.Argument(help="File to write (.onnx).")],
+    single: Annotated[
+        bool, typer.Option("--float32", help="Single precision of the input and the outputs.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+):
+    """Write a model as an ONNX graph, which runs without Python."""
+
+    with _speaking():
+        from . import _export
+
+        _export.export(model, out, single=single, force=force)
 
 
 @app.command()

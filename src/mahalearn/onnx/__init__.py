@@ -1,0 +1,1 @@
+"""Fitted estimators as ONNX graphs, which run without Python (extra ``onnx``)."""

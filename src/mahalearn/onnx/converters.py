@@ -1,0 +1,133 @@
+"""Converters of ``skl2onnx``, so that pipelines with an estimator of ours convert, too."""
+
+from sklearn.base import is_classifier
+
+from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
+from ..classifiers.distances import KernelMahalanobisTransformer
+from ..classifiers.gaussian import GaussianClassifier
+from ..classifiers.kernel_fisher import KernelFisherDiscriminant
+from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
+from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
+from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
+from ..classifiers.kernel_ridge import KernelRidgeClassifier
+from ..classifiers.learned_metric import RecursiveFeatureMachine
+from ..classifiers.one_vs_rest_svm import OneVsRestSVC
+from ..classifiers.svm import MahalanobisSVC
+from ..kernels.landmarks import LandmarkMap
+from ..model_selection.ensemble import MahalanobisClassifierCV
+from ..model_selection.search import KernelSearchCV
+from ..novelty.mahalanobis import MahalanobisNovelty
+from ..table_encoder import TableEncoder
+from .graph import OPSET, TENSOR_TYPES, Graph
+from .outputs import output_names, output_type, write
+
+CONVERTED = (
+    DissimilaritySpaceDiscriminant,
+    GaussianClassifier,
+    KernelFisherDiscriminant,
+    KernelKNeighborsClassifier,
+    KernelMahalanobisTransformer,
+    KernelPCAQuadraticDiscriminant,
+    KernelQuadraticDiscriminant,
+    KernelRidgeClassifier,
+    KernelSearchCV,
+    LandmarkMap,
+    MahalanobisClassifierCV,
+    MahalanobisNovelty,
+    MahalanobisSVC,
+    OneVsRestSVC,
+    RecursiveFeatureMachine,
+    TableEncoder,
+)
+
+
+def register_converters() -> None:
+    """Register every estimator that has a graph with ``skl2onnx``.
+
+    `to_onnx` does so by itself; call it before ``skl2onnx.to_onnx`` or ``convert_sklearn``.
+
+    Examples
+    --------
+    >>> from mahalearn.onnx.converters import register_converters
+    >>> register_converters()  # doctest: +SKIP
+    """
+    from skl2onnx import update_registered_converter
+
+    for kind in CONVERTED:
+        update_registered_converter(
+            kind, f"Mahalearn{kind.__name__}", _shapes, _convert, parser=_parse
+        )
+
+
+def pipeline_to_onnx(pipeline, dtype):
+    """A pipeline by ``skl2onnx``."""
+    try:
+        import skl2onnx
+        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    except ImportError as error:
+        raise ImportError(
+            "A pipeline needs skl2onnx, of the extra onnx: pip install 'mahalearn[onnx]'."
+        ) from error
+    register_converters()
+    kind, last = {"float64": DoubleTensorType, "float32": FloatTensorType}[dtype], pipeline[-1]
+    foreign = is_classifier(last) and not isinstance(last, CONVERTED)
+    return skl2onnx.to_onnx(
+        pipeline,
+        initial_types=[("X", kind([None, pipeline.n_features_in_]))],
+        target_opset=OPSET,
+        # Else probabilities would be a list of dictionaries.
+        options={id(last): {"zipmap": False}} if foreign else None,
+    )
+
+
+def _parse(scope, model, inputs, custom_parsers=None):
+    operator = scope.declare_local_operator(f"Mahalearn{type(model).__name__}", model)
+    operator.inputs = inputs
+    for name in output_names(model):
+        variable = scope.declare_local_variable(name, _variable_type(model, name, inputs[0]))
+        operator.outputs.append(variable)
+    return operator.outputs
+
+
+def _variable_type(model, name, X):
+    from skl2onnx.common import data_types
+
+    kinds = {
+        TENSOR_TYPES["float32"]: data_types.FloatTensorType,
+        TENSOR_TYPES["float64"]: data_types.DoubleTensorType,
+        TENSOR_TYPES["int64"]: data_types.Int64TensorType,
+        TENSOR_TYPES["str"]: data_types.StringTensorType,
+        TENSOR_TYPES["bool"]: data_types.BooleanTensorType,
+    }
+    kind, shape = output_type(model, name, _dtype(X))
+    return kinds[kind](shape)
+
+
+def _dtype(X):
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    return "float64" if isinstance(X.type, DoubleTensorType) else "float32"
+
+
+def _shapes(operator):
+    for variable, name in zip(operator.outputs, output_names(operator.raw_operator), strict=True):
+        variable.type = _variable_type(operator.raw_operator, name, operator.inputs[0])
+
+
+def _convert(scope, operator, container):
+    from onnx import numpy_helper
+
+    model, X = operator.raw_operator, operator.inputs[0]
+    graph = Graph(scope.get_unique_operator_name("mahalearn") + "_")
+    outputs = dict(zip(output_names(model), (v.full_name for v in operator.outputs), strict=True))
+    write(graph, model, X.full_name, _dtype(X), outputs)
+    for name, array in graph.constants.items():
+        tensor = numpy_helper.from_array(array, name)
+        if array.dtype == object:
+            labels = [label.encode() for label in array]
+            container.add_initializer(name, tensor.data_type, list(array.shape), labels)
+        else:
+            container.add_initializer(name, tensor.data_type, None, tensor)
+    for node in graph.nodes:
+        attributes = {**node.attributes, "name": scope.get_unique_operator_name(node.kind)}
+        container.add_node(node.kind, node.inputs, node.outputs, op_version=OPSET, **attributes)

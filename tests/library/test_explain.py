@@ -1,0 +1,102 @@
+"""Explanations of single decisions: what is listed is what the classifier computes."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mahalearn import (
+    DissimilaritySpaceDiscriminant,
+    KernelFisherDiscriminant,
+    KernelKNeighborsClassifier,
+    KernelPCAQuadraticDiscriminant,
+    KernelQuadraticDiscriminant,
+    KernelRidgeClassifier,
+    KernelSearchCV,
+    OneVsRestSVC,
+)
+
+MODELS = [
+    KernelQuadraticDiscriminant(gamma=0.1),
+    KernelQuadraticDiscriminant("FK+", gamma=0.1),
+    KernelFisherDiscriminant(0.1),
+    KernelFisherDiscriminant(kernel="linear"),
+    KernelFisherDiscriminant(0.1, landmarks=20, random_state=0),
+    KernelPCAQuadraticDiscriminant(),
+    KernelRidgeClassifier(),
+    OneVsRestSVC(),
+]
+
+
+def margin(one):
+    return one["scores"][one["label"]] - one["scores"][one["second"]]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_contributions_of_columns_add_up(model, classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50 * (3 - classes) :], y[50 * (3 - classes) :]
+    model, queries = clone(model).fit(X[::2], y[::2]), X[1::20]
+    scores = model._all_scores(queries)
+    for i, one in enumerate(model.explain(queries, n_neighbors=3)):
+        assert one["label"] == model.predict(queries[i : i + 1])[0] != one["second"]
+        assert_allclose(list(one["scores"].values()), scores[i])
+        total = sum(one["contributions"].values()) + one["baseline"]
+        assert_allclose(total, margin(one), rtol=1e-3, atol=1e-3 * np.abs(scores[i]).max())
+        assert list(one["contributions"]) == ["x0", "x1", "x2", "x3"]
+        if hasattr(model, "mahalanobis"):
+            distances = model.mahalanobis(queries[i : i + 1])[0]
+            assert_allclose(list(one["distances"].values()), distances)
+        if hasattr(model, "predict_proba"):
+            assert_allclose(list(one["proba"].values()), model.predict_proba(queries)[i])
+        references = model.landmarks_ if model.landmarks is not None else X[::2]
+        k = model.kernel_(queries[i : i + 1], references)[0]
+        near = np.argsort(-k if "linear" not in str(model) else 0 * k, kind="stable")[:3]
+        if "linear" not in str(model):
+            assert_allclose([d2 for _, d2 in one["neighbors"]], 2 - 2 * k[near], atol=1e-12)
+            assert_allclose(k[[place for place, _ in one["neighbors"]]], k[near])
+
+
+def test_without_columns_the_objects_contribute():
+    X, y = load_iris(return_X_y=True)
+    K, k = rbf_kernel(X[::2], gamma=0.3), rbf_kernel(X[1::25], X[::2], gamma=0.3)
+    for model in (KernelFisherDiscriminant(), KernelRidgeClassifier(), OneVsRestSVC()):
+        model.set_params(kernel="precomputed").fit(K, y[::2])
+        for i, one in enumerate(model.explain(k)):
+            total = sum(one["contributions"].values()) + one["baseline"]
+            assert_allclose(total, margin(one), rtol=1e-9)
+            if isinstance(model, KernelRidgeClassifier):
+                codes = np.searchsorted(model.classes_, [one["label"], one["second"]])
+                term = k[i, 7] * (model.dual_coef_[7, codes[0]] - model.dual_coef_[7, codes[1]])
+                assert_allclose(one["contributions"][7], term)
+    for model in (KernelQuadraticDiscriminant(), DissimilaritySpaceDiscriminant()):
+        one = model.set_params(kernel="precomputed").fit(K, y[::2]).explain(k)[0]
+        assert one["contributions"] is None and one["distances"] is not None
+    assert KernelKNeighborsClassifier().fit(X, y).explain(X[:1])[0]["contributions"] is None
+
+
+def test_sparse_rows_and_searches():
+    texts = ["the cat sat", "a dog ran", "the cat ran", "a dog sat", "cat cat", "dog dog"] * 4
+    y = ["cat", "dog"] * 12
+    vectors = TfidfVectorizer()
+    model = KernelRidgeClassifier(kernel="linear").fit(vectors.fit_transform(texts), y)
+    one = model.explain(vectors.transform(["the cat ran"]))[0]
+    names, terms = vectors.get_feature_names_out(), one["contributions"]
+    words = {names[int(column[1:])]: value for column, value in terms.items()}
+    assert set(words) == {"the", "cat", "ran"} and words["cat"] > 2 * abs(words["ran"])
+    assert_allclose(sum(words.values()) + one["baseline"], margin(one), rtol=1e-6)
+    X, labels = load_iris(return_X_y=True)
+    steps = make_pipeline(StandardScaler(), KernelFisherDiscriminant())
+    search = KernelSearchCV(steps, {"kernelfisherdiscriminant__reg": [0.1]}, cv=3).fit(X, labels)
+    assert search.explain(X[:2])[1]["label"] == search.predict(X[:2])[1]
+    plain = KernelSearchCV(KernelRidgeClassifier(), {"reg": [0.1]}, cv=3).fit(
+        sp.csr_array(X), labels
+    )
+    assert plain.explain(X[:1])[0].keys() == plain.explain(sp.csr_array(X[:1]))[0].keys()
