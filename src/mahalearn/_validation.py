@@ -492,8 +492,15 @@ def n_rows(X):
     return len(X) if hasattr(X, "__len__") else 0
 
 
-def check_objects(X):
-    """A non-empty collection of objects that can be taken by position."""
+def check_objects(X, estimator=None, reset=False):
+    """A non-empty collection of objects that can be taken by position.
+
+    estimator: knows the names of the columns of a table; reset: learns them.
+    """
+    if estimator is not None and hasattr(X, "iloc") and hasattr(X, "columns"):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    elif reset:
+        vars(estimator).pop("feature_names_in_", None)
     if issparse(X):  # bits, for example: its objects are its rows
         rows = X.tocsr()
         X = [rows[i : i + 1] for i in range(rows.shape[0])]

@@ -288,7 +288,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
             sparse = takes_sparse(self.kernel)
             X = validate_rows(self, X, dtype=np.float64, accept_sparse=sparse)
         else:
-            X = check_objects(X)
+            X = check_objects(X, self, reset=True)
         X = self._normalized(X)
         if y is None:
             self.class_labels_ = np.array([1])
