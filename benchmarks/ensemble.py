@@ -19,8 +19,9 @@ reads several files: ``--rows a.csv b.csv``.
 are compared without fitting anything again. `confirm` measures the recipe as it stands with its
 rivals: everything is chosen on the training part. `cost` compares an ensemble with its costliest
 member: predicting 2,000 rows, and the size of the file. `search` compares the time of a fit with
-that of another version, --splits times in turns, of which the least counts. Times are those of the
-process (CPU seconds).
+that of another version, --splits times in turns, of which the least counts. `guard` compares racing
+with the full search, with one model and with CatBoost. Times are those of the process (CPU
+seconds).
 """
 
 import argparse
@@ -59,7 +60,7 @@ from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights
 from mahalearn.model_selection.splits import make_splits
 
-PARTS = ("development", "matrices", "confirm", "summary", "cost", "search")
+PARTS = ("development", "matrices", "confirm", "summary", "guard", "cost", "search")
 TABLES = (
     "authorship",
     "banknote",
@@ -309,7 +310,8 @@ def measure(X, y, train, test, seed):
     classes = np.unique(y[train])
     codes = np.searchsorted(classes, y[train])
     methods = {
-        "stack": MahalanobisClassifierCV(random_state=seed),
+        "stack": MahalanobisClassifierCV(effort="best", random_state=seed),
+        "fast": MahalanobisClassifierCV(random_state=seed),
         "best": MahalanobisClassifierCV(combine="best", random_state=seed),
         **rivals(seed, codes),
     }
@@ -319,7 +321,7 @@ def measure(X, y, train, test, seed):
         fitted[name] = model.fit(X[train], codes)
         proba = model.predict_proba(X[test])
         seconds = time.process_time() - start
-        oof = 1 - model.best_score_ if name in ("stack", "best") else np.nan
+        oof = 1 - model.best_score_ if name in ("stack", "fast", "best") else np.nan
         yield name, *measures(y[test], proba, classes), seconds, oof
     four = MeanOf([fitted[m] for m in ("svm", "catboost", "extra_trees", "logistic")])
     yield "mean_of_four", *measures(y[test], four.predict_proba(X[test]), classes), np.nan, np.nan
@@ -362,6 +364,64 @@ def confirm(options):
             append(options.rows, FIELDS, [(name, i, *row) for row in rows])
             errors = "  ".join(f"{row[0]} {100 * row[1]:.1f}/{row[3]:.3f}" for row in rows)
             print(f"{i} {name} ({len(train)} objects): {errors}", flush=True)
+
+
+# --- racing against the full search ---------------------------------------------------------------
+
+GUARD = {"fast": {}, "full": {"effort": "best"}, "best": {"combine": "best"}}
+# Sets "few-<set>" have so many training objects of each class. Candidates' choice by log loss and
+# error was set on other splits of these, the rest serve to confirm it.
+FEW, FEW_DEVELOPMENT = 12, ("vowel", "digits", "mfeat-fou", "mfeat-fac", "pendigits")
+
+
+def few_of_each(y, seed):
+    """Positions of FEW training objects of each class, and of at most 1,000 others."""
+    rng = np.random.default_rng(seed)
+    train = [rng.permutation(np.flatnonzero(y == c))[:FEW] for c in np.unique(y)]
+    train = np.concatenate(train)
+    return train, rng.permutation(np.setdiff1d(np.arange(len(y)), train))[:1000]
+
+
+def guard(options):
+    """Error, log loss and CPU seconds of racing, the full search, one model, and CatBoost."""
+    done = {(row["set"], int(row["split"])) for row in read_rows(options.rows)}
+    for i in range(options.splits):
+        for name in options.sets:
+            if (name, i) not in done:
+                rows = [(name, i, *row) for row in guarded(name, CONFIRMATION + i, options.train)]
+                append(options.rows, FIELDS, rows)
+                cells = (f"{r[2]} {100 * r[3]:.2f}/{r[5]:.4f}/{r[8]:.1f}s" for r in rows)
+                print(i, name, "  ".join(cells), flush=True)
+    rows = read_rows(options.rows)
+    methods = [m for m in (*GUARD, "catboost") if any(row["method"] == m for row in rows)]
+    for column in ("error", "log_loss"):
+        _, table = table_of(rows, methods, column, list(dict.fromkeys(r["set"] for r in rows)))
+        print(column, dict(zip(methods, table.mean(axis=0).round(5).tolist(), strict=True)))
+    sets, seconds = table_of(rows, methods, "seconds", list(dict.fromkeys(r["set"] for r in rows)))
+    for j, method in enumerate(methods[1:], 1):
+        ratio = np.exp(np.log(seconds[:, 0] / seconds[:, j]).mean())
+        print(f"CPU time of fast: {ratio:.2f} times that of {method} ({len(sets)} sets)")
+
+
+def guarded(name, seed, most_train):
+    """Rows of one split."""
+    X, y = read_set(name.removeprefix("few-"))
+    few = name.startswith("few-")
+    train, test = few_of_each(y, seed) if few else halves(X, y, seed, most_train)
+    classes, codes = np.unique(y[train], return_inverse=True)
+    models = {m: MahalanobisClassifierCV(random_state=seed, **p) for m, p in GUARD.items()}
+    if importlib.util.find_spec("catboost"):
+        from catboost import CatBoostClassifier
+
+        models["catboost"] = CatBoostClassifier(
+            random_seed=seed, verbose=False, thread_count=1, allow_writing_files=False
+        )
+    for method, model in models.items():
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            proba = model.fit(X[train], codes).predict_proba(X[test])
+        yield method, *measures(y[test], proba, classes), time.process_time() - start, np.nan
 
 
 # --- the table of the confirming run --------------------------------------------------------------
@@ -780,7 +840,7 @@ def main():
     parser.add_argument("--train", type=int, default=250)
     parser.add_argument("--other", help="sources of another version, for search: its src folder")
     options = parser.parse_args()
-    default = {"development": "development", "matrices": "matrices.csv"}
+    default = {"development": "development", "matrices": "matrices.csv", "guard": "guard.csv"}
     files = options.rows or [Path(default.get(options.part, "confirm.csv"))]
     options.rows = files[0]
     options.sets = options.sets or every_set()
@@ -788,6 +848,8 @@ def main():
         develop(options)
     elif options.part == "matrices":
         matrices(options)
+    elif options.part == "guard":
+        guard(options)
     elif options.part == "cost":
         cost(options)
     elif options.part == "search":

@@ -87,13 +87,14 @@ SERIES = [_RNG.normal(size=12).round(3) for _ in range(N)]
 _POINTS = _RNG.normal(size=(12, 2))
 MATRIX = np.sqrt(((_POINTS[:, None] - _POINTS[None]) ** 2).sum(axis=-1)).round(4)
 NAMES = [f"object{i}" for i in range(len(MATRIX))]
+LONG = list(zip(KIND.tolist(), SERIES))
 # What people and attackers write into a cell.
 CELLS = [
     "", " ", "x", "NA", "1e999", "-1e308", "5e-324", "9007199254740993", "nan", "inf", "-0", " 7 ",
     "1,5", "1.234,5", "−5.2", "12.3±0.1", "1_065", "1.2D+03", "#DIV/0!", "#N/A", "٤٢", "0x1F",
     "TRUE", "007", "2024-01-31", "=1+1", '"', "'", "a\nb", "a\rb", "a\tb", ";", ",", "|", "@data",
     ">x", "{}", "[", "\u202e", "\ufeff", "\x1b[2J", "\x0b", "\u2028", "\ud800", "\0",
-    "é" * 70_000, "9" * 5000,
+    "12 mg", "5 %", "n.d.", "<LOD", "<0.5", "Total", "°C", "1.234.567", "é" * 70_000, "9" * 5000,
 ]  # fmt: skip
 MARKS = b"\n\r\t,;\"' .:-\x00\xff>@{[0"
 TOKENS = [
@@ -235,6 +236,16 @@ def ucr(items):
     return ["\t".join([label, *map(str, x)]).encode() + b"\n" for label, x in items]
 
 
+def long(items):
+    """A table with a row for each time of each series."""
+    rows = [
+        f"s{i},{t},{label},{value}\n".encode()
+        for i, (label, x) in enumerate(items)
+        for t, value in enumerate(x)
+    ]
+    return [b"device,t,state,v\n", *rows]
+
+
 def series_npz(items):
     """Arrays of equally long series and their labels."""
     out = io.BytesIO()
@@ -362,6 +373,13 @@ def read_items(path):
     return [(str(label), _object(x)) for label, x in zip(labels, problem.X)], problem.notes
 
 
+def read_long(path):
+    """Labels and series of a table of long format."""
+    columns = {"id": "device", "time": "t", "value": ["v"], "target": "state"}
+    problem = read_problem(path, **columns)
+    return [(str(label), _object(x)) for label, x in zip(problem.y, problem.X)], problem.notes
+
+
 def _object(x):
     return x if isinstance(x, str) else [float(v) for v in np.ravel(x)]
 
@@ -372,6 +390,12 @@ def items_differ(items, content, touched):
     rest = iter(items)
     expected = [(label, _object(x)) for i, (label, x) in enumerate(content) if i not in near]
     return not all(item in rest for item in expected)
+
+
+def long_differs(items, content, touched):
+    """Whether more than the series of the touched row and its neighbours is changed."""
+    expected = [(label, _object(x)) for label, x in content]
+    return sum(item in items for item in expected) < len(expected) - 2 * (touched != NOTHING)
 
 
 def change_item(items, rng):
@@ -484,6 +508,7 @@ FORMATS = {
     "fasta": lambda: _items(".fasta", PROTEINS, fasta),
     "ts": lambda: _items(".ts", SERIES, ts),
     "ucr": lambda: _items(".tsv", SERIES, ucr),
+    "long": lambda: Format(".csv", LONG, long, read_long, long_differs, change_item, ","),
     "series.npz": lambda: _items(".npz", SERIES, series_npz, None, checked=True),
     "matrix": lambda: _matrix(".csv", matrix_csv, delimiter=",", header=True),
     "phylip": lambda: _matrix(".phy", phylip, delimiter=" "),

@@ -103,12 +103,12 @@ CODE = """
 import time
 import numpy as np
 import typer
-from mahalearn.app.cli._terminal import speaking
+from mahalearn.app.cli._terminal import reported_errors
 
 A = np.random.default_rng(0).normal(size=(700, 700))
 
 def work():
-    with speaking():
+    with reported_errors():
         print("ready", flush=True)
         end = time.monotonic() + 60
         while time.monotonic() < end:

@@ -19,8 +19,8 @@ from mahalearn.app.reading.large import (
     LEAST,
     ParquetTable,
     TextTable,
+    first_pass,
     large_table,
-    look_at,
     parse_memory,
     uniform,
 )
@@ -78,7 +78,7 @@ def test_the_first_pass_does_not_depend_on_parts_or_format(folder):
         table.part_rows = rows
         positions = np.concatenate([at + np.arange(len(part)) for at, part in table.parts()])
         assert_array_equal(positions, np.arange(N))
-        looks.append(look_at(table, "kind", 500, seed=3))
+        looks.append(first_pass(table, "kind", 500, seed=3))
     for look in looks:
         assert look.n_rows == N and look.counts == frame["kind"].value_counts().to_dict()
         for name in "xyz":
@@ -91,7 +91,7 @@ def test_the_first_pass_does_not_depend_on_parts_or_format(folder):
 
 
 def test_the_sample_is_stratified_and_drawn_by_position(folder):
-    look = look_at(ParquetTable(folder / "t"), "kind", 500, seed=3)
+    look = first_pass(ParquetTable(folder / "t"), "kind", 500, seed=3)
     counts, sample = look.counts, look.sample["kind"].value_counts()
     assert sample["rare"] == min(LEAST, counts["rare"])
     for label in "ab":
@@ -120,7 +120,7 @@ def test_finalists_are_fitted_on_all_rows_but_the_test_rows(folder, trained):
     counts = frame["kind"].value_counts()
     test = uniform(np.arange(N), 0) >= 1 - everything.TEST_SHARE
     test &= frame["kind"].map(counts).to_numpy() >= 2 * LEAST
-    look = look_at(ParquetTable(folder / "t"), "kind", 600, 0)
+    look = first_pass(ParquetTable(folder / "t"), "kind", 600, 0)
     Z = frame[["x", "y", "z"]].to_numpy()
     Z = np.where(np.isnan(Z), look.sample["z"].median(), Z)
     Z = np.column_stack([Z, frame["colour"] == "blue", frame["colour"] == "red"])
@@ -201,7 +201,7 @@ def test_memory_is_bounded(tmp_path):
     table = large_table(tmp_path / "t", limit)
     assert table is not None and table.n_rows * 5 * 8 > limit
     tracemalloc.start()
-    look_at(table, "kind", 300)
+    first_pass(table, "kind", 300)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2 * limit  # the parts, and the sample of a few hundred rows
@@ -214,7 +214,7 @@ def test_all_rows_on_a_dask_scheduler(folder):
     options = DataOptions(target="kind")
     table = ParquetTable(folder / "t")
     source = _large.Everything(table, options, 300, 0)
-    rows = everything.Rows(table, source.look, source.problem, 0)
+    rows = everything.Rows(table, source.summary, source.problem, 0)
     from mahalearn.app.comparing.methods import METHODS
     from mahalearn.app.comparing.plan import Plan, setting_for
     from mahalearn.app.comparing.winner import _fit

@@ -28,6 +28,7 @@ def fit_members(estimators, X, y, computed=None, weights=None):
             estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
             continue
         kernel_and_gram = computed.get(name)
+        key = None if kernel_and_gram is None else id(kernel_and_gram[0])
         if kernel_and_gram is None and is_named(estimator.kernel):
             key = estimator.kernel, estimator.gamma, estimator.degree
             if key not in kernels:
@@ -36,7 +37,9 @@ def fit_members(estimators, X, y, computed=None, weights=None):
                 )
             kernel_and_gram = kernels[key], None
         estimator._fit(X, y, kernel_and_gram)
-        _share(estimator, trainings, distances)
+        if kernel_and_gram is None:
+            key = id(estimator._training.original.kernel)
+        _share(estimator, key, trainings, distances)
     return estimators
 
 
@@ -45,16 +48,19 @@ def _is_exact(estimator):
     return isinstance(estimator, KernelClassifier) and estimator.landmarks is None
 
 
-def _share(estimator, trainings, distances):
+def _share(estimator, kernel, trainings, distances):
     """Give a fitted estimator what those before it have: equal objects become the same.
 
-    trainings: training sets by kernel and policy about negative eigenvalues; distances: class
-    models by training set and options.
+    kernel: key of its kernel; trainings: training sets by kernel and policy about negative
+    eigenvalues; distances: class models by training set and options.
     """
     training = estimator._training
     if trainings:  # in the order of the classes, as every member has them
         training.original.X = next(iter(trainings.values())).original.X
-    key = id(training.original.kernel), estimator._policy
+    for (other, _), shared in trainings.items():
+        if other == kernel:  # under another policy
+            training.original.kernel = shared.original.kernel
+    key = kernel, estimator._policy
     estimator._training = training = trainings.setdefault(key, training)
     if hasattr(estimator, "_distances"):
         models = estimator._distances.models

@@ -1,4 +1,4 @@
-"""What `compare` and `train` do, with their printing."""
+"""The commands `compare` and `train`, with their printing."""
 
 import json
 import math
@@ -50,25 +50,25 @@ def compare(
         with _resumable(progress):
             ranked = run(part, methods, plan, jobs, budget, progress, resume)
         quickly = METHODS[ranked.winner].cost <= QUICK
-        whole = problem if part is not problem and quickly else None
+        full_problem = problem if part is not problem and quickly else None
         fitted = "the best, fitted on all objects"
-        if part is not problem and whole is None:
+        if part is not problem and full_problem is None:
             fitted = f"the best, fitted on the sample of {len(part)} rows"
         with _resumable(progress), console.status("Fitting the best one on all objects"):
-            winner = fit_winner(ranked, full_problem=whole, command=command)
+            winner = fit_winner(ranked, full_problem=full_problem, command=command)
             seconds = SECONDS
             if time_budget is not None:
                 left = time_budget - (time.monotonic() - started)
                 seconds = min(SECONDS, max(LEAST_SECONDS, left / 3))
-            found = conclude(ranked, winner, seconds)
-            found["stopped"] = ranked.outcome.stopped
-            made = _write(out, found, winner.refitted.model, winner.about)
+            values = conclude(ranked, winner, seconds)
+            values["stopped"] = ranked.outcome.stopped
+            made = _write(out, values, winner.refitted.model, winner.about)
         if not ranked.outcome.stopped:
             progress.unlink(missing_ok=True)
         show(ranked.board, plan.by)
         if everything is not None:
             deadline = math.inf if time_budget is None else started + time_budget
-            finals = _finals(everything, out, ranked, winner, found, deadline)
+            finals = _finals(everything, out, ranked, winner, values, deadline)
             made, fitted = finals or (made, "the best, fitted on the sample")
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
@@ -82,12 +82,12 @@ def compare(
 
 
 def _stopped(out):
-    """Whether the results in a folder are those of a run that Ctrl-C ended."""
+    """True if the results in a folder are those of a run that Ctrl-C ended."""
     try:
-        found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+        values = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(found, dict) and found.get("stopped") is True
+    return isinstance(values, dict) and values.get("stopped") is True
 
 
 @contextmanager
@@ -100,12 +100,12 @@ def _resumable(progress):
         raise
 
 
-def _write(out, found, model, about):
+def _write(out, values, model, about):
     """Write all results at once; returns the document of the page."""
-    made = document(found)
+    made = document(values)
     texts = {
-        "results.csv": csv_text(results_table(found)),
-        "comparison.json": json.dumps(found, ensure_ascii=False, default=str),
+        "results.csv": csv_text(results_table(values)),
+        "comparison.json": json.dumps(values, ensure_ascii=False, default=str),
         "report.html": html.render(made),
     }
     files = {out / name: text.encode() for name, text in texts.items()}
@@ -113,7 +113,7 @@ def _write(out, found, model, about):
     return made
 
 
-def _finals(everything, out, ranked, winner, found, deadline):
+def _finals(everything, out, ranked, winner, values, deadline):
     """Fit finalists on all rows of a large table; the best becomes the saved model."""
     from ._large import show_finalists
 
@@ -132,18 +132,18 @@ def _finals(everything, out, ranked, winner, found, deadline):
         )
         return None
     best = finalists[0]
-    found["everything"] = {
-        "rows": everything.look.n_rows,
+    values["everything"] = {
+        "rows": everything.summary.n_rows,
         "sample": len(everything.problem),
         "finalists": [one.row() for one in finalists],
     }
-    made = _write(out, found, best.model, _about_finalist(winner, everything, best))
+    made = _write(out, values, best.model, _about_finalist(winner, everything, best))
     show_finalists(finalists)
     return made, best.title
 
 
 def _about_finalist(winner, everything, best):
-    """What is said of a model that the test rows have tested."""
+    """Entries of a model file whose model was tested on rows of its own."""
     training = {
         **winner.about["training"],
         "objects": best.fitted_rows,
@@ -152,7 +152,7 @@ def _about_finalist(winner, everything, best):
     }
     about = {**winner.about, "method": best.name, "title": best.title, "training": training}
     if best.model is not winner.refitted.model:  # otherwise the sample's classes are its own
-        training["counts"] = dict(everything.look.counts)
+        training["counts"] = dict(everything.summary.counts)
         about["distances"] = best.name
     return about
 
@@ -175,7 +175,7 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
     save_model(winner.refitted.model, out, about=winner.about, overwrite=force)
     row = ranked.board[0]
     title = row["title"]
-    found = f"cross-validated error {row['error'][0]:.1%}, balanced {row['balanced'][0]:.1%}"
+    result = f"cross-validated error {row['error'][0]:.1%}, balanced {row['balanced'][0]:.1%}"
     if everything is not None:
         from ._large import show_finalists
 
@@ -184,9 +184,9 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
         about = _about_finalist(winner, everything, best)
         save_model(best.model, out, about=about, overwrite=True)
         show_finalists(finalists)
-        title, found = best.title, f"error on {best.tested} test rows {best.row()['error'][0]:.1%}"
+        title, result = best.title, f"error on {best.tested} test rows {best.row()['error'][0]:.1%}"
     console.print(
-        f"{escape(title)}: {found}. Saved as {escape(str(out))}", soft_wrap=True, highlight=False
+        f"{escape(title)}: {result}. Saved as {escape(str(out))}", soft_wrap=True, highlight=False
     )
 
 

@@ -24,9 +24,9 @@ def diff(
     from ..comparing.diff import differences
     from ..report import html
     from ..report.diff import diff_document
-    from ._terminal import speaking
+    from ._terminal import reported_errors
 
-    with speaking():
+    with reported_errors():
         from ..reading.problem import DataError
 
         if out.exists() and not force:

@@ -1,4 +1,4 @@
-"""What `doctor` prints: versions, threads, memory, optional packages."""
+"""The command `doctor`: versions, threads, memory, optional packages."""
 
 import os
 import platform
@@ -37,11 +37,11 @@ OPTIONAL = {
 def show():
     """Print what this installation is made of."""
     table = Table("", "", box=None, show_header=False)
-    found = versions()
-    table.add_row("mahalearn", f"{found.pop('mahalearn')} in {_folder()}")
-    table.add_row("python", f"{found.pop('python')} ({sys.executable})")
+    installed = versions()
+    table.add_row("mahalearn", f"{installed.pop('mahalearn')} in {_folder()}")
+    table.add_row("python", f"{installed.pop('python')} ({sys.executable})")
     table.add_row("system", platform.platform())
-    for name, version in found.items():
+    for name, version in installed.items():
         table.add_row(name, version)
     table.add_row("processors", f"{cpu_count()} to use of {os.cpu_count()}")
     for threads in _threads():
@@ -67,7 +67,7 @@ def _folder():
 
 
 def _threads():
-    """What each library for linear algebra uses."""
+    """Threads and version of each library for linear algebra."""
     try:
         import numpy  # noqa: F401
         import scipy.linalg  # noqa: F401

@@ -19,7 +19,7 @@ from ..comparing.everything import (
 from ..comparing.methods import LANDMARKS, METHODS
 from ..comparing.winner import chosen_on
 from ..reading.encoder import describe_table
-from ..reading.large import ParquetTable, look_at
+from ..reading.large import ParquetTable, first_pass
 from ..reading.problem import DataError
 from ..reading.read import stem
 from ..reading.tables import table_problem
@@ -41,11 +41,11 @@ def counting(description, total, out=console):
     with Progress(*columns, TimeElapsedColumn(), console=out, transient=True) as bar:
         task = bar.add_task(description, total=total, at="")
 
-        def tell(more):
+        def tell(n_rows):
             nonlocal rows
-            rows += more
+            rows += n_rows
             speed = rows / max(time.monotonic() - start, 1e-9)
-            bar.update(task, advance=more, at=f"{rows} rows, {speed:.0f} rows/s")
+            bar.update(task, advance=n_rows, at=f"{rows} rows, {speed:.0f} rows/s")
 
         yield tell
     seconds = time.monotonic() - start
@@ -72,21 +72,21 @@ class Everything:
         self.landmarks = landmarks or LANDMARKS
         start = time.monotonic()
         with counting("first pass", table.n_rows) as tell:
-            self.look = look_at(table, options.target, size, seed, tell)
+            self.summary = first_pass(table, options.target, size, seed, tell)
         self.pass_seconds = time.monotonic() - start
         drop = [
             *(options.drop or ()),
-            *(c for c, v in self.look.levels.items() if v is None),
+            *(c for c, v in self.summary.levels.items() if v is None),
         ]
         self.problem = table_problem(
-            self.look.sample,
+            self.summary.sample,
             options.target,
             stem(table.path),
             table.notes,
             drop=[c for c in dict.fromkeys(drop) if c != options.id],
             id=options.id,
         )
-        n = self.look.n_rows
+        n = self.summary.n_rows
         self.problem.notes = [
             f"The table has {n} rows and is read part by part. Methods are compared on a "
             f"stratified sample of {len(self.problem)} rows; the best {FINALISTS} that can be "
@@ -104,7 +104,7 @@ class Everything:
         """
         if time.monotonic() + (FIT_PASSES + 1) * self.pass_seconds > deadline:
             return None
-        rows = Rows(self.table, self.look, self.problem, self.seed)
+        rows = Rows(self.table, self.summary, self.problem, self.seed)
         board, models = ranked.board, []
         for name in [row["name"] for row in board if row["name"] in STREAMED][:FINALISTS]:
             start = time.monotonic()
@@ -117,15 +117,16 @@ class Everything:
             with counting(title, None) as rows.tell, connected(self.scheduler) as client:
                 model = fit_everything(rows, name, pipeline, self.landmarks, client)
             models.append((name, model, time.monotonic() - start))
-        total = sum(self.look.counts.values())
+        total = sum(self.summary.counts.values())
         with counting("test", self.table.n_rows) as rows.tell:
-            truth, found = tested(rows, [*(m for _, m, _ in models), refitted.model.classifier])
+            classifiers = [*(model for _, model, _ in models), refitted.model.classifier]
+            truth, predicted_parts = tested(rows, classifiers)
         fitted = total - len(truth)
         results = [
-            finalist(rows, name, model, fitted, truth, mine, seconds)
-            for (name, model, seconds), mine in zip(models, found)
+            finalist(rows, name, model, fitted, truth, parts, seconds)
+            for (name, model, seconds), parts in zip(models, predicted_parts)
         ]
-        predicted = np.concatenate([part[0] for part in found[-1]])
+        predicted = np.concatenate([part[0] for part in predicted_parts[-1]])
         sample = board[0]
         results.append(
             Finalist(
@@ -175,27 +176,27 @@ def connected(address):
 
 
 def inspect_table(table, target):
-    """What a first pass over a table says."""
+    """Print the result of a first pass over a table."""
     with counting("first pass", table.n_rows) as tell:
-        look = look_at(table, target, 1000, 0, tell)
+        summary = first_pass(table, target, 1000, 0, tell)
     say_notes(console, table.notes)
     rows = Table("class", "rows", "share", box=None)
-    total = sum(look.counts.values())
-    for label, n in look.counts.most_common(50):
+    total = sum(summary.counts.values())
+    for label, n in summary.counts.most_common(50):
         rows.add_row(escape(label), str(n), f"{n / total:.1%}")
-    unlabelled = look.n_rows - total
+    unlabelled = summary.n_rows - total
     missing = f", {unlabelled} without a class" if unlabelled else ""
     console.print(
-        f"{look.n_rows} rows{missing}, {len(table.columns) - 1} columns beside "
-        f"{escape(repr(look.target))}, {counted(len(look.counts), 'class', 'classes')}",
+        f"{summary.n_rows} rows{missing}, {len(table.columns) - 1} columns beside "
+        f"{escape(repr(summary.target))}, {counted(len(summary.counts), 'class', 'classes')}",
         highlight=False,
     )
     console.print(rows)
     columns = Table("column", "known", "mean", "standard deviation", box=None)
-    for column, (n, mean, spread) in look.moments.items():
+    for column, (n, mean, spread) in summary.moments.items():
         deviation = (spread / n) ** 0.5 if n else float("nan")
         columns.add_row(escape(column), str(n), f"{mean:.4g}", f"{deviation:.4g}")
-    for column, levels in look.levels.items():
+    for column, levels in summary.levels.items():
         what = "many texts, left out" if levels is None else f"{len(levels)} categories"
         columns.add_row(escape(column), "", what, "")
     console.print(columns)

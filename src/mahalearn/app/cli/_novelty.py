@@ -62,9 +62,9 @@ def novelty(
     mahalearn novelty train.parquet --target label new.parquet
     mahalearn novelty regular.csv new.csv --fdr 0.1 --out novelties.xlsx
     """
-    from ._terminal import speaking
+    from ._terminal import reported_errors
 
-    with speaking():
+    with reported_errors():
         from ..reading.problem import DataError, listed
         from ._terminal import check_out
 

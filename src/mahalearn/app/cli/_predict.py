@@ -153,7 +153,7 @@ def predict(
 
 
 def next_step(flagged, printed):
-    """What to do after predicting without a page."""
+    """A hint to the page, after predicting without one."""
     if printed or not flagged:
         return ""
     return "; --report new.html writes a page that shows them."

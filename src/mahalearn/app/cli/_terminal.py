@@ -1,4 +1,4 @@
-"""What the commands share: errors in sentences, notes, places and formats of what is written."""
+"""Errors in sentences, notes, and places and formats of files, for all commands."""
 
 import math
 import os
@@ -25,7 +25,7 @@ OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
 @contextmanager
-def speaking():
+def reported_errors():
     """Turn all problems that people can mend into sentences and exit code 2."""
     from ...persistence import UntrustedModelError
 
@@ -129,7 +129,7 @@ def say_notes(console, notes):
 
 
 def _os_sentence(error):
-    """What the system refused, without its number."""
+    """An error of the system as a sentence, without its number."""
     if error.errno is None:  # raised by ourselves, in a sentence
         return str(error)
     place = repr(str(error.filename)) if error.filename is not None else "A file"
@@ -180,7 +180,7 @@ def check_out(out, force, names=(), inputs=()):
 
 
 def same_file(one, other):
-    """Whether two paths name one file, by links or not."""
+    """True if two paths name one file, by links or not."""
     try:
         return os.path.samefile(one, other)
     except OSError:  # one of them does not exist

@@ -73,11 +73,11 @@ def main(
     """
 
 
-def _speaking():
+def _reported_errors():
     """A context that turns what people can mend into one sentence and exit code 2."""
-    from ._terminal import speaking
+    from ._terminal import reported_errors
 
-    return speaking()
+    return reported_errors()
 
 
 # --- options of the commands on people's own data -------------------------------------------------
@@ -88,7 +88,7 @@ def _load_config(context: typer.Context, value: Path | None):
     if value is None:
         return None
     parameters = {p.name: p for p in context.command.params if p.name != "config"}
-    with _speaking():
+    with _reported_errors():
         from ._terminal import read_config
 
         options = read_config(value, context.info_name, parameters)
@@ -191,7 +191,7 @@ def compare(
     mahalearn compare log.csv --id device --time t --value v --target state
     """
 
-    with _speaking():
+    with _reported_errors():
         started = time.monotonic()
         from ..comparing.compare import SAMPLE
         from . import _compare
@@ -256,7 +256,7 @@ def train(
     mahalearn train flowers.csv --target species --out flowers.skops
     """
 
-    with _speaking():
+    with _reported_errors():
         from ..comparing.compare import SAMPLE
         from . import _compare
         from ._terminal import command_line, cpu_count
@@ -346,7 +346,7 @@ def predict(
     mahalearn predict flowers.skops folder-of-parquet --memory 2GB --out predictions.parquet
     """
 
-    with _speaking():
+    with _reported_errors():
         from ..reading.problem import DataError
         from . import _predict
         from ._terminal import check_finite
@@ -395,7 +395,7 @@ def inspect(
     mahalearn inspect flowers.skops
     """
 
-    with _speaking():
+    with _reported_errors():
         from . import _inspect
 
         if options.data and options.data.endswith(".skops"):
@@ -422,7 +422,7 @@ def inspect(
 def datasets():
     """List the data sets that can be named instead of a file."""
 
-    with _speaking():
+    with _reported_errors():
         from . import _inspect
 
         _inspect.show_datasets()
@@ -439,7 +439,7 @@ def export(
 ):
     """Write a model as an ONNX graph, which runs without Python."""
 
-    with _speaking():
+    with _reported_errors():
         from . import _export
 
         _export.export(model, out, single=single, force=force)
@@ -449,7 +449,7 @@ def export(
 def doctor():
     """Show versions, threads, memory and optional packages."""
 
-    with _speaking():
+    with _reported_errors():
         from . import _doctor
 
         _doctor.show()
@@ -506,7 +506,7 @@ def report(
 def _write_comparison_page(folder, figures=None):
     """Write the page of a comparison again, and its figures into a folder."""
 
-    with _speaking():
+    with _reported_errors():
         import json
 
         from ...results import write_text

@@ -126,7 +126,7 @@ def _shared(array):
 
 
 def is_text_type(kind):
-    """Whether cells of an Arrow type are texts or bytes."""
+    """True if cells of an Arrow type are texts or bytes."""
     import pyarrow as pa
 
     tests = ("string", "large_string", "binary", "large_binary", "string_view", "binary_view")

@@ -87,7 +87,7 @@ def limit(cell, comma=False):
 
 
 def is_comma_column(cells):
-    """Whether the numbers of a column have decimal commas, be an odd cell among them or not."""
+    """True if the numbers of a column have decimal commas, be an odd cell among them or not."""
     if not any("," in cell for cell in cells):
         return False
     plain = [match[1] if (match := _LIMIT.fullmatch(cell)) else cell for cell in cells]
@@ -205,17 +205,17 @@ def number(cell, comma=False, missing=MISSING):
 
 
 def is_number(cell):
-    """Whether a cell that is not missing is a number, with a decimal point or comma."""
+    """True if a cell that is not missing is a number, with a decimal point or comma."""
     return number(cell) is not None or COMMA_NUMBER.fullmatch(cell) is not None
 
 
 def is_decorated(cell):
-    """Whether a cell is a number but for a thousands separator, a sign or an error behind it."""
+    """True if a cell is a number but for a thousands separator, a sign or an error behind it."""
     return _DECORATED.fullmatch(cell.replace(_MINUS, "-")) is not None
 
 
 def mark_in(cell):
-    """What keeps a decorated cell from being a number, in words."""
+    """The mark that keeps a decorated cell from being a number, in words."""
     if "%" in cell or "‰" in cell:
         return "a per cent sign"
     if any(sign in cell for sign in "$€£"):
@@ -230,17 +230,17 @@ def mark_in(cell):
 
 
 def is_date(cell):
-    """Whether a cell is a date, perhaps with a time."""
+    """True if a cell is a date, perhaps with a time."""
     return _DATE.fullmatch(cell) is not None or _NAMED_DATE.fullmatch(cell) is not None
 
 
 def is_padded(cell):
-    """Whether a cell is a whole number behind zeros: 01 is not 1."""
+    """True if a cell is a whole number behind zeros: 01 is not 1."""
     return cell[:1] == "0" and len(cell) > 1 and cell.isdecimal()
 
 
 def loses_digits(value):
-    """Whether a whole number, or its text, is none that float64 holds: beyond 2**53 most are not.
+    """True if a whole number, or its text, is none that float64 holds: beyond 2**53 most are not.
 
     An identifier would become that of another object.
     """
@@ -290,8 +290,8 @@ def _numbers(column):
 def tidy_classes(column, comma=False):
     """Classes as float64 where all are whole numbers, else as they were written."""
     values = [number(cell, comma, NO_CLASS) for cell in column]
-    whole = all(value is not None and (np.isnan(value) or value.is_integer()) for value in values)
-    if whole and not any(is_padded(cell) or loses_digits(cell) for cell in column):
+    are_whole = all(v is not None and (np.isnan(v) or v.is_integer()) for v in values)
+    if are_whole and not any(is_padded(cell) or loses_digits(cell) for cell in column):
         return np.array(values, dtype=float)
     return as_written(column, NO_CLASS)
 
@@ -309,7 +309,7 @@ def as_written(column, missing=MISSING):
 
 
 def are_codes(column):
-    """Whether numbers are codes: digits of one length, some behind zeros; or too many of them."""
+    """True if numbers are codes: digits of one length, some behind zeros; or too many of them."""
     if max(map(len, column), default=0) >= len(str(2**53)) and any(map(loses_digits, column)):
         return True
     if not any(map(is_padded, column)):
@@ -460,20 +460,20 @@ def as_labels(values, column):
     numbers = [number(text) for text in texts]
     if any(isinstance(v, bool) for v in values) or any(v is None or v != v for v in numbers):
         return np.array(texts)
-    whole, distinct = all(v.is_integer() for v in numbers), len(set(numbers))
-    if distinct > MANY_NUMBERS and distinct > QUANTITY[whole] * len(numbers):
+    are_whole, distinct = all(v.is_integer() for v in numbers), len(set(numbers))
+    if distinct > MANY_NUMBERS and distinct > QUANTITY[are_whole] * len(numbers):
         raise DataError(
             f"Column {column!r} holds {distinct} different numbers in {len(numbers)} rows: a "
             "quantity, not a class; name another column, or turn it into classes first.",
             "target",
         )
-    if whole and not any(isinstance(v, str) for v in values):
+    if are_whole and not any(isinstance(v, str) for v in values):
         return np.array([int(v) for v in numbers])
     return np.array(texts)
 
 
 def names_rows(values):
-    """Whether a column of texts has another one in each row."""
+    """True if a column of texts has another one in each row."""
     levels = values.nunique()
     return levels == len(values) and levels > 2 and values.notna().all()
 
@@ -607,7 +607,7 @@ FAR = 3.0
 
 
 def table_notices(X, y, target):
-    """What is probably wrong with a table of features and its classes.
+    """Sentences on what is probably wrong with a table of features and its classes.
 
     Parameters
     ----------
@@ -681,7 +681,7 @@ def date_columns(X):
 
 
 def looks_like_dates(values, name):
-    """Whether numbers are dates: 20240131, or years in a column that is called so."""
+    """True if numbers are dates: 20240131, or years in a column that is called so."""
     present = values[np.isfinite(values)]
     if len(present) < 3 or (present % 1).any() or len(np.unique(present)) < 3:
         return False
@@ -700,7 +700,7 @@ def stand_ins(X):
     found : list of tuple of str, float and int
         Column, number, and how often it occurs.
     """
-    found = []
+    suspects = []
     for at, V in number_blocks(X):
         for j in np.flatnonzero(np.isin(V, STAND_INS).any(axis=0)):
             x = V[np.isfinite(V[:, j]), j]
@@ -710,8 +710,8 @@ def stand_ins(X):
                     low, high = rest.min(), rest.max()
                     away = max(low - value, value - high)
                     if away > FAR * (high - low) and away > 0:
-                        found.append((X.columns[at[j]], value, times))
-    return found
+                        suspects.append((X.columns[at[j]], value, times))
+    return suspects
 
 
 def telling_columns(X, y):

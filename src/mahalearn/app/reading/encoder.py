@@ -89,7 +89,7 @@ KINDS = ("vectors", "proximity", "objects")
 
 
 def check_about(about, path, complete=True):
-    """What a model file says about itself, refused if it is not what `train` writes.
+    """Entries of a model file, refused if they are not those that `train` writes.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _check(X, feature):
 
 
 def _gaps(X, about):
-    """What stands in for missing cells, if there are any."""
+    """A sentence on missing cells and what replaces them."""
     missing = X.isna().sum()
     missing = missing[missing > 0]
     if missing.empty:

@@ -36,10 +36,10 @@ def parse_memory(text):
     """Bytes from a text such as 2GB or 500 MB; None stays None."""
     if text is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
-    if not found or float(found[1]) == 0:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
+    if not match or float(match[1]) == 0:
         raise DataError(f"The memory limit must be a size such as 2GB or 500MB; got {text!r}.")
-    return int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
+    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
 
 
 def large_table(path, memory=None, form=None, rows=np.inf):
@@ -238,8 +238,8 @@ def uniform(positions, seed):
 
 
 @dataclass
-class Look:
-    """What the first pass over a table found.
+class TableSummary:
+    """Summary of the first pass over a table.
 
     Attributes
     ----------
@@ -265,33 +265,33 @@ class Look:
     sample: object = None
 
 
-def look_at(table, target, size, seed=0, tell=None):
+def first_pass(table, target, size, seed=0, tell=None):
     """The first pass: schema, classes, means and scales, a stratified sample of `size` rows."""
     target = find_target(table.columns, target)
-    look, pool = Look(target), None
+    summary, pool = TableSummary(target), None
     for position, frame in table.parts():
-        look.n_rows = position + len(frame)
-        known = frame[target].notna().to_numpy()
-        part = frame[known].assign(**{_KEY: uniform(position + np.flatnonzero(known), seed)})
-        part = part.assign(**{_PLACE: position + np.flatnonzero(known)})
-        look.counts.update(map(written, part[target]))
+        summary.n_rows = position + len(frame)
+        labelled = frame[target].notna().to_numpy()
+        part = frame[labelled].assign(**{_KEY: uniform(position + np.flatnonzero(labelled), seed)})
+        part = part.assign(**{_PLACE: position + np.flatnonzero(labelled)})
+        summary.counts.update(map(written, part[target]))
         for column in table.columns:
             if column != target:
-                _add(look, column, part[column])
+                _add(summary, column, part[column])
         pool = _cut(part if pool is None else _joined(pool, part), target, 1.25 * size)
         if tell:
             tell(len(frame))
     if pool is None or not len(pool):
         raise DataError("There are no objects with a class; check the target column.", "target")
-    total = sum(look.counts.values())
+    total = sum(summary.counts.values())
     rank = pool.groupby(pool[target].map(written))[_KEY].rank(method="first")
-    shares = pool[target].map(written).map(look.counts) / total
+    shares = pool[target].map(written).map(summary.counts) / total
     wanted = np.maximum(LEAST, np.round(size * shares))
-    kept = pool[rank.to_numpy() <= wanted.to_numpy()].sort_values(_PLACE)
-    look.sample = kept.drop(columns=[_KEY, _PLACE]).reset_index(drop=True)
-    texts = [c for c in look.sample.columns if look.sample[c].dtype.kind != "f"]
-    look.sample = look.sample.astype(dict.fromkeys(texts, object))
-    return look
+    sample = pool[rank.to_numpy() <= wanted.to_numpy()].sort_values(_PLACE)
+    summary.sample = sample.drop(columns=[_KEY, _PLACE]).reset_index(drop=True)
+    texts = [c for c in summary.sample.columns if summary.sample[c].dtype.kind != "f"]
+    summary.sample = summary.sample.astype(dict.fromkeys(texts, object))
+    return summary
 
 
 _KEY, _PLACE = "mahalearn key", "mahalearn place"
@@ -309,27 +309,27 @@ def _cut(pool, target, most):
     if len(pool) <= most:
         return pool
     first = pool[_KEY].rank(method="first") <= most
-    own = pool.groupby(pool[target].map(written))[_KEY].rank(method="first") <= LEAST
-    return pool[(first | own).to_numpy()].reset_index(drop=True)
+    of_class = pool.groupby(pool[target].map(written))[_KEY].rank(method="first") <= LEAST
+    return pool[(first | of_class).to_numpy()].reset_index(drop=True)
 
 
-def _add(look, column, values):
+def _add(summary, column, values):
     """Moments of a column of numbers, categories of another one."""
     if values.dtype.kind == "f":
         x = values.to_numpy()
         x = x[np.isfinite(x)]
-        n, mean, spread = look.moments.get(column, (0, 0.0, 0.0))
+        n, mean, spread = summary.moments.get(column, (0, 0.0, 0.0))
         if len(x):
-            mine = float(x.mean())
-            d, total = mine - mean, n + len(x)
-            spread += float(np.square(x - mine).sum()) + d * d * n * len(x) / total
+            part_mean = float(x.mean())
+            d, total = part_mean - mean, n + len(x)
+            spread += float(np.square(x - part_mean).sum()) + d * d * n * len(x) / total
             mean += d * len(x) / total
-            look.moments[column] = (total, mean, spread)
+            summary.moments[column] = (total, mean, spread)
         else:
-            look.moments.setdefault(column, (n, mean, spread))
+            summary.moments.setdefault(column, (n, mean, spread))
         return
-    if look.levels.get(column, ()) is not None:
-        found = look.levels.setdefault(column, set())
-        found.update(map(str, values.dropna().unique()))
-        if len(found) > MOST_LEVELS:
-            look.levels[column] = None
+    if summary.levels.get(column, ()) is not None:
+        levels = summary.levels.setdefault(column, set())
+        levels.update(map(str, values.dropna().unique()))
+        if len(levels) > MOST_LEVELS:
+            summary.levels[column] = None

@@ -50,15 +50,15 @@ def read_matrix(path, notes=None):
         case ".parquet" | ".pq" | ".feather" | ".arrow" | ".ipc":
             return _from_frame(source)
         case ".xlsx" | ".ods":
-            cells, _, more = sheet_rows(source)
-            notes += more
+            cells, _, decided = sheet_rows(source)
+            notes += decided
             delimiter = "\t"
         case _:
-            text, more = decoded(source, "matrices are read from CSV, NPY and NPZ files")
-            notes += more
-            found = _phylip(text, path) or _triangle(text, path)
-            if found:
-                return found
+            text, decided = decoded(source, "matrices are read from CSV, NPY and NPZ files")
+            notes += decided
+            matrix = _phylip(text, path) or _triangle(text, path)
+            if matrix:
+                return matrix
             cells, _, delimiter = cells_of(path, text)
             if all(len(row) == 1 and number(row[0]) is not None for row in cells):
                 values = np.array([number(row[0]) for row in cells])
@@ -116,11 +116,11 @@ def _mirrored(M):
     upper = np.triu_indices(len(M), 1)
     for half in (M, M.T):
         if np.isnan(half[upper]).all() and not np.isnan(half.T[upper]).any():
-            whole = half.copy()
-            whole[upper] = half.T[upper]
-            if np.isnan(whole.diagonal()).all():
-                np.fill_diagonal(whole, 0.0)
-            return whole
+            full = half.copy()
+            full[upper] = half.T[upper]
+            if np.isnan(full.diagonal()).all():
+                np.fill_diagonal(full, 0.0)
+            return full
     return M
 
 
@@ -218,7 +218,7 @@ def _from_frame(source):
 
 
 def _names_on_top(cells, values):
-    """Whether line 1 holds names of columns, be they numbers, rather than the first row."""
+    """True if line 1 holds names of columns, be they numbers, rather than the first row."""
     first, width = values[0], len(values[0])
     if cells[0][0] == "" or any(v is None for v in first[1:]):
         return True
@@ -304,11 +304,11 @@ def read_labels(path, n, names=None):
         below, rows = f" below {rows[0][-1]!r}", rows[1:]
     cells = [row[-1].strip() for row in rows]
     if pairs:
-        given = [row[0] for row in rows]
-        _check_names(path, given, names)
-        if given != names:
+        listed_names = [row[0] for row in rows]
+        _check_names(path, listed_names, names)
+        if listed_names != names:
             notes.append("Labels were matched to the objects by name; their order differed.")
-        label_of = dict(zip(given, cells))
+        label_of = dict(zip(listed_names, cells))
         cells = [label_of[name] for name in names]
     if len(cells) != n:
         raise DataError(
@@ -325,28 +325,28 @@ def read_labels(path, n, names=None):
 
 
 def _has_header(rows, n, names):
-    """Whether line 1 is a header: not an object's (by name or by number), nor a class met again."""
+    """True if line 1 is a header: not an object's (by name or by number), nor a class met again."""
     if len(rows) == n if names is None else rows[0][0] in names:
         return False
     return rows[0][-1] not in {row[-1] for row in rows[1:]}
 
 
-def _check_names(path, given, names):
+def _check_names(path, listed_names, names):
     """Refuse labels whose names are not those of the matrix, each once."""
-    for what, those in ((f"{str(path)!r}", given), ("the matrix", names)):
+    for what, those in ((f"{str(path)!r}", listed_names), ("the matrix", names)):
         twice = [name for name, times in Counter(those).items() if times > 1]
         if twice:
             raise DataError(
                 f"{listed(map(repr, twice))} {'occurs' if len(twice) == 1 else 'occur'} more than "
                 f"once in {what}; names of objects must differ to be matched."
             )
-    absent = [name for name in names if name not in set(given)]
-    spare = [name for name in given if name not in set(names)]
+    absent = [name for name in names if name not in set(listed_names)]
+    spare = [name for name in listed_names if name not in set(names)]
     if absent:
-        more = f"; it has {listed(map(repr, spare))} instead" if spare else ""
+        instead = f"; it has {listed(map(repr, spare))} instead" if spare else ""
         raise DataError(
             f"{str(path)!r} has no label for {listed(map(repr, absent))}, which the matrix "
-            f"has{more}."
+            f"has{instead}."
         )
     if spare:
         raise DataError(
@@ -356,12 +356,12 @@ def _check_names(path, given, names):
 
 
 def _name_and_class(path, rows, n, names):
-    """Whether lines hold a name and a class, by the names that are known."""
+    """True if lines hold a name and a class, by the names that are known."""
     firsts, widths = {row[0] for row in rows}, {len(row) for row in rows}
-    known = len(firsts & set(names or ()))
+    n_matched = len(firsts & set(names or ()))
     # A different word first in each line: no line would be a class of more than one object.
     different = n > 1 and widths == {2} and len(firsts) == len(rows)
-    if widths == {1} or not (known > len(firsts) / 2 or different):
+    if widths == {1} or not (n_matched > len(firsts) / 2 or different):
         return False
     if widths != {2}:
         raise DataError(
@@ -406,8 +406,8 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
         M = M[:, [columns.index(row) for row in rows]]
         notes.append("The columns were put into the order of the rows, by name.")
     if labels is not None:
-        y, more = read_labels(labels, n, names)
-        notes += more
+        y, matched = read_labels(labels, n, names)
+        notes += matched
     elif inside is not None and len(inside) == n:
         y = as_labels(inside.tolist(), "labels")
     elif only_look:

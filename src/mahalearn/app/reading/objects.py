@@ -36,7 +36,7 @@ _MISSING = frozenset(["nan", "?", "na", ""])
 
 @dataclass
 class Collection:
-    """What a file of objects holds.
+    """Objects of a file.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ def _ts(path, lines):
 
 
 def _says_true(meta, key):
-    """Whether a header of a .ts file is true, in whatever case it is written."""
+    """True if a header of a .ts file is true, in whatever case it is written."""
     return [word.lower() for word in meta.get(key, [])[:1]] == ["true"]
 
 

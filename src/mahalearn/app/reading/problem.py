@@ -1,4 +1,4 @@
-"""What is to be classified, whatever file it came from; and the error that speaks to its owner."""
+"""Objects and classes, whatever file they came from; and errors as sentences."""
 
 from collections import Counter
 from contextlib import contextmanager
@@ -253,7 +253,7 @@ class Problem:
         return features
 
     def called(self, i):
-        """What an object is called."""
+        """Name of an object."""
         return str(self.names[i]) if self.names else f"row {i + 1}"
 
     def treat_rare(self, how, least=SMALLEST_CLASS):
@@ -273,24 +273,24 @@ class Problem:
         rare = [label for label, n in self.counts.items() if n < least]
         if how == "keep" or not rare:
             return self
-        mine = np.isin(self.y, rare)
+        is_rare = np.isin(self.y, rare)
         names = listed(map(repr, rare))
         if how == "drop":
-            kept = self.take(np.flatnonzero(~mine))
-            kept.notes.append(
-                f"{int(mine.sum())} objects of classes with fewer than {least} were left out: "
+            remaining = self.take(np.flatnonzero(~is_rare))
+            remaining.notes.append(
+                f"{int(is_rare.sum())} objects of classes with fewer than {least} were left out: "
                 f"{names}."
             )
-            return kept
-        if mine.sum() < least:
+            return remaining
+        if is_rare.sum() < least:
             raise DataError(
-                f"Together the rare classes ({names}) have {int(mine.sum())} objects, fewer than "
-                f"the {least} that a class needs. Drop them instead of merging them."
+                f"Together the rare classes ({names}) have {int(is_rare.sum())} objects, fewer "
+                f"than the {least} that a class needs. Drop them instead of merging them."
             )
         other = "other"
         while other in set(map(str, self.y)):
             other += "*"
-        y = np.where(mine, other, self.y.astype(str))
+        y = np.where(is_rare, other, self.y.astype(str))
         note = f"Classes with fewer than {least} objects were merged into {other!r}: {names}."
         return replace(self, y=y, notes=[*self.notes, note])
 
@@ -300,7 +300,7 @@ NUMBER, NAME = "number", "name"
 
 
 def is_text(column):
-    """Whether a column holds names rather than numbers."""
+    """True if a column holds names rather than numbers."""
     from pandas.api.types import is_numeric_dtype
 
     return not is_numeric_dtype(column)

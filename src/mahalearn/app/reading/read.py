@@ -88,7 +88,7 @@ def read_problem(
 
 
 def stem(path):
-    """What to call a problem by the name of its file."""
+    """Name of a problem, by that of its file."""
     path = Path(path)
     path = path.with_suffix("") if path.suffix in _PACKED else path
     return "stdin" if str(path) == "-" else path.stem
@@ -122,13 +122,13 @@ def rows_of(X):
 
 
 def is_builtin(name):
-    """Whether a word is the name of a set rather than of a file."""
+    """True if a word is the name of a set rather than of a file."""
     plain = name.lower().replace("_", "-")
     return plain in BUNDLED or plain in set_names()
 
 
 def names_set(data):
-    """Whether DATA names a set; a folder of results of the same name does not hide it."""
+    """True if DATA names a set; a folder of results of the same name does not hide it."""
     path = Path(data)
     a_file = path.exists() and (not path.is_dir() or holds_parquet(path))
     return not a_file and is_builtin(data)
@@ -160,8 +160,8 @@ def _bundled(name):
     import pandas as pd
     from sklearn import datasets
 
-    found = getattr(datasets, f"load_{name.replace('-', '_')}")()
-    X = pd.DataFrame(found.data)
-    X.columns = [str(column) for column in found.feature_names]
-    y = np.array([str(label) for label in found.target_names])[found.target]
+    bunch = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    X = pd.DataFrame(bunch.data)
+    X.columns = [str(column) for column in bunch.feature_names]
+    y = np.array([str(label) for label in bunch.target_names])[bunch.target]
     return Problem("vectors", X, y, name)

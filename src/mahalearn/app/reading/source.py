@@ -70,7 +70,7 @@ REFUSED = {
 
 
 class Source(NamedTuple):
-    """What stands in a file.
+    """Contents of a file.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Source(NamedTuple):
 
 
 def is_stream(path):
-    """Whether a path means standard input."""
+    """True if a path means standard input."""
     return str(path) == "-"
 
 
@@ -141,12 +141,12 @@ def load(path, what="file"):
         raise DataError(f"{name!r} is empty.")
     if suffix in _SUFFIXES:
         raise DataError(f"{name!r} is not a {_SUFFIXES[suffix]} file, as its name says.")
-    found = next((kind for mark, kind in _FORMATS.items() if data.startswith(mark)), None)
+    detected = next((kind for mark, kind in _FORMATS.items() if data.startswith(mark)), None)
     if data[257:262] == b"ustar":
-        found = ".tar"
-    if found and found != suffix and suffix not in _same(found):
-        suffix = found
-    if suffix in REFUSED and (found or not _looks_like_text(data)):
+        detected = ".tar"
+    if detected and detected != suffix and suffix not in _same(detected):
+        suffix = detected
+    if suffix in REFUSED and (detected or not _looks_like_text(data)):
         raise DataError(f"{name!r} {REFUSED[suffix]}.")
     return Source(name, suffix, data, notes)
 
@@ -303,7 +303,7 @@ def _csv_rows(path, text, delimiter):
 
 
 def _ends_in_quote(row, text):
-    """Whether the last row of a text ends within a quote."""
+    """True if the last row of a text ends within a quote."""
     return "\n" in row[-1] and not text.rstrip().endswith('"')
 
 
@@ -400,11 +400,11 @@ def _guess(data):
         return "cp1252"
     # A column of names repeats; the lines with letters beyond ASCII tell all there is to tell.
     lines = {line for line in data.splitlines() if not line.isascii()}
-    found = list(from_bytes(b"\n".join(sorted(lines))[:200_000]))
-    if not found:
+    matches = list(from_bytes(b"\n".join(sorted(lines))[:200_000]))
+    if not matches:
         return "cp1252"
-    best = found[0]
-    likely = [match for match in found if match.chaos <= best.chaos + 0.02]
+    best = matches[0]
+    likely = [match for match in matches if match.chaos <= best.chaos + 0.02]
     names = {name for match in likely for name in (match.encoding, *match.could_be_from_charset)}
     try:
         data.decode("cp1252")
@@ -421,9 +421,9 @@ def sniff(lines):
     all lines alike, the first lines may be a title above the table.
     """
     for start in range(1 + min(MOST_TITLES, len(lines) // 2)):
-        found = _delimiter(lines[start:])
-        if found:
-            return found
+        delimiter = _delimiter(lines[start:])
+        if delimiter:
+            return delimiter
     return ","
 
 

@@ -101,7 +101,7 @@ def read_table(path, *, find=None, texts=(), faults=None, **form):
 
 
 def holds_parquet(folder):
-    """Whether a folder holds Parquet files, or folders of them by the value of a column."""
+    """True if a folder holds Parquet files, or folders of them by the value of a column."""
     return any(folder.glob("*.parquet")) or any(folder.glob("*=*/**/*.parquet"))
 
 
@@ -235,16 +235,17 @@ def _without(frame, rows, comma):
     """
     import pandas as pd
 
-    kept, numbers = frame[~rows], {}
+    remaining, numbers = frame[~rows], {}
     for column in frame.columns:
         if is_text(frame[column]) and frame[column][rows].notna().any():
-            cells = ["" if cell is None else str(cell) for cell in kept[column]]
+            cells = ["" if cell is None else str(cell) for cell in remaining[column]]
             values, _, _ = tidy(cells, comma and is_comma_column(cells))
             if values.dtype.kind == "f":
-                numbers[column] = pd.Series(values, index=kept.index)
+                numbers[column] = pd.Series(values, index=remaining.index)
     if not numbers:
-        return kept
-    return pd.DataFrame({column: numbers.get(column, kept[column]) for column in frame.columns})
+        return remaining
+    columns = {column: numbers.get(column, remaining[column]) for column in frame.columns}
+    return pd.DataFrame(columns)
 
 
 def _arrow(source, folder=None):
@@ -329,31 +330,31 @@ def _json(source):
     text, notes = decoded(source, "JSON is text")
     try:
         try:
-            found = json.loads(text)
+            content = json.loads(text)
         except ValueError:
-            found = [json.loads(line) for line in text.split("\n") if line.strip()]
+            content = [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
         raise DataError(f"{source.name!r} is not JSON, nor JSON lines, or it is damaged.") from None
-    if isinstance(found, dict) and isinstance(found.get("data"), list):
-        names = found.get("columns")
-        found = found["data"]
-        if isinstance(names, list) and all(isinstance(row, list) for row in found):
-            if any(len(row) != len(names) for row in found):
+    if isinstance(content, dict) and isinstance(content.get("data"), list):
+        names = content.get("columns")
+        content = content["data"]
+        if isinstance(names, list) and all(isinstance(row, list) for row in content):
+            if any(len(row) != len(names) for row in content):
                 raise DataError(f"The rows of {source.name!r} differ in length from its columns.")
-            found = [dict(zip(map(str, names), row)) for row in found]
-    if isinstance(found, dict) and found and all(isinstance(v, dict) for v in found.values()):
-        found = {k: list(v.values()) for k, v in found.items()}  # pandas' own form
-    if isinstance(found, dict) and found and all(isinstance(v, list) for v in found.values()):
-        if len({len(column) for column in found.values()}) != 1:
+            content = [dict(zip(map(str, names), row)) for row in content]
+    if isinstance(content, dict) and content and all(isinstance(v, dict) for v in content.values()):
+        content = {k: list(v.values()) for k, v in content.items()}  # pandas' own form
+    if isinstance(content, dict) and content and all(isinstance(v, list) for v in content.values()):
+        if len({len(column) for column in content.values()}) != 1:
             raise DataError(f"The columns of {source.name!r} differ in length.")
-        columns = found
-    elif isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
-        names = list(dict.fromkeys(str(name) for row in found for name in row))
-        columns = {name: [row.get(name) for row in found] for name in names}
-    elif isinstance(found, list) and found and all(isinstance(row, list) for row in found):
-        if len({len(row) for row in found}) != 1:
+        columns = content
+    elif isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
+        names = list(dict.fromkeys(str(name) for row in content for name in row))
+        columns = {name: [row.get(name) for row in content] for name in names}
+    elif isinstance(content, list) and content and all(isinstance(row, list) for row in content):
+        if len({len(row) for row in content}) != 1:
             raise DataError(f"The rows of {source.name!r} differ in length.")
-        columns = {f"column {i + 1}": list(column) for i, column in enumerate(zip(*found))}
+        columns = {f"column {i + 1}": list(column) for i, column in enumerate(zip(*content))}
     else:
         raise DataError(
             f"{source.name!r} must hold a list of rows (dicts with the same keys) or a dict of "
@@ -367,9 +368,9 @@ def _json(source):
                 f"Column {name!r} of {source.name!r} holds lists or dicts; each cell must be a "
                 "number or a text."
             )
-        whole = [v for v in column if type(v) is int]
+        integers = [v for v in column if type(v) is int]
         if {type(v) for v in column} <= {int, float, type(None)} and (
-            max(map(abs, whole), default=0) > 10**300 or not any(map(loses_digits, whole))
+            max(map(abs, integers), default=0) > 10**300 or not any(map(loses_digits, integers))
         ):
             tidied[i] = np.array([np.nan if v is None else _float(v) for v in column])
         else:
@@ -414,14 +415,14 @@ def _plain(frame, source):
 
 
 def _are_decimals(values):
-    """Whether all values are decimal numbers, as columns of databases hold them."""
+    """True if all values are decimal numbers, as columns of databases hold them."""
     return (
         values.dtype == object and len(values) > 0 and all(isinstance(v, Decimal) for v in values)
     )
 
 
 def _are_long(column):
-    """Whether whole numbers of a column have more digits than float64 keeps."""
+    """True if whole numbers of a column have more digits than float64 keeps."""
     import pandas as pd
 
     if not pd.api.types.is_integer_dtype(column):

@@ -193,7 +193,7 @@ def _place(row, column):
 
 @dataclass
 class _Layout:
-    """What a sheet holds beside its values.
+    """Layout of a sheet beside its values.
 
     Attributes
     ----------
