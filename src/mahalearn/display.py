@@ -45,6 +45,20 @@ def _last_step(estimator, X=None):
     return _last_step(estimator[-1], None if X is None else estimator[:-1].transform(X))
 
 
+def _ordered_labels(y, classes):
+    """The labels of y: those among `classes` first, in their order, then the others, sorted."""
+    labels, first = np.unique(y).tolist(), np.asarray(classes).tolist()
+    return [x for x in first if x in labels] + [x for x in labels if x not in first]
+
+
+def _plot_classes(ax, d2, y, labels):
+    """Points of each class in its colour, by their distances to two classes."""
+    for i, label in enumerate(labels):
+        color = CLASS_COLORS[i % len(CLASS_COLORS)]
+        points, marker = d2[y == label].T, _MARKERS[i % len(_MARKERS)]
+        ax.plot(*points, marker, color=color, markersize=4, alpha=0.8, label=str(label))
+
+
 def _two_classes(estimator, classes):
     """Two of the classes, the first two if None, and their positions."""
     # A detector's predict gives no class, so that its labels have another name.
@@ -137,27 +151,17 @@ class SpectrumDisplay:
         """
         ax = _axes(self, ax)
         position = np.arange(1, len(self.eigenvalues) + 1)
-        for label, selected, color in (
-            ("positive", self.eigenvalues > 0, POSITIVE),
-            ("negative", self.eigenvalues < 0, NEGATIVE),
-        ):
+        for label, sign, color in (("positive", 1, POSITIVE), ("negative", -1, NEGATIVE)):
+            selected = np.sign(self.eigenvalues) == sign
             if selected.any():
-                ax.vlines(
-                    position[selected], 0, self.eigenvalues[selected], color=color, linewidth=1.2
-                )
-                ax.plot(
-                    position[selected],
-                    self.eigenvalues[selected],
-                    ".",
-                    color=color,
-                    label=f"{selected.sum()} {label}",
-                )
+                x, values = position[selected], self.eigenvalues[selected]
+                ax.vlines(x, 0, values, color=color, linewidth=1.2)
+                ax.plot(x, values, ".", color=color, label=f"{len(x)} {label}")
         ax.axhline(0, color="black", linewidth=0.8)
-        ax.set_xlabel("eigenvalue, in descending order")
-        ax.set_ylabel("λ")
-        title = f"negative fraction {self.negative_fraction:.3f}"
-        ax.set_title(title if self.name is None else f"{self.name}: {title}")
-        if ax.get_legend_handles_labels()[0]:
+        name = "" if self.name is None else f"{self.name}: "
+        title = f"{name}negative fraction {self.negative_fraction:.3f}"
+        ax.set(xlabel="eigenvalue, in descending order", ylabel="λ", title=title)
+        if self.eigenvalues.any():
             ax.legend()
         return self
 
@@ -298,13 +302,8 @@ class DissimilaritySpaceDisplay:
             labels = self.decide(np.column_stack([x.ravel(), z.ravel()]))
             second = np.reshape(labels == self.classes[1], x.shape).astype(float)
             ax.contourf(x, z, second, levels=[-0.5, 0.5, 1.5], colors=CLASS_COLORS[:2], alpha=0.15)
-        for label, color, marker in zip(self.classes, CLASS_COLORS, _MARKERS, strict=False):
-            selected = self.y == label
-            ax.plot(
-                *self.d2[selected].T, marker, color=color, markersize=4, label=str(label), alpha=0.8
-            )
-        ax.set_xlabel(f"d² to {self.classes[0]}")
-        ax.set_ylabel(f"d² to {self.classes[1]}")
+        _plot_classes(ax, self.d2, self.y, self.classes)
+        ax.set(xlabel=f"d² to {self.classes[0]}", ylabel=f"d² to {self.classes[1]}")
         ax.legend(title="class")
         return self
 
@@ -470,28 +469,15 @@ class CoomansDisplay:
             Itself.
         """
         ax = _axes(self, ax)
-        y = np.zeros(len(self.d2), dtype=int) if self.y is None else self.y
-        shown = [label for label in self.classes if (y == label).any()]
-        others = [label for label in np.unique(y).tolist() if label not in self.classes]
-        for i, label in enumerate([*shown, *others]):
-            selected = y == label
-            ax.plot(
-                *self.d2[selected].T,
-                _MARKERS[i % len(_MARKERS)],
-                color=CLASS_COLORS[i % len(CLASS_COLORS)],
-                markersize=4,
-                alpha=0.8,
-                label="objects" if self.y is None else str(label),
-            )
+        y = np.full(len(self.d2), "objects") if self.y is None else self.y
+        _plot_classes(ax, self.d2, y, _ordered_labels(y, self.classes))
         for limit, line in zip(self.limits, (ax.axvline, ax.axhline), strict=True):
             if np.isfinite(limit):
                 line(limit, color="black", linewidth=1, linestyle="--")
         if (self.d2 > 0).all():
-            ax.set_xscale("log")
-            ax.set_yscale("log")
-        ax.set_xlabel(f"d² to {self.classes[0]}")
-        ax.set_ylabel(f"d² to {self.classes[1]}")
-        ax.set_title(f"Dashed: limits that {1 - self.level:.0%} of a class stay within")
+            ax.set(xscale="log", yscale="log")
+        title = f"Dashed: limits that {1 - self.level:.0%} of a class stay within"
+        ax.set(xlabel=f"d² to {self.classes[0]}", ylabel=f"d² to {self.classes[1]}", title=title)
         ax.legend()
         return self
 
@@ -557,8 +543,7 @@ class TypicalityDisplay:
     def rejected(self) -> dict[Any, float]:
         """Share of each group with a p-value of at most `level`."""
         below = self.p_values <= self.level + 1e-12
-        labels, first = np.unique(self.y).tolist(), np.asarray(self.classes).tolist()
-        labels = [x for x in first if x in labels] + [x for x in labels if x not in first]
+        labels = _ordered_labels(self.y, self.classes)
         return {label: float(below[self.y == label].mean()) for label in labels}
 
     @classmethod
@@ -651,8 +636,7 @@ class TypicalityDisplay:
             )
         ax.plot([0, 1], [0, 1], color="black", linewidth=0.8)
         ax.axvline(self.level, color="black", linewidth=1, linestyle="--")
-        ax.set_xlabel("p-value")
-        ax.set_ylabel("share of the objects with at most this p-value")
+        ax.set(xlabel="p-value", ylabel="share of the objects with at most this p-value")
         ax.legend()
         return self
 

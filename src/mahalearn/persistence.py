@@ -260,7 +260,11 @@ def model_bytes(model, *, about=None, trusted=()):
     try:
         data = sio.dumps(model)
     except Exception as error:
-        raise UntrustedModelError(_cannot_save(type(error).__name__, error)) from None
+        raise UntrustedModelError(
+            f"The model cannot be saved without pickle ({type(error).__name__}: "
+            f"{str(error)[:200]}). Functions, lambdas and open files are the usual reason; use "
+            "named kernels and measures."
+        ) from None
     unknown = _unknown(sio.get_untrusted_types(data=data), trusted)
     functions = [name for name in unknown if "<lambda>" in name or "<locals>" in name]
     if functions:
@@ -279,7 +283,9 @@ def model_bytes(model, *, about=None, trusted=()):
     about = {**_facts(model), **(about or {}), "format": FORMAT, "versions": versions()}
     about["saved"] = datetime.now(UTC).isoformat("T")
     text = json.dumps(about, ensure_ascii=False, indent=1, default=_plain)
-    data = _with_types(_compact(data), lambda module, name: PACKAGE, {ABOUT: text})
+    schema, members = _unpacked(data)
+    _rename_types(schema, lambda module, name: PACKAGE)
+    data = _packed(schema, {**_compact(schema, members), ABOUT: text})
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         _refuse_bomb(archive, "the file")
     return data
@@ -317,7 +323,9 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     path = Path(path)
     about = model_about(path)
     try:
-        data = _with_types(path.read_bytes(), _home)
+        schema, members = _unpacked(path.read_bytes())
+        _rename_types(schema, _home)
+        data = _packed(schema, members)
         types_ = sio.get_untrusted_types(data=data)
     except MemoryError:
         raise _too_large(path) from None
@@ -401,13 +409,10 @@ def model_about(path: File) -> dict[str, Any]:
         raise FileNotFoundError(f"There is no file {str(path)!r}.") from None
     except UntrustedModelError:
         raise
-    except (OSError, ValueError, RecursionError, NotImplementedError, RuntimeError):
+    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError):
         raise _not_a_model(path) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError):
-        raise _not_a_model(path) from None
-    if not isinstance(about, dict) or _deeper(about, DEEPEST):
-        raise _not_a_model(path)
-    then = about.get("versions", {})
+    well_formed = isinstance(about, dict) and not _deeper(about, DEEPEST)
+    then = about.get("versions", {}) if well_formed else None
     if not isinstance(then, dict) or not all(isinstance(v, str) for v in then.values()):
         raise _not_a_model(path)
     return about
@@ -426,16 +431,13 @@ def _refuse_bomb(archive, path):
     members = archive.infolist()
     size = sum(info.file_size for info in members)
     packed = sum(info.compress_size for info in members)
-    about = [info.file_size for info in members if info.filename == ABOUT]
-    if (
-        (size > MOST_BYTES and size > MOST_RATIO * packed)
-        or max(about, default=0) > MOST_ABOUT
-        or any(
-            info.file_size > max(SMALL_TEXT, MOST_RATIO * info.compress_size)
-            for info in members
-            if info.filename in (ABOUT, SCHEMA)
-        )
-    ):
+    bombs = [
+        (info.filename == ABOUT and info.file_size > MOST_ABOUT)
+        or info.file_size > max(SMALL_TEXT, MOST_RATIO * info.compress_size)
+        for info in members
+        if info.filename in (ABOUT, SCHEMA)
+    ]
+    if any(bombs) or (size > MOST_BYTES and size > MOST_RATIO * packed):
         raise UntrustedModelError(
             f"{str(path)!r} would unpack to {size / 2**20:.0f} MB, far more than models of its "
             "size do; it is refused."
@@ -483,91 +485,77 @@ def _home(module, name):
     return f"{PACKAGE}.{HOMES[name]}" if name in HOMES else module
 
 
-def _compact(data):
-    """The archive with equal arrays in one file, and short numbers instead of memory addresses.
-
-    skops tells objects apart by their addresses and names files by them: digits that cannot be
-    compressed, in a model of many small parts as much as the parts themselves.
-    """
+def _unpacked(data):
+    """The schema of an archive, and its other members {name: bytes}, arrays checked."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        contents = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(contents.pop(SCHEMA))
-    ids, stored, files = {}, {}, {}
-    for name, content in contents.items():
-        suffix = Path(name).suffix
-        files[name] = stored.setdefault((suffix, content), f"{len(stored)}{suffix}")
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members.pop(SCHEMA))
+    for content in members.values():
+        _check_array(content)
+    return schema, members
 
-    def walk(node):
-        if isinstance(node, list):
-            for value in node:
-                walk(value)
-        elif isinstance(node, dict):
-            if isinstance(node.get("__id__"), int):
-                node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
-            if isinstance(node.get("file"), str):
-                node["file"] = files.get(node["file"], node["file"])
-            for value in node.values():
-                walk(value)
 
-    walk(schema)
+def _packed(schema, members):
+    """The archive of a schema and further members."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(SCHEMA, json.dumps(schema))
-        for (_, content), name in stored.items():
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {SCHEMA: json.dumps(schema), **members}.items():
             archive.writestr(name, content)
     return buffer.getvalue()
 
 
-def _with_types(data, module_of, texts=None):
-    """The archive with the modules of our own types (and of masked arrays) replaced, files added.
+def _nodes(schema):
+    """Every dict within a schema."""
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            yield node
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+
+
+def _compact(schema, members):
+    """Members with equal arrays in one file; the schema gets short numbers instead of addresses.
+
+    skops tells objects apart by their memory addresses and names files by them: digits that cannot
+    be compressed, in a model of many small parts as much as the parts themselves.
+    """
+    ids, stored, files = {}, {}, {}
+    for name, content in members.items():
+        suffix = Path(name).suffix
+        files[name] = stored.setdefault((suffix, content), f"{len(stored)}{suffix}")
+    for node in _nodes(schema):
+        if isinstance(node.get("__id__"), int):
+            node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
+        if isinstance(node.get("file"), str):
+            node["file"] = files.get(node["file"], node["file"])
+    return {name: content for (_, content), name in stored.items()}
+
+
+def _rename_types(schema, module_of):
+    """Replace the modules of our types, and of numpy's that changed between versions, in place.
 
     module_of(module, name) gives the module to write for a type of this package.
     """
-
-    def walk(node):
-        if isinstance(node, dict):
-            module = node.get("__module__")
-            if module in MASKED_HOMES and node.get("__class__") == "MaskedArray":
-                node["__module__"] = np.ma.MaskedArray.__module__
-            if module == "numpy" and node.get("__class__") in ("bool", "bool_"):
-                node["__class__"] = np.bool_.__name__
-            if isinstance(module, str) and module.partition(".")[0] == PACKAGE:
-                node["__module__"] = module_of(module, node.get("__class__"))
-            for value in node.values():
-                walk(value)
-        elif isinstance(node, list):
-            for value in node:
-                walk(value)
-
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(data)) as old,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
-        for info in old.infolist():
-            if info.filename == SCHEMA:
-                schema = json.loads(old.read(SCHEMA))
-                walk(schema)
-                new.writestr(SCHEMA, json.dumps(schema))
-            else:
-                content = old.read(info)
-                _check_array(content)
-                new.writestr(info.filename, content)
-        for name, text in (texts or {}).items():
-            new.writestr(name, text)
-    return buffer.getvalue()
+    for node in _nodes(schema):
+        module, name = str(node.get("__module__")), node.get("__class__")
+        if module in MASKED_HOMES and name == "MaskedArray":
+            node["__module__"] = np.ma.MaskedArray.__module__
+        if module == "numpy" and name in ("bool", "bool_"):
+            node["__class__"] = np.bool_.__name__
+        if module.partition(".")[0] == PACKAGE:
+            node["__module__"] = module_of(module, name)
 
 
 def _check_array(content):
     """Refuse an array whose header asks for other memory than its bytes fill."""
     if not content.startswith(np.lib.format.MAGIC_PREFIX):
         return
-    file = io.BytesIO(content)
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0
-    if version != (1, 0):
-        read = np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    file, form = io.BytesIO(content), np.lib.format
+    first = form.read_magic(file) == (1, 0)
+    shape, _, dtype = (form.read_array_header_1_0 if first else form.read_array_header_2_0)(file)
     if math.prod(shape) * dtype.itemsize != len(content) - file.tell():
         raise ValueError("an array is longer or shorter than its header says")
 
@@ -589,11 +577,9 @@ def _facts(model):
     classes = np.asarray(getattr(model, "classes_", []))
     if classes.size:
         facts["classes"] = [str(label) for label in classes.ravel().tolist()]
-    columns = getattr(model, "feature_names_in_", None)
+    columns = getattr(model, "feature_names_in_", getattr(model, "n_features_in_", None))
     if columns is not None:
-        facts["columns"] = [str(name) for name in columns]
-    elif hasattr(model, "n_features_in_"):
-        facts["columns"] = int(model.n_features_in_)
+        facts["columns"] = list(map(str, columns)) if np.ndim(columns) else int(columns)
     return facts
 
 
@@ -607,13 +593,6 @@ def _skops():
 
 def _unknown(types_, trusted):
     return sorted(set(types_).difference(trusted_types(), trusted))
-
-
-def _cannot_save(kind, error):
-    return (
-        f"The model cannot be saved without pickle ({kind}: {str(error)[:200]}). Functions, "
-        "lambdas and open files are the usual reason; use named kernels and measures."
-    )
 
 
 def _compare_versions(then):

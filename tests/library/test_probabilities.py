@@ -38,6 +38,7 @@ DENSITIES = [
 ]
 LEFT_OUT = [
     KernelQuadraticDiscriminant(gamma=0.1),
+    KernelQuadraticDiscriminant(gamma=0.1, offset="least_squares"),
     KernelRidgeClassifier(gamma=0.1),
     KernelKNeighborsClassifier(7, gamma=0.1),
     KernelKNeighborsClassifier(7, weights="distance", gamma=0.1),

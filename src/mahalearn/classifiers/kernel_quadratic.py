@@ -236,18 +236,17 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         offset = check_choice(self.offset, "offset", OFFSETS)
         distances, alphas = fit_class_distances(self, training, values, spectral=offset == "map")
         rounding = distances.rounding()
-        volumes = d2 = temperature = None
+        volumes = d2 = left_out = temperature = None
         if offset == "map":
             refuse_map(self.variant, alphas, training.counts, distances.nonnegative)
             volumes, temperature = distances.log_volumes(), 1.0
         elif offset is not None:
             d2 = distances.training_sq_distances(common="omitted")
-            left_out = None
             if len(values) == 1 and self.landmarks is None:
                 left_out = left_out_scores(distances, d2)
             d2 = self._training_distances(d2, training, alphas)
         offsets = self._offsets_of(d2, labels, rounding, volumes)
-        if offset in ("error", "loo") and left_out is not None:
+        if left_out is not None:
             temperature = fit_temperature(left_out + offsets, labels.codes)
         return QuadraticPath(distances, offsets, np.atleast_1d(rounding), values, temperature)
 

@@ -7,9 +7,9 @@ visited: with e = n − m,
     i − radius − max(0, e)  ≤  j  ≤  i + radius + max(0, −e),
 
 which for series of equal length is |i − j| ≤ radius. Cells outside of the band are infinite. DTW,
-MSM and TWE go along the diagonals i + j = d, whose cells do not depend on each other, so that the
-processor computes several at once. The others keep a row of D: row[j] is D(i − 1, j) until D(i, j)
-takes its place.
+Fréchet, MSM and TWE go along the diagonals i + j = d, whose cells do not depend on each other, so
+that the processor computes several at once. The others keep a row of D: row[j] is D(i − 1, j) until
+D(i, j) takes its place.
 
 Without numba the same functions run in plain Python: the same numbers, a few hundred times slower.
 This module imports numba when it is itself imported, so it is imported inside the function that
@@ -101,19 +101,21 @@ def _distances(out, a, back, i, j):
 
 
 @_compiled
-def _dtw_cells_of_channels(out, corner, above, left, a, back, i, j):
-    """The same for several channels, which begin at i and j."""
-    _sq_gaps(out, a, back, i, j)
+def _warping_cells(out, corner, above, left, largest):
+    """The cells of a diagonal from their squared distances, which stand in `out`."""
     for k in range(len(out)):
         best = above[k] if above[k] < corner[k] else corner[k]
-        out[k] += left[k] if left[k] < best else best
+        best = left[k] if left[k] < best else best
+        out[k] = max(out[k], best) if largest else out[k] + best
 
 
 @_compiled
-def _dtw(a, b, radius):
+def _warp(a, b, radius, largest):
     """Dynamic time warping: H. Sakoe and S. Chiba, IEEE Trans. ASSP 26, 1978.
 
     D(i, j) = ‖a_i − b_j‖² + min(D(i−1, j−1), D(i−1, j), D(i, j−1)); the distance is √D(n, m).
+    largest: the discrete Fréchet distance (T. Eiter and H. Mannila, TU Wien, CD-TR 94/64, 1994),
+    which takes the larger of the two terms instead of their sum.
     """
     n, m = a.shape[1], b.shape[1]
     back = b[:, ::-1].copy()
@@ -121,10 +123,11 @@ def _dtw(a, b, radius):
     for d in range(2, n + m + 1):
         low, high = _diagonal(d, n, m, radius)
         i, j, out = low - 1, low + m - d, now[low : high + 1]
-        if len(a) == 1:
+        if len(a) == 1 and not largest:
             _dtw_cells(out, two[i:], one[i:], one[low:], a[0, i:], back[0, j:])
         else:
-            _dtw_cells_of_channels(out, two[i:], one[i:], one[low:], a, back, i, j)
+            _sq_gaps(out, a, back, i, j)
+            _warping_cells(out, two[i:], one[i:], one[low:], largest)
         now[i] = now[high + 1] = np.inf
         now, one, two = two, now, one
     return math.sqrt(one[n])
@@ -170,27 +173,6 @@ def _msm(a, b, radius, cost):
             now, one, two = two, now, one
         total += one[n]
     return total
-
-
-@_compiled
-def _frechet(a, b, radius):
-    """Discrete Fréchet distance: T. Eiter and H. Mannila, TU Wien, CD-TR 94/64, 1994.
-
-    D(i, j) = max(‖a_i − b_j‖, min(D(i−1, j−1), D(i−1, j), D(i, j−1))).
-    """
-    n, m = a.shape[1], b.shape[1]
-    row, cost = np.full(m + 1, np.inf), np.zeros(m + 1)
-    row[0] = 0.0
-    for i in range(1, n + 1):
-        low, high = _band(i, n, m, radius)
-        _sq_distances(a, i, b, low, high, cost)
-        corner = row[low - 1]
-        row[low - 1] = np.inf
-        for j in range(low, high + 1):
-            value = max(cost[j], min(corner, row[j], row[j - 1]))
-            corner = row[j]
-            row[j] = value
-    return math.sqrt(row[m])
 
 
 @_compiled
@@ -372,7 +354,7 @@ def _pairs(A, B, window, same):
 @_compiled
 def _all_dtw(A, B, window, same, out):
     for i, j, a, b, radius in _pairs(A, B, window, same):
-        out[i, j] = _dtw(a, b, radius)
+        out[i, j] = _warp(a, b, radius, False)
 
 
 @_compiled
@@ -408,7 +390,7 @@ def _all_edr(A, B, window, same, out):
 @_compiled
 def _all_frechet(A, B, window, same, out):
     for i, j, a, b, radius in _pairs(A, B, window, same):
-        out[i, j] = _frechet(a, b, radius)
+        out[i, j] = _warp(a, b, radius, True)
 
 
 ALL_PAIRS = {

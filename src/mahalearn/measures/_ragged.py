@@ -50,9 +50,20 @@ def label(i, of_columns):
     return f"Object {i} of the columns" if of_columns else f"Object {i}"
 
 
-def unmasked(x):
-    """The object as an array, NaN where a mask hides a value."""
-    return x.astype(np.float64).filled(np.nan) if np.ma.isMaskedArray(x) else np.asarray(x)
+def as_floats(x, what, name):
+    """An object as an array of floats, NaN where a mask hides a value.
+
+    what : "a sequence of numbers" or the like; name : that of the object, for the messages.
+    """
+    try:
+        array = x.astype(float).filled(np.nan) if np.ma.isMaskedArray(x) else np.asarray(x)
+        if array.dtype.kind in "USTcmM":
+            raise ValueError("text, complex numbers, dates")
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be {what}; got {type(x).__name__} {str(x)[:40]!r}."
+        ) from None
 
 
 def check_not_empty(objects, of_columns=False):
@@ -66,38 +77,26 @@ def check_not_empty(objects, of_columns=False):
 
 
 def number_arrays(objects, ndim, what, of_columns=False):
-    """The objects as float arrays of `ndim` axes, none empty, all finite.
-
-    what : "a sequence of numbers" or the like, for the messages.
-    """
+    """The objects as float arrays of `ndim` axes, none empty, all finite."""
     arrays = []
     for i, x in enumerate(objects):
-        try:
-            if isinstance(x, (str, bytes)):
-                raise ValueError("text")
-            array = np.asarray(unmasked(x), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{label(i, of_columns)} must be {what}; got {type(x).__name__} {str(x)[:40]!r}."
-            ) from None
+        name = label(i, of_columns)
+        array = as_floats(x, what, name)
         if array.ndim and len(array) == 0:
             check_not_empty([*arrays, array], of_columns)
         if array.ndim != ndim or array.shape[-1] == 0:
-            raise ValueError(
-                f"{label(i, of_columns)} must be {what}; got an array of shape {array.shape}."
-            )
+            raise ValueError(f"{name} must be {what}; got an array of shape {array.shape}.")
         if not np.isfinite(array).all():
-            raise ValueError(
-                f"{label(i, of_columns)} contains NaN or infinite values; remove or repair them."
-            )
+            raise ValueError(f"{name} contains NaN or infinite values; remove or repair them.")
         arrays.append(array)
     return arrays
 
 
-def number_table(X, what, name="X"):
+def number_table(X, what, rows=None):
     """Rows of equally many finite numbers as an array; sparse rows are made dense.
 
-    what : "Histograms" or the like, for the messages.
+    what : "Histograms" or the like, for the messages. rows : the table of the rows, where X is that
+    of the columns.
     """
     if sparse.issparse(X):
         X = X.toarray()
@@ -110,19 +109,23 @@ def number_table(X, what, name="X"):
                 f"{what} must have equally many values; got lengths from {lengths[0]} to "
                 f"{lengths[-1]}."
             )
-    return check_array(X, dtype=np.float64, input_name=name)
+    table = check_array(X, dtype=np.float64, input_name="X" if rows is None else "Y")
+    if rows is not None and table.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"{what} of the rows have {rows.shape[1]} values, those of the columns "
+            f"{table.shape[1]}; they must agree."
+        )
+    return table
 
 
-def prepare_numbers(X, Y, ndim, what):
-    """Two collections of number arrays as (P, Q), P twice if Y is None; points of one dimension."""
-    rows = number_arrays(X, ndim, what)
-    cols = [] if Y is None else number_arrays(Y, ndim, what, of_columns=True)
-    for i, array in enumerate(rows + cols):
-        if array.shape[1:] != rows[0].shape[1:]:
-            of_columns = i >= len(rows)
+def ragged_numbers(objects, ndim, what, rows=None):
+    """Number arrays as a Ragged, all points of one dimension; rows: as in `number_table`."""
+    arrays = number_arrays(objects, ndim, what, rows is not None)
+    shape = arrays[0].shape[1:] if rows is None else rows.values.shape[1:]
+    for i, array in enumerate(arrays):
+        if array.shape[1:] != shape:
             raise ValueError(
-                f"{label(i - len(rows) * of_columns, of_columns)} has points of dimension "
-                f"{array.shape[1]}, object 0 of {rows[0].shape[1]}; they must agree."
+                f"{label(i, rows is not None)} has points of dimension {array.shape[1]}, object 0 "
+                f"of {shape[0]}; they must agree."
             )
-    P = join(rows)
-    return P, P if Y is None else join(cols)
+    return join(arrays)

@@ -111,8 +111,12 @@ class Measure(BaseEstimator):
         P, Q : sequences
             Forms of X and Y with a length and slices. Q is P where Y is None.
         """
-        P = object_list(X)
-        return P, P if Y is None else object_list(Y)
+        P = self._prepared(X)
+        return P, P if Y is None else self._prepared(Y, P)
+
+    def _prepared(self, X, rows=None):
+        """One collection as `block` takes it; rows: the prepared rows, where X are the columns."""
+        return object_list(X)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects.

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._typing import Objects
 from .._validation import check_choice
 from ._ragged import check_not_empty, label
 from .base import Measure, Prepared, object_list
@@ -80,11 +79,6 @@ class Compression(Measure):
         """True for the named compressors, which release the lock; functions do not."""
         return isinstance(self.compressor, str)
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the texts and compress each, see Measure."""
-        P = self._texts(object_list(X))
-        return P, P if Y is None else self._texts(object_list(Y), of_columns=True)
-
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         compress = self._compress()
@@ -97,10 +91,9 @@ class Compression(Measure):
             return self.compressor
         return COMPRESSORS[check_choice(self.compressor, "compressor", tuple(COMPRESSORS))]
 
-    def _texts(self, objects, of_columns=False):
-        compress = self._compress()
-        texts = []
-        for i, x in enumerate(objects):
+    def _prepared(self, X, rows=None):
+        compress, of_columns, texts = self._compress(), rows is not None, []
+        for i, x in enumerate(object_list(X)):
             if not isinstance(x, (str, bytes, bytearray)):
                 raise ValueError(
                     f"{label(i, of_columns)} must be a string or bytes to be compressed; got "

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._typing import Objects
 from ._ragged import number_table
 from .base import Measure
 
@@ -34,18 +33,8 @@ class Correlation(Measure):
     def __init__(self, equal: float = 0.5) -> None:
         self.equal = equal
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the vectors, see Measure."""
-        P = number_table(X, "Vectors")
-        if Y is None:
-            return P, P
-        Q = number_table(Y, "Vectors", "Y")
-        if P.shape[1] != Q.shape[1]:
-            raise ValueError(
-                f"The vectors of the rows have {P.shape[1]} values, those of the columns "
-                f"{Q.shape[1]}; they must be over the same terms."
-            )
-        return P, Q
+    def _prepared(self, X, rows=None):
+        return number_table(X, "Vectors", rows)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""

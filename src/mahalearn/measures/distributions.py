@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from scipy.special import rel_entr
 
-from .._typing import Objects
 from .._validation import is_real
-from ._ragged import number_table, prepare_numbers
+from ._ragged import label, number_table, ragged_numbers
 from .base import Measure, object_list
 
 
@@ -34,45 +34,24 @@ class JensenShannon(Measure):
 
     block_size = 64
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the histograms and divide them by their sums, see Measure."""
-        P = _histograms(X, "")
-        if Y is None:
-            return P, P
-        Q = _histograms(Y, " of the columns")
-        if P.shape[1] != Q.shape[1]:
+    def _prepared(self, X, rows=None):
+        P = number_table(X, "Histograms", rows)
+        bad = (P < 0).any(axis=1) | (P.sum(axis=1) <= 0)
+        if bad.any():
             raise ValueError(
-                f"The histograms of the rows have {P.shape[1]} bins, those of the columns "
-                f"{Q.shape[1]}; they must agree."
+                f"{label(int(np.argmax(bad)), rows is not None)} is not a histogram: its values "
+                "must not be negative, and not all 0."
             )
-        return P, Q
+        return P / P.sum(axis=1, keepdims=True)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         values = np.zeros((len(P), len(Q)))
         for i, p in enumerate(P):
             m = (p + Q) / 2
-            # Where m is 0, so are p and q; where m > 0, terms with p = 0 are 0.
-            terms = _p_log2(p, m) + _p_log2(Q, m)
-            values[i] = np.sqrt(np.maximum(terms.sum(axis=1) / 2, 0))
+            terms = (rel_entr(p, m) + rel_entr(Q, m)).sum(axis=1) / np.log(4)
+            values[i] = np.sqrt(np.maximum(terms, 0))
         return values
-
-
-def _p_log2(p, m):
-    p = np.broadcast_to(p, m.shape)
-    ratio = np.divide(p, m, out=np.ones_like(m), where=p > 0)
-    return p * np.log2(ratio)
-
-
-def _histograms(X, side):
-    P = number_table(X, "Histograms", "X" if not side else "Y")
-    bad = (P < 0).any(axis=1) | (P.sum(axis=1) <= 0)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise ValueError(
-            f"Object {i}{side} is not a histogram: its values must not be negative, and not all 0."
-        )
-    return P / P.sum(axis=1, keepdims=True)
 
 
 class Wasserstein(Measure):
@@ -102,16 +81,14 @@ class Wasserstein(Measure):
     def __init__(self, p: float = 1) -> None:
         self.p = p
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the samples, see Measure."""
+    def _prepared(self, X, rows=None):
         if not is_real(self.p) or not 1 <= self.p < np.inf:
             raise ValueError(f"p must be a finite number of at least 1; got {self.p!r}.")
-        X, Y = object_list(X), None if Y is None else object_list(Y)
-        ndim = np.ndim(X[0]) if not isinstance(X[0], (str, bytes)) else 1
-        if ndim == 2:
+        objects = object_list(X)
+        if np.ndim(objects[0] if rows is None else rows.values) == 2:
             what = "a sample of points, an array of shape (n_points, n_dimensions)"
-            return prepare_numbers(X, Y, 2, what)
-        return prepare_numbers(X, Y, 1, "a sample of numbers")
+            return ragged_numbers(objects, 2, what, rows)
+        return ragged_numbers(objects, 1, "a sample of numbers", rows)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""

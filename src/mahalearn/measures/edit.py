@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import Objects
 from .._validation import check_choice, check_memory, check_positive
 from ._edit_loops import ABSOLUTE, ANGULAR, CONSTANT, EUCLIDEAN, TABLE, edit_block
-from ._ragged import Ragged, check_not_empty, join, label, prepare_numbers
+from ._ragged import Ragged, check_not_empty, join, label, ragged_numbers
 from .base import Measure, Prepared, object_list
 
 NUMERIC = {"absolute": ABSOLUTE, "angular": ANGULAR, "euclidean": EUCLIDEAN}
@@ -97,7 +97,8 @@ class EditDistance(Measure):
             if name == "angular":
                 check_positive(self.period, "period")
             what = "a sequence of numbers" if name != "euclidean" else "an array of points in rows"
-            return prepare_numbers(X, Y, 2 if name == "euclidean" else 1, what)
+            P = ragged_numbers(X, 2 if name == "euclidean" else 1, what)
+            return P, P if Y is None else ragged_numbers(Y, P.values.ndim, what, P)
         if not callable(self.substitution):
             _check_cost(self.substitution, "substitution")
         X, Y = _symbols(X), None if Y is None else _symbols(Y, of_columns=True)

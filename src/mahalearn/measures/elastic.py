@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from .._typing import Objects
 from .._validation import check_choice, check_real, is_real
-from ._ragged import label, unmasked
+from ._ragged import as_floats, label
 from .base import Measure, object_list
 
 # The methods, and the parameters that each of them has besides `normalize`.
@@ -249,19 +249,8 @@ def series_arrays(X, of_columns=False):
 
 def _as_numbers(x, name):
     what = "a series of numbers, an array of shape (length,) or (n_channels, length)"
-    try:
-        if isinstance(x, (str, bytes)):
-            raise ValueError("text")
-        array = unmasked(x)
-        if array.dtype.kind in "cmM":
-            raise ValueError("complex numbers, dates")
-        array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must be {what}; got {type(x).__name__} {str(x)[:40]!r}."
-        ) from None
-    if array.ndim == 1:
-        array = array[None]
+    array = as_floats(x, what, name)
+    array = array[None] if array.ndim == 1 else array
     if array.ndim != 2 or array.shape[0] == 0:
         raise ValueError(f"{name} must be {what}; got an array of shape {array.shape}.")
     return array

@@ -14,12 +14,17 @@ from .base import Measure, Prepared
 
 @dataclass(frozen=True)
 class _Table(Prepared):
-    """Columns as floats: numbers over their range, names as codes; zero where missing."""
+    """Columns as floats: numbers over their range, names as codes; zero where missing.
 
+    codes: of each column, {name: code}.
+    """
+
+    common = ("codes",)
     numbers: np.ndarray
     names: np.ndarray
     has_number: np.ndarray
     has_name: np.ndarray
+    codes: list
 
 
 class Gower(Measure):
@@ -72,16 +77,14 @@ class Gower(Measure):
                 self.ranges_[c] = np.ptp(present) if len(present) else 0.0
         return self
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the tables and code the names, see Measure."""
+    def _prepared(self, X, rows=None):
         check_is_fitted(
             self,
             msg="%(name)s needs the ranges of the training data: call fit on them first, or use "
             "pairwise or MeasureKernel, which do.",
         )
-        codes: list[dict[Any, int]] = [{} for _ in self.columns_]
-        P = self._table(X, codes)
-        return P, P if Y is None else self._table(Y, codes)
+        codes = [{} for _ in self.columns_] if rows is None else rows.codes
+        return self._table(X, codes)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
@@ -145,7 +148,8 @@ class Gower(Measure):
             else:
                 numbers.append(np.where(missing, 0.0, column) / self.ranges_[c])
                 has_number.append(~missing)
-        table = _Table(*(_matrix(part, n) for part in (numbers, symbols, has_number, has_name)))
+        parts = (_matrix(part, n) for part in (numbers, symbols, has_number, has_name))
+        table = _Table(*parts, codes)
         empty = np.flatnonzero(table.has_number.sum(axis=1) + table.has_name.sum(axis=1) == 0)
         if len(empty):
             raise ValueError(f"Row {empty[0]} has no values at all; leave it out.")

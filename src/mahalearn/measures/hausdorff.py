@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Objects
-from ._ragged import prepare_numbers
+from ._ragged import ragged_numbers
 from .base import Measure, object_list
 
 # Distances held at once: about the size of a core's second cache.
@@ -41,11 +40,9 @@ class Hausdorff(Measure):
     def __init__(self, modified: bool = False) -> None:
         self.modified = modified
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the point sets, see Measure."""
-        Y = None if Y is None else object_list(Y)
+    def _prepared(self, X, rows=None):
         what = "a set of points, an array of shape (n_points, n_dimensions)"
-        return prepare_numbers(object_list(X), Y, 2, what)
+        return ragged_numbers(object_list(X), 2, what, rows)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""

@@ -5,10 +5,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._typing import Objects
 from .._validation import SYMMETRY_RTOL, check_choice
 from ..formulas.linalg import rank_tolerance
-from ._ragged import label
+from ._ragged import label, number_arrays
 from .base import Measure, object_list
 
 Metric = Literal["log_euclidean", "affine_invariant"]
@@ -47,21 +46,20 @@ class SPDDistance(Measure):
     def __init__(self, metric: Metric = "log_euclidean") -> None:
         self.metric = metric
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the matrices, see Measure: their logarithms as rows, or themselves."""
+    def _prepared(self, X, rows=None):
         metric = check_choice(self.metric, "metric", get_args(Metric))
-        rows = _spd_matrices(object_list(X), None, False)
-        sides = [rows]
-        if Y is not None:
-            sides.append(_spd_matrices(object_list(Y), rows.shape[1], True))
-        if metric == "log_euclidean":
-            sides = [_logarithms(M).reshape(len(M), -1) for M in sides]
-        return sides[0], sides[-1]
+        matrices = number_arrays(object_list(X), 2, "a square matrix of numbers", rows is not None)
+        size = len(matrices[0]) if rows is None else rows.shape[1]
+        for i, A in enumerate(matrices):
+            _check_spd(A, size, label(i, rows is not None))
+        M = np.array(matrices)
+        M = (M + M.transpose(0, 2, 1)) / 2
+        return _logarithms(M) if metric == "log_euclidean" else M
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         if check_choice(self.metric, "metric", get_args(Metric)) == "log_euclidean":
-            return cdist(P, Q)
+            return cdist(*(M.reshape(len(M), -1) for M in (P, Q)))
         same = Q is P
         values = np.zeros((len(P), len(Q)))
         for i, A in enumerate(P):
@@ -78,32 +76,18 @@ def _logarithms(M):
     return (U * np.log(values)[:, None, :]) @ U.transpose(0, 2, 1)
 
 
-def _spd_matrices(objects, size, of_columns):
-    out = []
-    for i, x in enumerate(objects):
-        name = label(i, of_columns)
-        try:
-            A = np.asarray(x, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{name} must be a square matrix of numbers; got {type(x).__name__}."
-            ) from None
-        if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
-            raise ValueError(f"{name} must be a square matrix; got an array of shape {A.shape}.")
-        size = len(A) if size is None else size
-        if len(A) != size:
-            raise ValueError(f"{name} is {len(A)} × {len(A)}, the first {size} × {size}.")
-        if not np.isfinite(A).all():
-            raise ValueError(f"{name} contains NaN or infinite values.")
-        if np.abs(A - A.T).max() > SYMMETRY_RTOL * np.abs(A).max():
-            raise ValueError(f"{name} is not symmetric.")
-        A = (A + A.T) / 2
-        values = np.linalg.eigvalsh(A)
-        if values[0] <= rank_tolerance(np.abs(values).max(), size):
-            raise ValueError(
-                f"{name} is not positive definite: its smallest eigenvalue is {values[0]:.3g}, its "
-                f"largest {values[-1]:.3g}. Covariances from few observations need shrinkage, such "
-                "as sklearn.covariance.ledoit_wolf, or a small multiple of the identity."
-            )
-        out.append(A)
-    return np.array(out)
+def _check_spd(A, size, name):
+    """Refuse a matrix that is not symmetric positive definite, or not of this size."""
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"{name} must be a square matrix; got an array of shape {A.shape}.")
+    if len(A) != size:
+        raise ValueError(f"{name} is {len(A)} × {len(A)}, the first {size} × {size}.")
+    if np.abs(A - A.T).max() > SYMMETRY_RTOL * np.abs(A).max():
+        raise ValueError(f"{name} is not symmetric.")
+    values = np.linalg.eigvalsh((A + A.T) / 2)
+    if values[0] <= rank_tolerance(np.abs(values).max(), size):
+        raise ValueError(
+            f"{name} is not positive definite: its smallest eigenvalue is {values[0]:.3g}, its "
+            f"largest {values[-1]:.3g}. Covariances from few observations need shrinkage, such "
+            "as sklearn.covariance.ledoit_wolf, or a small multiple of the identity."
+        )
