@@ -249,7 +249,7 @@ class KernelEstimator(BaseEstimator):
             checked = validate_rows(self, X, y, dtype=np.float64, accept_sparse=sparse)
             X, y = checked if labelled else (checked, None)
         else:
-            X = check_objects(X)
+            X = check_objects(X, self, reset=True)
             if labelled:
                 if y is None:
                     raise ValueError(
@@ -289,7 +289,7 @@ class KernelEstimator(BaseEstimator):
         if takes_vectors(self.kernel):
             sparse = takes_sparse(self.kernel)
             return validate_rows(self, X, reset=False, dtype=np.float64, accept_sparse=sparse)
-        return check_objects(X)
+        return check_objects(X, self)
 
     def kernel_spectrum(self) -> np.ndarray:
         """Eigenvalues of the training kernel matrix, before any correction; computed once.

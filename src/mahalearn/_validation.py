@@ -13,7 +13,7 @@ from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ._sparse import SparseRows
+from ._sparse import SparseRows, is_sparse
 
 # Relative asymmetry up to which a matrix is taken to be symmetric but for rounding (of float32).
 SYMMETRY_RTOL = 1e-5
@@ -442,7 +442,7 @@ def validate_rows(estimator, X, *y, **options):
     matrix becomes SparseRows where ``accept_sparse=True``.
     """
     refuse_tensors(estimator, X)
-    if isinstance(X, SparseRows):
+    if is_sparse(X):
         X = X.matrix
     sample = X[0] if isinstance(X, (list, tuple)) and len(X) else X
     dtypes = getattr(sample, "dtypes", [getattr(sample, "dtype", None)])
@@ -492,8 +492,15 @@ def n_rows(X):
     return len(X) if hasattr(X, "__len__") else 0
 
 
-def check_objects(X):
-    """A non-empty collection of objects that can be taken by position."""
+def check_objects(X, estimator=None, reset=False):
+    """A non-empty collection of objects that can be taken by position.
+
+    estimator: knows the names of the columns of a table; reset: learns them.
+    """
+    if estimator is not None and hasattr(X, "iloc") and hasattr(X, "columns"):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    elif reset:
+        vars(estimator).pop("feature_names_in_", None)
     if issparse(X):  # bits, for example: its objects are its rows
         rows = X.tocsr()
         X = [rows[i : i + 1] for i in range(rows.shape[0])]

@@ -302,7 +302,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         if takes_vectors(self.kernel):
             options = {"dtype": self._training.dtypes, "accept_sparse": takes_sparse(self.kernel)}
             return self._training.query(validate_rows(self, X, reset=False, **options))
-        return check_objects(X)
+        return check_objects(X, self)
 
     def _scores(self, X):
         return self._query_scores(self._check_query(X))
@@ -517,7 +517,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                 return validate_rows(self, X, y, **options)
             X = validate_rows(self, X, reset=False, **options)
         else:
-            X = check_objects(X)
+            X = check_objects(X, self, reset=reset)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."

@@ -192,7 +192,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             refuse_objects(X)
             sparse = takes_sparse(self.kernel)
             return validate_rows(self, X, reset=reset, dtype=np.float64, accept_sparse=sparse)
-        return check_objects(X)
+        return check_objects(X, self, reset=reset)
 
     def _fit_precomputed(self, X):
         if to_choose(self.landmarks):

@@ -359,7 +359,8 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"{type(self).__name__} requires y to be passed, but the target y is None."
                 )
-            X, y = check_objects(X) if kernels else indexable(X)[0], column_or_1d(y, warn=True)
+            X = check_objects(X, self, reset=True) if kernels else indexable(X)[0]
+            y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
