@@ -62,21 +62,12 @@ class SparseRows:
         """The transpose in CSR format: what products of rows with these rows need."""
         return self.matrix.T.tocsr()
 
-    def sq_norms(self):
-        """Squared norm of each row."""
-        return np.asarray(self.matrix.multiply(self.matrix).sum(axis=1), dtype=float).ravel()
-
     def var(self):
         """Variance of all entries, the zeros included."""
         data, n = self.matrix.data.astype(float), np.prod(self.shape, dtype=float)
         return max(np.square(data).sum() / n - (data.sum() / n) ** 2, 0.0)
 
-    def column_moments(self, weights=None):
-        """Mean and variance of each column; weights: of the rows."""
-        mean, variance = mean_variance_axis(self.matrix, axis=0, weights=weights)
-        return mean.astype(float), variance.astype(float)
-
-    def divided(self, scale):
+    def __truediv__(self, scale):
         """The rows with their columns divided by numbers (p,)."""
         return SparseRows(self.matrix @ diags_array(1 / scale))
 
@@ -96,4 +87,39 @@ def as_rows(X):
 
 def as_matrix(rows):
     """The matrix of SparseRows, as users know it; anything else as it is."""
-    return csr_matrix(rows.matrix) if isinstance(rows, SparseRows) else rows
+    return csr_matrix(rows.matrix) if is_sparse(rows) else rows
+
+
+def is_sparse(X):
+    """True for SparseRows."""
+    return isinstance(X, SparseRows)
+
+
+def as_dense(rows):
+    """The rows as an array."""
+    return rows.matrix.toarray() if is_sparse(rows) else np.asarray(rows)
+
+
+def sq_norms(X):
+    """Squared norm of each row."""
+    if not is_sparse(X):
+        return np.einsum("ij,ij->i", X, X)
+    return np.asarray(X.matrix.multiply(X.matrix).sum(axis=1), dtype=float).ravel()
+
+
+def inner_products(X, Y):
+    """xᵀy of all pairs, a new dense matrix; X, Y or both are sparse."""
+    if not is_sparse(X):
+        return np.ascontiguousarray((Y.matrix @ X.T).T)
+    if not is_sparse(Y):
+        return X.matrix @ Y.T
+    return (X.matrix @ Y.transposed).toarray()
+
+
+def column_moments(X, weights=None):
+    """Mean and variance of each column; weights: of the rows."""
+    if is_sparse(X):
+        weights = None if weights is None else weights.astype(X.dtype)
+        return [m.astype(float) for m in mean_variance_axis(X.matrix, axis=0, weights=weights)]
+    mean = np.average(X, axis=0, weights=weights)
+    return mean, np.average((X - mean) ** 2, axis=0, weights=weights)

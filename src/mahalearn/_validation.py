@@ -13,7 +13,7 @@ from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ._sparse import SparseRows
+from ._sparse import SparseRows, is_sparse
 
 # Relative asymmetry up to which a matrix is taken to be symmetric but for rounding (of float32).
 SYMMETRY_RTOL = 1e-5
@@ -442,7 +442,7 @@ def validate_rows(estimator, X, *y, **options):
     matrix becomes SparseRows where ``accept_sparse=True``.
     """
     refuse_tensors(estimator, X)
-    if isinstance(X, SparseRows):
+    if is_sparse(X):
         X = X.matrix
     sample = X[0] if isinstance(X, (list, tuple)) and len(X) else X
     dtypes = getattr(sample, "dtypes", [getattr(sample, "dtype", None)])

@@ -537,7 +537,7 @@ def test_one_kernel_matrix_serves_all_folds_and_variants(data):
 def test_sample_weight_is_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(TypeError, match="sample_weight"):
-        KernelSearchCV(KernelFisherDiscriminant()).fit(X, y, sample_weight=np.ones(len(y)))
+        KernelSearchCV(KernelQuadraticDiscriminant()).fit(X, y, sample_weight=np.ones(len(y)))
 
 
 # --- what rounding must not do --------------------------------------------------------------------

@@ -299,9 +299,9 @@ def test_weights_go_to_the_estimator_or_are_refused_in_its_words(data):
         whole = best.fit(X, y, **{name: weights})
         assert_allclose(search.decision_function(X), whole.decision_function(X))
     with pytest.raises(
-        TypeError, match=r"KernelFisherDiscriminant\.fit does not take sample_weight"
+        TypeError, match=r"KernelQuadraticDiscriminant\.fit does not take sample_weight"
     ):
-        KernelSearchCV(KernelFisherDiscriminant()).fit(X, y, sample_weight=weights)
+        KernelSearchCV(KernelQuadraticDiscriminant()).fit(X, y, sample_weight=weights)
 
 
 def test_groups_with_and_without_metadata_routing(data):

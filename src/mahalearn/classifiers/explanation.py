@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from .._memory import row_chunks
-from .._sparse import SparseRows
+from .._sparse import SparseRows, as_dense, is_sparse
 from .._typing import Objects
 from .._validation import check_count, take
 from ..formulas.offsets import winners
@@ -131,7 +131,7 @@ def column_contributions(function, x, rows):
     gradient integrated along the line, and sum to function(x) − function(origin): exactly for
     quadratic forms, up to the error of NODES nodes for others.
     """
-    if isinstance(x, SparseRows):
+    if is_sparse(x):
         columns, end = x.matrix.indices, x.matrix.data.astype(float)
         start, steps = np.zeros(len(end)), STEP * np.maximum(np.abs(end), 1e-300)
 
@@ -140,7 +140,7 @@ def column_contributions(function, x, rows):
             ends = np.arange(len(values) + 1) * len(columns)
             return SparseRows(csr_array((values.ravel(), indices, ends), (len(values), x.shape[1])))
     else:
-        rows = rows.matrix.toarray() if isinstance(rows, SparseRows) else np.asarray(rows, float)
+        rows = as_dense(rows)
         columns, end, start = np.arange(x.shape[1]), np.asarray(x[0], float), rows.mean(axis=0)
         spread = rows.std(axis=0)
         steps = STEP * np.where(spread > 0, spread, 1.0)
@@ -149,8 +149,10 @@ def column_contributions(function, x, rows):
             return values
 
     baseline = float(function(points(start[None]))[0])
-    nodes, shares = np.polynomial.legendre.leggauss(NODES)
     gradient = np.zeros(len(columns))
+    if not len(columns):  # a row of zeros is its own origin
+        return columns, gradient, baseline
+    nodes, shares = np.polynomial.legendre.leggauss(NODES)
     for node, share in zip(nodes, shares, strict=True):
         place = start + (end - start) * (node + 1) / 2
         up, down = (function(points(place + sign * np.diag(steps))) for sign in (1, -1))

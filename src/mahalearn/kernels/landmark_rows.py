@@ -10,7 +10,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
-from .._sparse import SparseRows
+from .._sparse import is_sparse
 from .._validation import check_choice, check_count, check_symmetric, take
 from .protocol import kernel_diagonal, kernel_matrix
 
@@ -34,7 +34,7 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
     landmarks of "rpcholesky" and "uniform" are a choice of fewer. Where there are no more objects
     than landmarks asked for, all of them are taken, in their order.
     """
-    method = landmark_method(method, kernel, sparse=isinstance(X, SparseRows))
+    method = landmark_method(method, kernel, sparse=is_sparse(X))
     m = check_count(n_landmarks, "landmarks")
     random_state = check_random_state(random_state)
     if len(X) < m:
@@ -163,7 +163,7 @@ class LandmarkKernel:
     @cached_property
     def _rbf(self):
         """The fast path of RBF kernels, None for other kernels."""
-        sparse = isinstance(self.landmarks, SparseRows)
+        sparse = is_sparse(self.landmarks)
         if sparse or self.kernel is None or self.kernel.rbf_gamma is None:
             return None
         return _RBFRows(self.kernel, self.landmarks, self.dtype)
@@ -188,7 +188,7 @@ class LandmarkKernel:
     def rows(self, X, out=None, origin=None):
         """Kernel rows (b, m) of objects X; written into `out` if given, relative to `origin`."""
         out = np.empty((len(X), len(self)), self.dtype) if out is None else out
-        if self._rbf is None or isinstance(X, SparseRows):
+        if self._rbf is None or is_sparse(X):
             if self.kernel is None:
                 np.copyto(out, np.asarray(X)[:, : len(self)], casting="same_kind")
             else:

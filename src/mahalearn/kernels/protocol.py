@@ -12,7 +12,15 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import kernel_metrics, manhattan_distances, pairwise_kernels
 
 from .._memory import row_chunks
-from .._sparse import SparseRows, as_matrix
+from .._sparse import (
+    SparseRows,
+    as_dense,
+    as_matrix,
+    column_moments,
+    inner_products,
+    is_sparse,
+    sq_norms,
+)
 from .._validation import check_choice, check_positive, check_real, is_word
 from ..measures.base import Measure
 from ..measures.table import GROUPS, MEASURES
@@ -98,7 +106,7 @@ class NamedKernel(BaseKernel):
         together, and what follows works on the classes one by one.
         """
         X, Y = (self.standardized(X),) * 2 if X is Y else map(self.standardized, (X, Y))
-        if isinstance(X, SparseRows) or isinstance(Y, SparseRows):
+        if is_sparse(X) or is_sparse(Y):
             return self._sparse_pair_values(X, Y, out)
         match self.pair_key:
             case "squared distance":
@@ -176,23 +184,8 @@ class NamedKernel(BaseKernel):
         if self.scale is None:
             return X
         if self.center is None:  # of sparse training rows; the kernel depends on differences alone
-            return X.divided(self.scale) if isinstance(X, SparseRows) else X / self.scale
-        X = X.matrix.toarray() if isinstance(X, SparseRows) else X
-        return (X - self.center) / self.scale
-
-
-def inner_products(X, Y):
-    """xᵀy of all pairs, a new dense matrix; X, Y or both are sparse."""
-    if not isinstance(X, SparseRows):
-        return np.ascontiguousarray((Y.matrix @ X.T).T)
-    if not isinstance(Y, SparseRows):
-        return X.matrix @ Y.T
-    return (X.matrix @ Y.transposed).toarray()
-
-
-def sq_norms(X):
-    """Squared norm of each row."""
-    return X.sq_norms() if isinstance(X, SparseRows) else np.einsum("ij,ij->i", X, X)
+            return X / self.scale
+        return (as_dense(X) - self.center) / self.scale
 
 
 # Kernels whose values depend on the units of the columns, and which take any real numbers.
@@ -219,7 +212,7 @@ def standardizes(standardize, name, X):
     standardize = check_choice(standardize, "standardize", ("auto", True, False))
     if name not in STANDARDIZED or standardize is False:
         return False
-    if isinstance(X, SparseRows):
+    if is_sparse(X):
         if standardize is True and name not in TRANSLATION_INVARIANT:
             raise ValueError(
                 f"standardize=True would centre sparse rows for kernel={name!r}, and so make them "
@@ -255,7 +248,7 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
         center, scale = column_scales(X)
     elif standardize:
         center, scale = standardize
-    if isinstance(X, SparseRows):
+    if is_sparse(X):
         if center is not None and name not in TRANSLATION_INVARIANT and np.any(center):
             raise ValueError(f"Sparse rows are not centred for kernel={name!r}: centers must be 0.")
         center = None
@@ -272,27 +265,23 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
 
 def weighted_sample(X, weights):
     """Two rows with the weighted mean and variance of every column: what kernels by name learn."""
-    if isinstance(X, SparseRows):
-        mean, variance = X.column_moments(weights.astype(X.dtype))
-    else:
-        mean = np.average(X, axis=0, weights=weights)
-        variance = np.average((X - mean) ** 2, axis=0, weights=weights)
+    mean, variance = column_moments(X, weights)
     rows = np.vstack([mean + np.sqrt(variance), mean - np.sqrt(variance)])
-    return SparseRows(csr_array(rows)) if isinstance(X, SparseRows) else rows
+    return SparseRows(csr_array(rows)) if is_sparse(X) else rows
 
 
 def _standardized_sample(kernel, X):
     """The rows as the kernel sees them, or two with their variance: sparse ones are not centred."""
-    if kernel.scale is None or not isinstance(X, SparseRows):
+    if kernel.scale is None or not is_sparse(X):
         return kernel.standardized(X)
-    spread = np.sqrt(X.column_moments()[1]) / kernel.scale
+    spread = np.sqrt(column_moments(X)[1]) / kernel.scale
     return np.vstack([spread, -spread])
 
 
 def column_scales(X, constant=1.0):
     """Mean and standard deviation of the columns; `constant` where one varies by rounding only."""
-    if isinstance(X, SparseRows):
-        mean, variance = X.column_moments()
+    if is_sparse(X):
+        mean, variance = column_moments(X)
         spread = np.sqrt(variance)
         return mean, np.where(spread <= 1e-12 * np.abs(mean), constant, spread)
     largest = np.abs(X).max(axis=0)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import NO_LABELS, KernelEstimator
-from .._sparse import SparseRows
+from .._sparse import is_sparse
 from .._typing import (
     CV,
     ArrayLike,
@@ -311,7 +311,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                 f"{'kernel values' if is_precomputed(self.kernel) else 'objects'}. Leave "
                 "normalize=False."
             )
-        return X.normalized() if isinstance(X, SparseRows) else unit_rows(X)
+        return X.normalized() if is_sparse(X) else unit_rows(X)
 
     @property
     def _standardize(self):

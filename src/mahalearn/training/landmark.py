@@ -9,7 +9,7 @@ what moments do not tell, offsets by errors and how many landmarks are enough, t
 import numpy as np
 
 from .._memory import row_chunks
-from .._sparse import SparseRows
+from .._sparse import is_sparse
 from .._validation import (
     check_choice,
     check_count,
@@ -570,7 +570,7 @@ def check_rows(X, vectors=True, name="X"):
     """A batch of objects; where the kernel takes vectors, a finite table of numbers."""
     if not vectors:
         return X
-    if isinstance(X, SparseRows):  # checked where it was made
+    if is_sparse(X):  # checked where it was made
         return X
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "iufb":

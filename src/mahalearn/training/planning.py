@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 from scipy.sparse import csr_array
 
-from .._sparse import SparseRows
+from .._sparse import SparseRows, column_moments, is_sparse
 from .._validation import (
     available_memory,
     check_choice,
@@ -83,8 +83,8 @@ class Summary:
             self.dtype = np.result_type(*filter(None, (self.dtype, X.dtype)))
             if self.moments is None:
                 self.moments = no_moments(1, X.shape[1], diagonal=True)
-            if isinstance(X, SparseRows):
-                self.sparse, (mean, variance) = True, X.column_moments()
+            if is_sparse(X):
+                self.sparse, (mean, variance) = True, column_moments(X)
                 batch = Moments(np.array([len(X)]), mean[None], len(X) * variance[None])
                 self.moments = merge(self.moments, batch)
             else:
@@ -176,7 +176,7 @@ def check_landmarks(landmarks, n_features, kernel):
         refuse_landmarks(landmarks)
     if not kernel.requires_vector_input:
         return landmarks
-    values = landmarks if isinstance(landmarks, SparseRows) else np.asarray(landmarks)
+    values = landmarks if is_sparse(landmarks) else np.asarray(landmarks)
     if values.ndim == 1 and values.dtype.kind in "iu":
         raise ValueError(
             f"landmarks={landmarks!r} look like positions, which only kernel='precomputed' takes; "

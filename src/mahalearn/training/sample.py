@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._sparse import SparseRows
+from .._sparse import is_sparse
 from .._validation import take
 
 # Rows of a sample.
@@ -146,7 +146,7 @@ def _join(a, b, index):
     n = 0 if a is None else len(a)
     if n == 0:
         return take(b, index)
-    if isinstance(a, SparseRows):
+    if is_sparse(a):
         return a.joined(b, index)
     if hasattr(a, "iloc"):
         import pandas as pd

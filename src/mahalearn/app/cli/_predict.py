@@ -17,7 +17,6 @@ from ...formulas.conformal import (
     benjamini_hochberg,
     cross_rank_sum_p_value,
 )
-from ...novelty._folds import warn_small_classes
 from ...persistence import load_model, model_about
 from ...results import write_bytes, write_text
 from ..comparing.methods import METHODS
@@ -95,7 +94,7 @@ def predict(
                 "needs all p-values at once), --labels and --report; --memory says how much may "
                 "be read."
             )
-        say_notes(console, [*notes, *small_classes(model, about, confidence)])
+        say_notes(console, notes)
         how = {"level": level, "confidence": confidence, "keep": keep, "id": id}
         predict_parts(console, model, about, path, table, out, **how)
         return
@@ -107,7 +106,6 @@ def predict(
         rows, proba, typicality = predictions(model, new, about, level, confidence, fdr)
     except ValueError as error:
         raise DataError(f"The model cannot take these objects: {error}") from None
-    say_notes(console, small_classes(model, about, confidence))
     drifts = []
     if about["kind"] == "vectors":
         drifts = column_drifts(new.X, about["features"], about["training"]["objects"])
@@ -321,16 +319,6 @@ def predictions(model, new, about, level, confidence=0.95, fdr=None):
         row |= {none: _rounded(typicality.p_none[i], 4), "outlier": int(outliers[i])}
         rows.append(row)
     return rows, np.asarray(proba), typicality
-
-
-def small_classes(model, about, confidence):
-    """A note on classes with too few objects for the confidence, in every set therefore."""
-    codes = np.concatenate([fold.codes for fold in model.folds])
-    counts = np.bincount(codes, minlength=len(about["classes"]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        warn_small_classes(np.array(about["classes"]), counts, confidence)
-    return [str(w.message) for w in caught]
 
 
 def drift_sentences(nearest, drifts, n):

@@ -32,7 +32,7 @@ from .model import MeasureRows, TrainedModel, class_margins
 from .plan import FINAL_FOLDS, fit_plan, outer_splits, setting_for
 
 # With more objects, distances of a method without any of its own are those of Gaussians.
-MOST_FOR_KERNEL, QUICK_DISTANCES = 2000, "gaussian"
+MOST_FOR_KERNEL, QUICK_DISTANCES = 1000, "gaussian"
 # Models of folds that a file holds, together; of larger ones there are fewer, which is as valid.
 MOST_BYTES = 32 * 2**20
 # Objects by which it is found out how a model decides between two classes.
