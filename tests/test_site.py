@@ -61,7 +61,7 @@ def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
     skipped = shutil.ignore_patterns("_build", "gallery", "generated", "__pycache__")
     for name in ("docs", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=skipped)
-    for name in ("CHANGES.md", "CONTRIBUTING.md"):
+    for name in ("CHANGES.md", "CONTRIBUTING.md", "SECURITY.md"):
         shutil.copy(ROOT / name, tmp_path)
     site = tmp_path / "site"
     build = ["-m", "sphinx", "-q", "-W", "--keep-going", "-D", "plot_gallery=0"]

@@ -28,6 +28,7 @@ from mahalearn import (
     MahalanobisSVC,
     OneVsRestSVC,
 )
+from mahalearn.model_selection import race
 from mahalearn.model_selection.families import family_grid
 from mahalearn.model_selection.grid import widths
 
@@ -253,6 +254,18 @@ def test_neither_does_the_chooser_with_many_columns(combine):
     board = [(row["member"], row["mean_score"]) for row in chooser.leaderboard_]
     board.append(("reported", chooser.best_score_))
     assert_chance(board, given.n_distinct, both_ends=False, n_tests=2 * CANDIDATES)
+
+
+def test_neither_does_a_pilot_on_a_part_of_the_objects(monkeypatch):
+    for name in ("PILOT_LEAST", "PILOT_MOST"):
+        monkeypatch.setattr(race, name, 60)
+    given = noise("10 columns", n=150)
+    families = ("gaussian", "kernel_fisher", "kqd")
+    chooser = MahalanobisClassifierCV(families, cv=FOLDS, random_state=0).fit(given.X, given.y)
+    assert all(row["n_finalists"] <= row["n_candidates"] for row in chooser.leaderboard_)
+    board = [(row["member"], row["mean_score"]) for row in chooser.leaderboard_]
+    board.append(("reported", chooser.best_score_))
+    assert_chance(board, given.n_distinct, both_ends=False, n_tests=CANDIDATES * len(families))
 
 
 # --- issue 13, items 2 and 3 ----------------------------------------------------------------------

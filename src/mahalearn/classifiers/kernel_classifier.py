@@ -263,8 +263,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _fitted_models(self):
         """The models of the training set, made where they are missing."""
-        check_is_fitted(self)
         if self._models is None:
+            check_is_fitted(self)
             _, self._models = self._models_of(self._training, self.classes_)
         return self._models
 

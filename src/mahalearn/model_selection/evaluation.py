@@ -151,7 +151,7 @@ def resolve_candidates(estimator, candidates, rows):
 
 
 def _resolved(classifier, rows):
-    """What becomes of a classifier's kernel parameters: a list of changes."""
+    """Changes of a classifier's kernel parameters, a list."""
     kernel, gamma = classifier.kernel, classifier.gamma
     if isinstance(gamma, Multiple):
         name, X = check_kernel_name(kernel), rows()
@@ -678,7 +678,7 @@ class SplitFold:
 
     @property
     def knows_queries(self):
-        """Whether k(x, x) of the held-out objects is known."""
+        """True if k(x, x) of the held-out objects is known."""
         return self.fold.training.self_similarities(self.fold.queries) is not None
 
     def __len__(self):

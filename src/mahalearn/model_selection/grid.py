@@ -159,7 +159,7 @@ def default_candidates(estimator, n_train=np.inf) -> list[dict[str, Any]]:
 
 
 def second_stage(estimator, best) -> list[dict[str, Any]]:
-    """What follows the default grid, given its best candidate: paper B's line search for δ."""
+    """Candidates that follow the default grid's best one: paper B's line search for δ."""
     if not isinstance(estimator, MahalanobisSVC):
         return []
     return [{"C": best["C"], "delta": delta} for delta in PAPER_DELTAS["line"]]

@@ -47,7 +47,7 @@ class MemberData:
     has_rows = True  # members are fitted on all rows at once, not on moments of batches
 
     def objects(self, splits):
-        """What `evaluation.score_candidates` takes."""
+        """The objects as `evaluation.score_candidates` takes them."""
         return Objects(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
 
     def part(self, rows):

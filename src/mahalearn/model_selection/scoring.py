@@ -32,9 +32,9 @@ def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
     codes = np.searchsorted(classes, truth)
     temperature = cache(lambda: fit_temperature(scores, codes))
     if scoring == "neg_log_loss":
-        own = log_softmax(scores / temperature())[np.arange(len(codes)), codes]
-        own = np.maximum(own, np.log(np.finfo(float).eps))  # as scikit-learn's
-        return np.add.reduceat(own, starts[:-1]) / np.diff(starts)
+        log_p = log_softmax(scores / temperature())[np.arange(len(codes)), codes]
+        log_p = np.maximum(log_p, np.log(np.finfo(float).eps))  # as scikit-learn's
+        return np.add.reduceat(log_p, starts[:-1]) / np.diff(starts)
     return np.array(
         [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
     )

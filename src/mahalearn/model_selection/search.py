@@ -65,7 +65,7 @@ TIE = 1e-10
 
 
 def _best_has(method):
-    """Whether the best estimator, or before the fit the estimator, has a method."""
+    """Availability of a method: the best estimator, or before the fit the estimator, has it."""
 
     def check(search):
         if "best_index_" in vars(search) and "best_estimator_" not in vars(search):
@@ -217,7 +217,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def scorer_(self) -> Callable[..., float]:
-        """What is maximised, as a function of (estimator, X, y)."""
+        """The score that is maximised, as a function of (estimator, X, y)."""
         return check_scoring(self.estimator, self.scoring)
 
     # --- fitting ----------------------------------------------------------------------------------
@@ -295,8 +295,8 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Groups and arguments of the estimator's fit, with metadata routing as it says."""
         if not get_config()["enable_metadata_routing"]:
             return groups, fit_params
-        given = dict(fit_params) if groups is None else {**fit_params, "groups": groups}
-        routed = process_routing(self, "fit", **given)
+        metadata = dict(fit_params) if groups is None else {**fit_params, "groups": groups}
+        routed = process_routing(self, "fit", **metadata)
         return routed.splitter.split.get("groups"), dict(routed.estimator.fit)
 
     def _stages(self, n_train):
@@ -329,7 +329,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return listed or [getattr(self.estimator, name, None)]
 
     def _in_parts(self, X, y):
-        """Whether X is a dask collection or batches, and the candidates have landmarks."""
+        """True if X is a dask collection or batches, and the candidates have landmarks."""
         at_landmarks = any(landmarks is not None for landmarks in self._listed("landmarks"))
         return at_landmarks and (is_dask_collection(X) or not hasattr(y, "__len__"))
 
@@ -625,7 +625,7 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def score(
         self, X: ObjectsLike, y: ObjectsLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """What the search maximised: accuracy, unless `scoring` says otherwise.
+        """The score that the search maximised: accuracy, unless `scoring` says otherwise.
 
         Parameters
         ----------

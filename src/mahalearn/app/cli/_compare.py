@@ -186,7 +186,10 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
         show_finalists(finalists)
         title, result = best.title, f"error on {best.tested} test rows {best.row()['error'][0]:.1%}"
     console.print(
-        f"{escape(title)}: {result}. Saved as {escape(str(out))}", soft_wrap=True, highlight=False
+        f"{escape(title)}: {result}. Saved as {escape(str(out))}; next: mahalearn predict "
+        f"{escape(str(out))} NEW --report new.html",
+        soft_wrap=True,
+        highlight=False,
     )
 
 
