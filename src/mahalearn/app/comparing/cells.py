@@ -60,7 +60,7 @@ class Outcome:
         return [self.cells[method, f] for f in range(len(self.splits))]
 
     def held_out(self, method, y):
-        """What a method said of all outer test parts, classes as codes of the sorted labels."""
+        """Predictions of a method for all outer test parts; classes are codes."""
         cells, labels = self.of(method), np.unique(y)
         who = np.concatenate([test for _, test in self.splits])
         return HeldOut(

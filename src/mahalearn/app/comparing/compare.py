@@ -189,7 +189,7 @@ def fit_winner(ranked, *, full_problem=None, command=None):
 
 
 def describe(problem, ranked, refitted, command=None):
-    """What a model file says about itself."""
+    """The description that a model file carries."""
     row = ranked.board[0]
     return {
         "kind": problem.kind,

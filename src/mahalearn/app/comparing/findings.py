@@ -224,7 +224,7 @@ def _own_other(d2, codes, classes):
 
 
 def is_wide(values):
-    """Whether distances, all positive, spread over a factor of more than `WIDE`."""
+    """True if distances, all positive, spread over a factor of more than `WIDE`."""
     low, high = np.quantile(values, [0.01, 0.99])
     return bool(np.min(values) > 0 and high > WIDE * low)
 

@@ -52,7 +52,7 @@ CLASSWISE, WHOLE = ("RC+", "IC-"), ("FK+", "FK-")
 
 
 class Setting(NamedTuple):
-    """What a method is told of the problem."""
+    """Facts on the problem that a method depends on."""
 
     kind: str  # "vectors" or "proximity"
     proximity: str | None
@@ -67,7 +67,7 @@ class Setting(NamedTuple):
 
     @property
     def wide(self):
-        """Whether there are so many more features than objects that they are rotated first.
+        """True if there are so many more features than objects that they are rotated first.
 
         Onto the space that the training objects span; distances within it stay as they are.
         """
@@ -393,7 +393,7 @@ def fitted(pipeline, X, y, weights=None):
 
 
 def takes_weights(estimator):
-    """Whether an estimator, or what it searches over, is fitted with weights of the objects."""
+    """True if an estimator, or that of its search, is fitted with weights of the objects."""
     inner = getattr(estimator, "estimator", estimator)
     # A Gaussian classifier needs unweighted rows to choose its shrinkage.
     return has_fit_parameter(inner, "sample_weight") and (
@@ -402,7 +402,7 @@ def takes_weights(estimator):
 
 
 def chosen_params(search):
-    """What a search has chosen: the family, if it had several, and the numbers and names."""
+    """Parameters chosen by a search: the family, if it had several, and numbers and names."""
     params = dict(getattr(search, "best_params_", {}))
     if hasattr(search, "best_family_"):
         params = {"family": search.best_family_.replace("_", " "), **params}
@@ -414,7 +414,7 @@ def chosen_params(search):
 
 
 def labels(model, X):
-    """What a fitted pipeline predicts."""
+    """Predicted labels of a fitted pipeline."""
     with quiet():
         return model.predict(X)
 
@@ -430,7 +430,7 @@ def class_scores(model, X):
 
 
 def has_distances(model):
-    """Whether a fitted model measures distances to the classes."""
+    """True if a fitted model measures distances to the classes."""
     return hasattr(_steps(model)[-1], "mahalanobis")
 
 
@@ -507,7 +507,7 @@ def file_bytes(model):
 
 
 def scout(name, setting):
-    """What chooses the measure for a method that is too slow to do so itself, None for others."""
+    """The pipeline that chooses the measure for a slow method, None for others."""
     return METHODS["ridge"].pipeline(setting) if name == "chooser" else None
 
 

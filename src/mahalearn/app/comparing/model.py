@@ -133,7 +133,7 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         return margin_sets(self.margins, new, confidence)
 
     def outliers(self, values, level=0.05):
-        """Whether objects belong to none of the classes.
+        """Flags of objects that belong to none of the classes.
 
         Parameters
         ----------

@@ -194,7 +194,7 @@ def decide(problem, wanted, plan):
 
 
 def setting_for(problem, plan, time_budget=None):
-    """What the methods are told."""
+    """The setting of the methods for a problem."""
     folds = inner_folds(problem, plan)
     kind = "vectors" if problem.kind == "vectors" else "proximity"
     return Setting(

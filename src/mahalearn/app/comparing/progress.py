@@ -109,7 +109,7 @@ def too_slow(problem, time_budget, cells, methods, n_folds, jobs):
 
 
 def fingerprint(problem, plan):
-    """What tells a problem, its folds and the versions that compute from all others."""
+    """A hash of a problem, its folds and the versions that compute."""
     facts = [vars(plan), versions(), problem.kind, problem.measure_name]
     facts += [repr(measure) for measure in (problem.alternatives or {}).values()]
     digest = sha256(json.dumps(facts).encode())

@@ -11,7 +11,7 @@ from .methods import SMALLEST
 
 
 class Scores(NamedTuple):
-    """What predictions are worth.
+    """Quality of predictions.
 
     Attributes
     ----------

@@ -124,7 +124,7 @@ def _curve(name, p):
 
 
 def drift(problem, d2, codes, classes):
-    """Whether the later rows of the file lie farther from their class than the earlier ones.
+    """Tests of later rows of the file lying farther from their class than the earlier ones.
 
     The folds are drawn without regard to the order of the rows, so that the held-out distances of a
     class are exchangeable if its objects are, and the rank-sum test is exact. None where there are

@@ -167,7 +167,7 @@ def _fit(problem, pipeline):
 
 
 class Geometry(NamedTuple):
-    """What the fitted winner tells of itself: how it decides between classes, and its kernel."""
+    """The rule by which the fitted winner decides between classes, and its kernel."""
 
     last: object  # the estimator that measures distances
     log_odds: tuple | None  # squared distances and log-probabilities of some objects

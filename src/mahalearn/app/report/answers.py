@@ -95,9 +95,9 @@ def _failures(values):
             "fair",
         )
     names = ", ".join(row["name"] for row in weak[:MOST_NAMED])
-    more = f" and {len(weak) - MOST_NAMED} more" if len(weak) > MOST_NAMED else ""
+    others = f" and {len(weak) - MOST_NAMED} more" if len(weak) > MOST_NAMED else ""
     recall = "; ".join(f"{row['name']} {percent(row['recall'], 0)}" for row in weak[:MOST_NAMED])
-    return _card(question, names + more, f"Recognised: {recall}. {most}", "map", "fair")
+    return _card(question, names + others, f"Recognised: {recall}. {most}", "map", "fair")
 
 
 def _drivers(values):

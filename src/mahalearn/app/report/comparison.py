@@ -61,7 +61,7 @@ def document(values):
 
 
 def _objects(values):
-    """What the script knows of the objects on the map, beside the numbers of its figure."""
+    """Values of the objects on the map for the script, beside the numbers of its figure."""
     reasons = values["map"]["reasons"]
     columns = list(dict.fromkeys(column for rows in reasons for column, *_ in rows))
     places = {column: k for k, column in enumerate(columns)}
@@ -95,7 +95,7 @@ def results_table(values):
 
 
 def _facts(values):
-    """What was compared on what: pairs of a name and a value."""
+    """Facts on the data and the comparison: pairs of a name and a value."""
     p, plan, board = values["problem"], values["plan"], values["leaderboard"]
     what = {
         "vectors": f"{p['n']} rows with {_features(values)}",

@@ -105,7 +105,7 @@ def figure_name(block, used, prefix=""):
 
 
 def alternative(block):
-    """What is said of a figure to those who do not see it."""
+    """Alternative text of a figure."""
     words = block.get("words", "")
     return f"{block['title']}. {words}".strip()
 
