@@ -53,7 +53,7 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def refuses_weights(fit: Fit) -> Fit:
-    """A fit method whose error says why it does not take sample_weight."""
+    """A fit method that refuses unknown arguments in a sentence, sample_weight with the reason."""
     taken = set(inspect.signature(fit).parameters)
 
     @functools.wraps(fit)

@@ -215,10 +215,6 @@ def test_the_searches_have_one_convention(name):
         return
     assert arguments == ["self", "X", "y", "groups", "fit_params"]
     X, y = data()
-    with pytest.raises(
-        TypeError, match=r"KernelFisherDiscriminant\.fit does not take sample_weight"
-    ):
-        ESTIMATORS[name](**SMALL[name]).fit(X, y, sample_weight=np.ones(len(y)))
     with pytest.raises(TypeError, match=r"fit got unexpected arguments: weights"):
         ESTIMATORS[name](**SMALL[name]).fit(X, y, weights=np.ones(len(y)))
 

@@ -120,6 +120,7 @@ class LinearPath(NamedTuple):
         return over_rows(training, queries, scores)
 
 
+@refuses_weights
 def weighted_fit(
     self: Any, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None
 ) -> Any:
