@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperOption
 
 from . import _novelty
 from ._diff import diff
@@ -110,7 +111,8 @@ def _help_all(context: typer.Context, value: bool):
     """Print the help with the options that are rarely needed."""
     if value:
         for parameter in context.command.params:
-            parameter.hidden = False
+            if isinstance(parameter, TyperOption):
+                parameter.hidden = False
         typer.echo(context.get_help())
         raise typer.Exit
 
