@@ -110,7 +110,7 @@ def _help_all(context: typer.Context, value: bool):
     """Print the help with the options that are rarely needed."""
     if value:
         for parameter in context.command.params:
-            parameter.hidden = False
+            vars(parameter)["hidden"] = False  # of options; arguments have none
         typer.echo(context.get_help())
         raise typer.Exit
 
