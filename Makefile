@@ -13,8 +13,19 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
+# A table, and 120 polygons whose distances (modified Hausdorff) are not Euclidean.
+define POLYGONS
+import numpy as np
+from mahalearn.datasets import load
+shapes = load("poly-mh", n_per_class=60)
+np.savez("demo/polygons.npz", D=shapes.matrix, y=np.array(shapes.target_names)[shapes.target])
+endef
+export POLYGONS
+
 demo: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/mahalearn compare wine --out demo --force
+	$(BIN)/python -c "$$POLYGONS"
+	$(ONE_THREAD) $(BIN)/mahalearn compare --proximity demo/polygons.npz --quick --out demo/polygons --force
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -370,6 +370,8 @@ def _arrays(path):
 
 # A step of more than so many usual ones leaves out times.
 LONGEST_STEP = 1.5
+# A series of so many usual steps for each of its rows has a wrong time.
+MOST_STEPS = 100
 
 
 def long_collection(frame, id, time, value, target=None, interpolate=False):
@@ -407,7 +409,8 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
         channels = [roles[i] for i in range(len(value))]
         for channel in channels:
             if frame[channel].dtype.kind != "f":
-                cell = next(v for v in frame[channel] if number(str(v)) is None)
+                texts = [v for v in frame[channel].dropna() if number(str(v)) is None]
+                cell = next(iter(texts or frame[channel].dropna()), None)
                 faults.add(f"Column {channel!r} must hold numbers; it holds {cell!r}.", "missing")
         if frame[roles["id"]].isna().any():
             row = int(frame.index[frame[roles["id"]].isna()][0]) + 1
@@ -430,6 +433,12 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
                     faults.add(f"Series {name!r} has several classes: {words}.")
             if (np.diff(times[at]) == 0).any():
                 faults.add(f"Series {name!r} has two rows of one time; keep one of them.")
+            if (times[at[-1]] - times[at[0]]) / step > MOST_STEPS * len(at) + 1000:
+                faults.add(
+                    f"Series {name!r} lasts from {times[at[0]]:g} to {times[at[-1]]:g}, but the "
+                    f"usual step is {step:g}; correct the time that is far from the others."
+                )
+                continue
             objects.append(_on_grid(times[at], V[:, at], step))
     collection = Collection(objects, labels or None, list(positions), suits="elastic")
     spare = [c for c in columns if c not in roles.values()]
@@ -458,15 +467,15 @@ def _times(column):
         moments = dates.dt.tz_localize(None).to_numpy()
         times = moments.astype("datetime64[us]").astype("int64") / 1e6
         times = np.where(dates.isna(), np.nan, times)
-    if np.isnan(times).any():
-        odd = np.isnan(times)
+    odd = ~np.isfinite(times)
+    if odd.any():
         numbers = np.array([number(str(cell)) is not None for cell in column])
         if odd.all() and not numbers.all():  # numbers but for this one
             odd = ~numbers
         row = int(column.index[odd][0]) + 1
         raise DataError(
             f"Column {column.name!r} must hold times, as numbers or as dates such as "
-            f"2024-01-31 12:30; it holds {column[row - 1]!r} in row {row}."
+            f"2024-01-31 12:30; it holds {str(column[row - 1])!r} in row {row}."
         )
     return times
 
