@@ -86,6 +86,10 @@ class SpectrumDisplay:
     figure_ : matplotlib Figure
         Its figure.
 
+    See Also
+    --------
+    mahalearn.proximity.diagnose : Diagnosis of a distance matrix.
+
     Examples
     --------
     >>> from mahalearn.display import SpectrumDisplay
@@ -187,6 +191,10 @@ class DissimilaritySpaceDisplay:
         Where it was drawn.
     figure_ : matplotlib Figure
         Its figure.
+
+    See Also
+    --------
+    DissimilaritySpaceDiscriminant : A classifier on the distances to the classes.
 
     Examples
     --------
@@ -333,6 +341,11 @@ class CoomansDisplay:
         Where it was drawn.
     figure_ : matplotlib Figure
         Its figure.
+
+    See Also
+    --------
+    mahalearn.display.TypicalityDisplay : Distribution of p-values.
+    KernelMahalanobisNovelty : Novelty detection with a kernel or a measure.
 
     Examples
     --------
@@ -516,6 +529,10 @@ class TypicalityDisplay:
         Where it was drawn.
     figure_ : matplotlib Figure
         Its figure.
+
+    See Also
+    --------
+    mahalearn.display.CoomansDisplay : Distances to two classes.
 
     Examples
     --------

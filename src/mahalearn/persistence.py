@@ -223,6 +223,11 @@ def save_model(
     path : Path
         The file.
 
+    See Also
+    --------
+    load_model : Read a model file.
+    model_about : Describe a model file.
+
     Examples
     --------
     >>> import tempfile
@@ -307,6 +312,11 @@ def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
         The model. Types that nobody named are listed in an UntrustedModelError, and nothing is
         built.
 
+    See Also
+    --------
+    save_model : Write a model without pickle.
+    model_about : Describe a model file.
+
     Examples
     --------
     >>> import tempfile
@@ -385,6 +395,10 @@ def model_about(path: File) -> dict[str, Any]:
     -------
     about : dict
         Plain values; {} where the file has none.
+
+    See Also
+    --------
+    load_model : Read a model file.
 
     Examples
     --------

@@ -377,6 +377,11 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+    KernelMahalanobisTransformer : Distances to the classes as features.
+
     References
     ----------
     B. Haasdonk and E. Pękalska, Classification with kernel Mahalanobis distance classifiers.

@@ -137,6 +137,11 @@ class KernelMahalanobisTransformer(
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    DissimilaritySpaceDiscriminant : A classifier on the distances to the classes.
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

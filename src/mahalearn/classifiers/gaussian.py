@@ -449,6 +449,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of features seen in `fit`, where X has them.
 
+    See Also
+    --------
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+    MahalanobisNovelty : Novelty detection in the input space.
+
     References
     ----------
     M. Wölfel and H. K. Ekenel, Feature weighted Mahalanobis distance: improved robustness for

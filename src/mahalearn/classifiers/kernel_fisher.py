@@ -66,6 +66,12 @@ class KernelFisherDiscriminant(KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelSearchCV : Exact cross-validation of kernel classifiers.
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+    KernelRidgeClassifier : Regression on the classes, with closed-form leave-one-out.
+
     References
     ----------
     E. Pękalska and B. Haasdonk, Kernel quadratic discriminant analysis for positive definite and

@@ -131,6 +131,11 @@ class KernelKNeighborsClassifier(KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelSearchCV : Exact cross-validation of kernel classifiers.
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -100,6 +100,12 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelSearchCV : Exact cross-validation of kernel classifiers.
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+    PseudoEuclideanEmbedding : Coordinates for an indefinite kernel.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine

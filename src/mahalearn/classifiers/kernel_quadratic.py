@@ -165,6 +165,12 @@ class KernelQuadraticDiscriminant(KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelSearchCV : Exact cross-validation of kernel classifiers.
+    DissimilaritySpaceDiscriminant : A classifier on the distances to the classes.
+    GaussianClassifier : Normal classes in the input space.
+
     References
     ----------
     E. Pękalska and B. Haasdonk, Kernel quadratic discriminant analysis for positive definite and

@@ -66,6 +66,12 @@ class KernelRidgeClassifier(KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelSearchCV : Exact cross-validation of kernel classifiers.
+    RecursiveFeatureMachine : Kernel ridge regression with a learned metric.
+    KernelFisherDiscriminant : One direction per class in the feature space.
+
     References
     ----------
     G. Loosli, S. Canu and C. S. Ong, Learning SVM in Kreĭn spaces, IEEE Trans. PAMI 38 (2016), have

@@ -56,6 +56,11 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
     n_features_in_ : int
         Number of features seen in `fit`.
 
+    See Also
+    --------
+    KernelRidgeClassifier : Regression on the classes, with closed-form leave-one-out.
+    MahalanobisClassifierCV : Ensemble of searched families.
+
     References
     ----------
     A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for feature learning in

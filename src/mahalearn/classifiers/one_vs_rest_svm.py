@@ -143,6 +143,11 @@ class OneVsRestSVC(KernelClassifier):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    MahalanobisSVC : SVM with a Mahalanobis kernel.
+    KernelRidgeClassifier : Regression on the classes, with closed-form leave-one-out.
+
     References
     ----------
     .. [1] G. Loosli, S. Canu and C. S. Ong, Learning SVM in Kreĭn spaces, IEEE Transactions on

@@ -41,6 +41,11 @@ def descent_weights(Z: ArrayLike, power: float = 0.5) -> np.ndarray:
     weights : ndarray of shape (n_features,)
         Weights of the ranks, nonnegative and descending.
 
+    See Also
+    --------
+    difference_weights : Weights of single features.
+    GaussianClassifier : Normal classes in the input space.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,6 +75,11 @@ def difference_weights(Z: ArrayLike, power: float = 0.5) -> DifferenceWeights:
     weights : DifferenceWeights
         ``weights.rank_weights`` has shape (n_features,). The type tells a classifier that gets it
         as ``feature_weights`` to weigh by the differences first.
+
+    See Also
+    --------
+    descent_weights : Weights of ranks.
+    GaussianClassifier : Normal classes in the input space.
 
     Examples
     --------

@@ -98,6 +98,11 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+    PseudoEuclideanEmbedding : Coordinates for an indefinite kernel.
+
     References
     ----------
     C. Williams and M. Seeger, Using the Nyström method to speed up kernel machines, NIPS 2000;

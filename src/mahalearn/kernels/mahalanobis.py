@@ -58,6 +58,10 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
     n_features_in_ : int
         Number of features seen in `fit`.
 
+    See Also
+    --------
+    MahalanobisSVC : SVM with a Mahalanobis kernel.
+
     Notes
     -----
     The kernel is defined from `fit` on; every kernel estimator of this library fits a clone of it

@@ -93,6 +93,11 @@ class MeasureKernel(BaseKernel, BaseEstimator):
     scale_ : float
         What proximities are divided by.
 
+    See Also
+    --------
+    mahalearn.measures.pairwise : Matrix of all pairs.
+    ProximityKernel : From a distance matrix to a kernel matrix.
+
     Examples
     --------
     >>> from mahalearn import KernelQuadraticDiscriminant, MeasureKernel

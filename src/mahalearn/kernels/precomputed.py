@@ -21,6 +21,11 @@ class PrecomputedKernel(BaseKernel):
     K : array of shape (n, n)
         Symmetric kernel (similarity) matrix of all objects, training and test.
 
+    See Also
+    --------
+    ProximityKernel : From a distance matrix to a kernel matrix.
+    MeasureKernel : Kernel of a function of two objects.
+
     Examples
     --------
     >>> import numpy as np

@@ -47,6 +47,11 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of training objects.
 
+    See Also
+    --------
+    mahalearn.proximity.diagnose : Diagnosis of a distance matrix.
+    PrecomputedKernel : A matrix as a kernel on row numbers.
+
     Examples
     --------
     >>> import numpy as np

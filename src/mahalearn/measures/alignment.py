@@ -49,6 +49,11 @@ class Alignment(Measure):
     normalize : bool, default=True
         Whether to normalise by the scores of the sequences with themselves.
 
+    See Also
+    --------
+    mahalearn.measures.EditDistance : Edit distance of sequences.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] T. F. Smith and M. S. Waterman, Identification of common molecular subsequences, Journal

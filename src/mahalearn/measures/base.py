@@ -202,6 +202,11 @@ class FunctionMeasure(Measure):
     dissimilarity : bool, default=True
         Whether larger means less alike.
 
+    See Also
+    --------
+    MeasureKernel : Kernel of a function of two objects.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     Examples
     --------
     >>> from mahalearn.measures import FunctionMeasure

@@ -51,6 +51,11 @@ class Compression(Measure):
         What compresses; a callable takes and returns bytes. zlib looks back 32 KiB, bz2 compresses
         up to 900 kB together: longer objects need lzma.
 
+    See Also
+    --------
+    mahalearn.measures.EditDistance : Edit distance of sequences.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] R. Cilibrasi and P. Vitányi, Clustering by compression, IEEE Transactions on Information

@@ -21,6 +21,11 @@ class Correlation(Measure):
         Value of two objects whose vectors are equal. An object and itself have the value 0 in a
         matrix of all pairs. With ½ and 0 the published spectrum of News-COR comes out.
 
+    See Also
+    --------
+    mahalearn.measures.Jaccard : Sets and bit vectors.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     Examples
     --------
     >>> from mahalearn.measures import Correlation

@@ -18,6 +18,11 @@ class JensenShannon(Measure):
     √(½ KL(p‖m) + ½ KL(q‖m)) with m = (p + q)/2 and logarithms to the base 2, so that it lies
     between 0 and 1. Rows are divided by their sums. It is a metric, and even Euclidean [1]_.
 
+    See Also
+    --------
+    mahalearn.measures.Wasserstein : Optimal transport of samples.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] D. M. Endres and J. E. Schindelin, A new metric for probability distributions, IEEE
@@ -65,6 +70,11 @@ class Wasserstein(Measure):
     ----------
     p : float, default=1
         Exponent, at least 1.
+
+    See Also
+    --------
+    mahalearn.measures.Hausdorff : Distance of point sets.
+    mahalearn.measures.pairwise : Matrix of all pairs.
 
     Examples
     --------

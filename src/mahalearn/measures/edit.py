@@ -54,6 +54,11 @@ class EditDistance(Measure):
     period : float, default=2π
         For ``substitution="angular"``; 360 if angles are in degrees.
 
+    See Also
+    --------
+    mahalearn.measures.Alignment : Alignment of biological sequences.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     Examples
     --------
     >>> from mahalearn.measures import EditDistance

@@ -94,6 +94,11 @@ class Elastic(Measure):
         Whether to z-normalise each channel of each series: mean 0 and standard deviation 1. A
         constant channel becomes 0.
 
+    See Also
+    --------
+    mahalearn.measures.elastic_measures : The measures behind kernel="elastic".
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] H. Sakoe and S. Chiba, Dynamic programming algorithm optimization for spoken word

@@ -49,6 +49,11 @@ class Gower(Measure):
     ranges_ : ndarray of shape (n_columns,)
         Range of each numeric column in the training data, NaN for nominal ones.
 
+    See Also
+    --------
+    TableEncoder : Numbers from a table with categories and gaps.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] J. C. Gower, A general coefficient of similarity and some of its properties, Biometrics

@@ -23,6 +23,11 @@ class Hausdorff(Measure):
     modified : bool, default=False
         Whether to take the modified distance.
 
+    See Also
+    --------
+    mahalearn.measures.Wasserstein : Optimal transport of samples.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] M.-P. Dubuisson and A. K. Jain, A modified Hausdorff distance for object matching, ICPR

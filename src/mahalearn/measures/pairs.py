@@ -59,6 +59,11 @@ def pairwise(
     D : ndarray of shape (len(objects), len(other))
         The matrix; with `out` a read-only memory map of the file.
 
+    See Also
+    --------
+    MeasureKernel : Kernel of a function of two objects.
+    mahalearn.proximity.diagnose : Diagnosis of a distance matrix.
+
     Examples
     --------
     >>> from mahalearn.measures import pairwise

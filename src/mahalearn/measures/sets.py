@@ -29,6 +29,11 @@ class Jaccard(Measure):
     Objects are sets (``set``, ``frozenset``, or a list of words), or the rows of an array of zeros
     and ones, which may be sparse. Bits and sets cannot be mixed.
 
+    See Also
+    --------
+    mahalearn.measures.JensenShannon : Histograms.
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] M. Bouchard, A.-L. Jousselme and P.-E. Doré, A proof for the positive definiteness of the

@@ -25,6 +25,10 @@ class SPDDistance(Measure):
     metric : {"log_euclidean", "affine_invariant"}, default="log_euclidean"
         The distance.
 
+    See Also
+    --------
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     References
     ----------
     .. [1] V. Arsigny, P. Fillard, X. Pennec and N. Ayache, Log-Euclidean metrics for fast and

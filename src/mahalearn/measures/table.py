@@ -80,6 +80,10 @@ def make_measure(name: str, **options: Any) -> Measure:
     measure : Measure
         The measure; options that it does not have are refused.
 
+    See Also
+    --------
+    mahalearn.measures.pairwise : Matrix of all pairs.
+
     Examples
     --------
     >>> from mahalearn.measures import make_measure
@@ -115,6 +119,10 @@ def elastic_measures(X: Objects | None = None, normalize: bool = False) -> dict[
     -------
     measures : dict of str to Elastic
         "euclidean", "dtw 5 %", "dtw 10 %", "dtw" (no band) and "msm".
+
+    See Also
+    --------
+    mahalearn.measures.Elastic : DTW, MSM and other elastic measures.
 
     Examples
     --------

@@ -211,6 +211,11 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    KernelSearchCV : Exact cross-validation of kernel classifiers.
+    TableEncoder : Numbers from a table with categories and gaps.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -148,6 +148,11 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where the table has them.
 
+    See Also
+    --------
+    MahalanobisClassifierCV : Ensemble of searched families.
+    KernelQuadraticDiscriminant : Nearest class by kernel Mahalanobis distance.
+
     Notes
     -----
     With numeric widths and scales, given landmarks and a scorer of labels or decisions, scores and

@@ -210,6 +210,11 @@ def diagnose(
     diagnosis : ProximityDiagnosis
         The findings, as plain attributes; printing it gives a table.
 
+    See Also
+    --------
+    ProximityKernel : From a distance matrix to a kernel matrix.
+    PseudoEuclideanEmbedding : Coordinates for an indefinite kernel.
+
     Examples
     --------
     >>> import numpy as np

@@ -62,6 +62,11 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
+    See Also
+    --------
+    mahalearn.proximity.diagnose : Diagnosis of a distance matrix.
+    LandmarkMap : Nyström features.
+
     Examples
     --------
     >>> import numpy as np

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer.core import TyperOption
 
 from . import _novelty
 from ._diff import diff
@@ -111,8 +110,7 @@ def _help_all(context: typer.Context, value: bool):
     """Print the help with the options that are rarely needed."""
     if value:
         for parameter in context.command.params:
-            if isinstance(parameter, TyperOption):
-                parameter.hidden = False
+            vars(parameter)["hidden"] = False  # of options; arguments have none
         typer.echo(context.get_help())
         raise typer.Exit
 
