@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import ArrayLike
-from ._validation import check_count
+from ._validation import check_count, refuse_dask
 
 __all__ = ["TableEncoder"]
 
@@ -217,6 +217,7 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _columns(self, X, reset):
         """Columns of a table as arrays."""
+        refuse_dask(self, X)
         if not is_frame(X):
             X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
             if X.dtype.kind == "c":

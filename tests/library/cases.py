@@ -450,6 +450,7 @@ EXCLUDED = {
     "MahalanobisNovelty": "no classifier: test_embeddings.py has its invariances",
     "MeasureKernel": "a kernel: tested through the estimators",
     "PrecomputedKernel": "a kernel: tested through the estimators",
+    "TableEncoder": "a transformer of tables: test_table_encoder.py has its invariances",
 }
 
 

@@ -250,6 +250,7 @@ def _public():
 
 
 BY_MOMENTS = (GaussianClassifier, LandmarkMap, MahalanobisNovelty)
+BY_MOMENTS += (mahalearn.MahalanobisClassifierCV,)
 EXACT = [m for m in _public() if not isinstance(m, BY_MOMENTS)]
 
 

@@ -112,6 +112,7 @@ EXCLUDED = {
     "MahalanobisNovelty",
     "MeasureKernel",
     "PrecomputedKernel",
+    "TableEncoder",
 }
 
 

@@ -12,7 +12,7 @@ from ..classifiers.members import fit_members
 from ..formulas.linalg import total_spread
 from ..kernels.measure import MeasureKernel
 from ..kernels.precomputed import PrecomputedKernel
-from ..kernels.protocol import as_kernel, fit_kernel_and_gram, is_stateless
+from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram, is_stateless
 from ..training.exact import TrainingKernel
 from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays
 from . import grid
@@ -90,12 +90,8 @@ class VectorData(MemberData):
 
         bounded has no part in it.
         """
-        gammas = None
-        if kernel in ("rbf", "laplacian"):
-            gammas = [g / self.variance for g in grid.GAMMAS[:: 1 if first else 2]]
-        elif kernel in ("poly", "polynomial"):
-            gammas = [1 / self.variance]
-        return grid.widths(kernel, gammas)
+        factors = (1.0,) if kernel in POLYNOMIAL else grid.GAMMAS[:: 1 if first else 2]
+        return grid.widths(kernel, [factor / self.variance for factor in factors])
 
 
 class BatchData(VectorData):

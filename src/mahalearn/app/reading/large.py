@@ -6,6 +6,7 @@ the size of the parts, nor of the number of workers.
 
 import gzip
 import re
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,8 +68,11 @@ def large_table(path, memory=None, form=None, rows=np.inf):
 
 def about_rows(path):
     """Lines of a text file, by the mean length of the first ones."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        head = file.read(HEAD)
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            head = file.read(HEAD)
+    except (OSError, EOFError, zlib.error):
+        return 0  # damaged: the reader of small files says how
     packed = 5 if path.suffix == ".gz" else 1
     return path.stat().st_size * packed * head.count(b"\n") / max(1, len(head))
 
