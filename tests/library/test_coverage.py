@@ -76,7 +76,11 @@ def novelty(*args, promise, **options):
     """The road of a detector; `promise` is the end of its guarantee_."""
 
     def p_value(X, y, x):
-        model = KernelMahalanobisNovelty(*args, level=0.1, **options).fit(X, y)
+        try:
+            model = KernelMahalanobisNovelty(*args, level=0.1, **options).fit(X, y)
+        except ValueError as error:  # one far object in many draws: refused, so no p-value
+            assert "lost in the rounding" in str(error)
+            return 1.0
         assert f"with probability {promise}" in model.guarantee_, model.guarantee_
         return model.p_values(x)[0, 0]
 
@@ -317,7 +321,8 @@ def test_what_is_not_valid_fails(name):
 @pytest.mark.parametrize("kind", DRAWS)
 @pytest.mark.parametrize(("n", "draws"), [(9, 1500), (40, 600), (200, 200)])
 def test_at_most_a_of_many_draws(name, n, kind, draws):
-    tied = kind == "ties" or name in ("words", "margin after a step")
+    # With a tiny reg distances that differ by rounding count as ties.
+    tied = kind == "ties" or name in ("words", "margin after a step", "small reg")
     split = name.startswith("split")  # ranks among half of the objects
     check = check_at_most if tied or split else check_exact
     check(AT_MOST_A[name], n=n, d=3, kind=kind, draws=draws, shift=1.0)
