@@ -446,8 +446,8 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             raise ValueError(f"cv must be at least 2 folds, or None; got cv={self.cv!r}.")
         if self.cv is not None and self.landmarks is not None:
             raise ValueError(
-                "Out-of-fold distances have no form at landmarks, where an object hardly counts in "
-                "its own class; use cv=None."
+                "Out-of-fold distances have no form at landmarks, where one object has little "
+                "influence on its class; use cv=None."
             )
 
     def _fit_path(self, training, labels, values):

@@ -234,8 +234,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         offset = check_offset(self.offset, self.class_weight, self.priors)
         if offset == "loo" and self.landmarks is not None:
             raise ValueError(
-                "offset='loo' has no form at landmarks, where an object hardly counts in its own "
-                "class; use offset='error'."
+                "offset='loo' has no form at landmarks, where one object has little influence "
+                "on its class; use offset='error'."
             )
 
     def _fit_path(self, training, labels, values):

@@ -23,7 +23,7 @@ def diff_document(values):
 
 
 def _labels(values):
-    """Names of the two runs, told apart if they are equal."""
+    """Names of the two runs, numbered if they are equal."""
     first, second = values["labels"]
     return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
 
