@@ -549,6 +549,15 @@ FILES = {
     "damaged.csv.gz": (gzip.compress(text().encode())[:-9], {}, "damaged gzip file", 0),
     "damaged.xlsx": (excel()[:-500], {}, "damaged", 0),
     "damaged.parquet": (arrow("to_parquet")[:-20], {}, "Parquet", 0),
+    "limit.json": (
+        json.dumps(
+            [{"a": f"{i / 10}", "b": i, "species": "xy"[i % 2]} for i in range(24)]
+            + [{"a": "<0.5", "b": 1, "species": "x"}]
+        ),
+        {},
+        "numeric but for '<0.5' in row",
+        0,
+    ),
     "broken.json": (truth().to_json(orient="records")[:-5], {}, "not JSON", 0),
     "nested.json": ('[{"a": [1, 2], "species": "x"}]', {}, "holds lists or dicts", 0),
     "deep.json": ("[" * 100_000, {}, "not JSON", 0),

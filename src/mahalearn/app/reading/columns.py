@@ -553,19 +553,25 @@ def refuse_numbers_as_text(values):
     for test in (lambda cell: number(cell) is not None, is_number):  # then with decimal commas
         odd = present[[not test(cell) and limit(cell, True) is None for cell in present]]
         if len(odd) and len(present) - len(odd) >= NEARLY_ALL * len(present):
-            raise DataError(
-                f"Column {values.name!r} is numeric but for {_places(odd)}: correct such a cell, "
-                "or leave it empty if the number is not known; if the column holds names, put a "
-                "letter before its numbers.",
-                "missing",
-            )
+            raise _numeric_but_for(values.name, odd)
     if np.mean([is_number(cell) or is_decorated(cell) for cell in present]) >= NEARLY_ALL:
         odd = present[[number(cell) is None and is_decorated(cell) for cell in present]]
+        if not len(odd):  # limits of detection among texts, such as <0.5
+            raise _numeric_but_for(values.name, present[[not is_number(c) for c in present]])
         raise DataError(
             f"Column {values.name!r} holds numbers with {mark_in(odd.iloc[0])}, such as "
             f"{_places(odd)}: write them as plain numbers, with a decimal point if need be.",
             "decimal" if mark_in(odd.iloc[0]) in ("a comma", "a thousands separator") else None,
         )
+
+
+def _numeric_but_for(name, cells):
+    return DataError(
+        f"Column {name!r} is numeric but for {_places(cells)}: correct such a cell, or leave it "
+        "empty if the number is not known; if the column holds names, put a letter before its "
+        "numbers.",
+        "missing",
+    )
 
 
 def _places(cells, most=3):
