@@ -44,7 +44,7 @@ def explain(self: Any, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]
     """
     n_neighbors, classes = check_count(n_neighbors, "n_neighbors"), self.classes_.tolist()
     queries = self._check_query(X)
-    scores = self._query_scores(queries, complete=True)
+    scores = self.query_scores(queries, complete=True)
     best = winners(scores, self._rounding)
     others = scores.copy()
     others[np.arange(len(best)), best] = -np.inf
@@ -97,30 +97,26 @@ def nearest_objects(training, X, n_neighbors):
 
 def _contributions(model, x, a, b):
     """{name: contribution} and baseline of the margin between the classes a and b at one object."""
-    kernel, training = model.kernel, model._training
+    kernel, training = model.kernel, model.training_
     if takes_vectors(kernel) and not is_precomputed(kernel):
-        if not model._smooth_scores:
+        if not model.smooth_scores:
             return None, None
 
         def margin(points):
-            scores = model._query_scores(points)
+            scores = model.query_scores(points)
             return scores[:, a] - scores[:, b]
 
         columns, values, baseline = column_contributions(margin, x, training.reference_rows())
         names = getattr(model, "feature_names_in_", None)
         names = [f"x{j}" for j in columns] if names is None else names[columns]
         return dict(zip(names, values.tolist(), strict=True)), baseline
-    linear = model._fitted_models().margin(*np.searchsorted(_present(model), [a, b]))
+    linear = model.linear_margin(a, b)
     if linear is None:
         return None, None
     terms = np.concatenate(list(training.pieces(x)))[0] * linear[0]
     used = np.flatnonzero(linear[0])
     places = training.reference_order()[used].tolist()
     return dict(zip(places, terms[used].tolist(), strict=True)), float(linear[1])
-
-
-def _present(model):
-    return np.flatnonzero(model._training.counts)
 
 
 def column_contributions(function, x, rows):

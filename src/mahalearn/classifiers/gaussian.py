@@ -863,9 +863,10 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
-        return self._query_scores(self._check_query(X, allow_nan=self._ignores_missing())[1])
+        return self.query_scores(self._check_query(X, allow_nan=self._ignores_missing())[1])
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         fitted = self._gaussians()
         scores, log_dets, n_directions = fitted.evaluate(X, missing=self._ignores_missing())
         scores += log_dets

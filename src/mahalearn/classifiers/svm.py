@@ -1,7 +1,7 @@
 """Support vector machines with Mahalanobis kernels (paper B)."""
 
 from itertools import combinations
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import sklearn
@@ -273,9 +273,10 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         refuse_dask_query(X)
-        return self._query_scores(validate_rows(self, X, reset=False, dtype=np.float64))
+        return self.query_scores(validate_rows(self, X, reset=False, dtype=np.float64))
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
         return _pair_scores(decisions, len(self.classes_))
 

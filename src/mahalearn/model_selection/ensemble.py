@@ -17,7 +17,6 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from .._base import BestEstimatorMixin
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
     check_choice,
@@ -61,6 +60,7 @@ from .member_data import (
 )
 from .race import Member, Rules, race
 from .scoring import choose, fold_metrics
+from .search import BestEstimatorMixin
 from .splits import make_splits
 from .weighing import (
     calibrate_members,
@@ -704,7 +704,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             d2 = members[facts.member].mahalanobis(Z)
             shares = typicality(facts.distances, d2)
         if near is not None:
-            neighbors = nearest_objects(near._training, Z, n_neighbors)
+            neighbors = nearest_objects(near.training_, Z, n_neighbors)
         out = []
         for i in range(len(log_p)):
             row = {
