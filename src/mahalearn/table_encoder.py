@@ -45,6 +45,8 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     another library than in `fit` gives the same vectors. Sparse matrices are left as they are:
     standardised rows would not be sparse.
 
+    Read more in the :doc:`user guide </missing>`.
+
     Parameters
     ----------
     max_categories : int, default=50
