@@ -43,6 +43,8 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Tables are data frames of pandas, polars or pyarrow, and arrays, which may hold NaN. A frame of
     another library than in `fit` gives the same vectors.
 
+    Read more in the :doc:`user guide </missing>`.
+
     Parameters
     ----------
     max_categories : int, default=50

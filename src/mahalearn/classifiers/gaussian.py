@@ -397,6 +397,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     covariance matrix: time is O(n²p) and memory O(np) for n rows and p features, with shrinkage or
     without.
 
+    Read more in the :doc:`user guide </gaussian>`.
+
     Parameters
     ----------
     covariance : {"full", "diag", "spherical"}, default="full"

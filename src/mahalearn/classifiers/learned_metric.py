@@ -33,6 +33,8 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
     short. A few rounds of fitting and learning follow each other. ``metric_`` tells which features
     matter.
 
+    Read more in the :doc:`user guide </kernel_ridge>`.
+
     Parameters
     ----------
     reg : float, default=1e-3

@@ -119,6 +119,8 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     :class:`mahalearn.KernelSearchCV` without a grid). The machine is trained by LIBSVM's own RBF
     kernel on whitened data.
 
+    Read more in the :doc:`user guide </svm>`.
+
     Parameters
     ----------
     C : float, default=1.0

@@ -121,6 +121,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     is within half a standard error (corrected for the overlap of the training parts), and among
     those that tie the order is the one of `families` below.
 
+    Read more in the :doc:`user guide </chooser>`.
+
     Parameters
     ----------
     families : "auto" or sequence of str, default="auto"
