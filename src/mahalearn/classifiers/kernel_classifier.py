@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
-from .._sparse import as_matrix, as_rows
+from .._sparse import as_matrix, as_rows, column_moments
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_class_list,
@@ -45,7 +45,7 @@ from ..training.sources import (
     matrix_source,
     pairs_of,
 )
-from .explanation import explain
+from .explanation import explain, named_contributions, nearest_objects, object_contributions
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
 MANY_OBJECTS = 10_000
@@ -194,7 +194,6 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
     random_state: Any = None
     _models: Any = None
-    smooth_scores = True
 
     explain = explain
 
@@ -259,9 +258,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             if other == kernel:  # under another policy
                 training.original.kernel = shared.original.kernel
         self._training = training = trainings.setdefault((kernel, self._policy), training)
-        model = self._fitted_models().distances
-        if model is not None:
-            key = id(training), *model.key
+        if self._distances is not None:
+            key, model = (id(training), *self._distances.key), self._distances
             model = distances.setdefault(key, model._replace(training=training))
             self._models = self._models._replace(distances=model)
 
@@ -273,7 +271,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     @property
     def sharing_order(self) -> tuple[int, int]:
         """Key of a sort that puts those with one kernel, and one model of distances, together."""
-        return id(self._training.original.kernel), id(self._fitted_models().distances)
+        return id(self._training.original.kernel), id(self._distances)
 
     @property
     def training_(self) -> Any:
@@ -329,6 +327,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return self._fitted_models().temperature
 
     @property
+    def _distances(self):
+        return self._fitted_models().distances
+
+    @property
     def _rounding(self):
         return float(self._fitted_models().rounding[0])
 
@@ -360,6 +362,26 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         out = np.full((*np.shape(values)[:-1], len(self.classes_)), fill)
         out[..., present] = values
         return out
+
+    # --- explanations -----------------------------------------------------------------------------
+
+    def _known_distances(self, queries):
+        if self._distances is None or self._training.self_similarities(queries) is None:
+            return None
+        return self._all_columns(self._distances.sq_distances(queries), np.inf)
+
+    def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
+        """(position, squared distance) of the training objects or landmarks nearest to a query."""
+        positions, distances = nearest_objects(self._training, x, n_neighbors)
+        return list(zip(positions[0].tolist(), distances[0].tolist(), strict=True))
+
+    def _contributions(self, x, a, b):
+        if not takes_vectors(self.kernel) or is_precomputed(self.kernel):
+            return object_contributions(self, x, a, b)
+        if not self.smooth_scores:
+            return None, None
+        center, variance = column_moments(self._training.reference_rows())
+        return named_contributions(self, self._margin(a, b), x, center, np.sqrt(variance))
 
     # --- folds ------------------------------------------------------------------------------------
 

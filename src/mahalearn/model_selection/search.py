@@ -182,6 +182,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     ``GridSearchCV`` cost a fraction of its time. Probabilities are calibrated on the held-out
     scores.
 
+    Read more in the :doc:`user guide </model_selection>`.
+
     Parameters
     ----------
     estimator : classifier
