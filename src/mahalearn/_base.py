@@ -154,6 +154,29 @@ class ScoreClassifierMixin(ClassifierMixin):
         check_is_fitted(self)
         return log_softmax(self._scores(X) / self.temperature_, axis=1)
 
+    # --- what `classifiers/explanation.py` asks for -----------------------------------------------
+
+    # A gradient explains the scores; votes jump.
+    _smooth_scores = True
+
+    def _known_distances(self, queries):
+        """Squared distances (m, c) of checked queries to the classes, None where there are none."""
+
+    def _neighbors(self, x, n_neighbors, a, b):
+        """(position, squared distance) of the training objects nearest to one query.
+
+        For its best classes a and b; None where the model keeps no objects.
+        """
+
+    def _margin(self, a, b):
+        """The function rows (m, p) -> (m,) that is positive where class a wins against b."""
+
+        def margin(rows):
+            scores = self._query_scores(rows)
+            return scores[:, a] - scores[:, b]
+
+        return margin
+
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities.

@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
-from .._sparse import as_matrix, as_rows
+from .._sparse import as_matrix, as_rows, column_moments
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_class_list,
@@ -45,7 +45,7 @@ from ..training.sources import (
     matrix_source,
     pairs_of,
 )
-from .explanation import explain
+from .explanation import explain, named_contributions, nearest_objects, object_contributions
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
 MANY_OBJECTS = 10_000
@@ -192,7 +192,6 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
     random_state: Any = None
     _models: Any = None
-    _smooth_scores = True
 
     explain = explain
 
@@ -323,6 +322,25 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         out = np.full((*np.shape(values)[:-1], len(self.classes_)), fill)
         out[..., present] = values
         return out
+
+    # --- explanations -----------------------------------------------------------------------------
+
+    def _known_distances(self, queries):
+        if not hasattr(self, "mahalanobis") or self._training.self_similarities(queries) is None:
+            return None
+        return self._all_columns(self._distances.sq_distances(queries), np.inf)
+
+    def _neighbors(self, x, n_neighbors, a, b):
+        positions, distances = nearest_objects(self._training, x, n_neighbors)
+        return list(zip(positions[0].tolist(), distances[0].tolist(), strict=True))
+
+    def _contributions(self, x, a, b):
+        if not takes_vectors(self.kernel) or is_precomputed(self.kernel):
+            return object_contributions(self, x, a, b)
+        if not self._smooth_scores:
+            return None, None
+        center, variance = column_moments(self._training.reference_rows())
+        return named_contributions(self, self._margin(a, b), x, center, np.sqrt(variance))
 
     # --- folds ------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin, refuses_weights
 from .._memory import BLOCKS, row_chunks
@@ -21,6 +22,7 @@ from .._validation import (
 )
 from ..formulas.learned_metric import MetricRidge, fit_metric_ridge
 from ..kernels.protocol import column_scales
+from .explanation import explain, named_contributions
 
 METRICS = ("diagonal", "full")
 
@@ -131,9 +133,18 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         self._rounding = float(64 * np.finfo(float).eps * sizes.max())
         return self
 
-    def _scores(self, X):
+    explain = explain
+
+    def _contributions(self, x, a, b):
+        return named_contributions(self, self._margin(a, b), x, self._center, self._spread)
+
+    def _check_query(self, X):
+        check_is_fitted(self)
         refuse_dask_query(X)
-        return self._query_scores(validate_rows(self, X, reset=False, dtype=np.float64))
+        return validate_rows(self, X, reset=False, dtype=np.float64)
+
+    def _scores(self, X):
+        return self._query_scores(self._check_query(X))
 
     def _query_scores(self, X):
         Z = (X - self._center) / self._spread
