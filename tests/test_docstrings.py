@@ -2,15 +2,19 @@
 
 import dataclasses
 import inspect
+import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from numpydoc.validate import validate
 
 import mahalearn
 
+DOCS = Path(__file__).parents[1] / "docs"
+
 # What numpydoc asks for and we do not: how lines are wrapped and ended, and sections that would say
-# nothing new (See Also, Extended Summary, an example for each method).
+# nothing new (See Also and an example for each method, Extended Summary).
 IGNORED = {
     "GL01",  # text on the line after the quotes
     "GL02",  # closing quotes on a line of their own
@@ -103,6 +107,17 @@ def test_classes_and_functions(path):
     record = dataclasses.is_dataclass(OBJECTS[path]) or hasattr(OBJECTS[path], "_fields")
     ignored = {"PR01"} if record else ()
     assert not problems(path, ignored)
+
+
+@pytest.mark.parametrize("path", OBJECTS)
+def test_see_also_guide_and_length(path):
+    """Related names, a link to a page of the guide, and a text that fits three screens."""
+    docstring = inspect.getdoc(OBJECTS[path])
+    assert "\nSee Also\n--------\n" in docstring
+    pages = re.findall(r":doc:`[^<`]+</(\w+)>`", docstring)
+    assert pages
+    assert all((DOCS / f"{page}.md").exists() for page in pages), pages
+    assert len(docstring.splitlines()) < 150
 
 
 @pytest.mark.parametrize(("cls", "method"), METHODS, ids=lambda x: getattr(x, "__name__", x))

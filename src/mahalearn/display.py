@@ -72,6 +72,8 @@ def _two_classes(estimator, classes):
 class SpectrumDisplay:
     """The eigenvalues of a kernel matrix, the negative ones set off.
 
+    Read more in the :doc:`user guide </indefinite>`.
+
     Parameters
     ----------
     eigenvalues : array-like of shape (n,)
@@ -172,6 +174,8 @@ class SpectrumDisplay:
 
 class DissimilaritySpaceDisplay:
     """Objects by their squared distances to two classes, and where the decision falls.
+
+    Read more in the :doc:`user guide </dissimilarity_space>`.
 
     Parameters
     ----------
@@ -321,6 +325,8 @@ class CoomansDisplay:
 
     Four fields: lower left, both classes are possible; upper left and lower right, one of them;
     upper right, neither.
+
+    Read more in the :doc:`user guide </novelty>`.
 
     Parameters
     ----------
@@ -511,6 +517,8 @@ class TypicalityDisplay:
 
     Objects that are drawn as the training objects were follow the diagonal or stay below it;
     unknown ones rise at once.
+
+    Read more in the :doc:`user guide </p_values>`.
 
     Parameters
     ----------

@@ -179,6 +179,13 @@ _LEAVES = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType
 class UntrustedModelError(ValueError):
     """A model, or a file of one, holds types that are not known to be safe.
 
+    Read more in the :doc:`user guide </deploy>`.
+
+    See Also
+    --------
+    save_model : Save a model without pickle.
+    load_model : Load a saved model.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -203,6 +210,8 @@ def save_model(
     overwrite: bool = False,
 ) -> Path:
     """Save a fitted model in one step: the file is there as a whole or not at all.
+
+    Read more in the :doc:`user guide </deploy>`.
 
     Parameters
     ----------
@@ -299,6 +308,8 @@ def model_bytes(model, *, about=None, trusted=()):
 def load_model(path: File, *, trusted: Sequence[str] = ()) -> Any:
     """Load a model that :func:`save_model` wrote.
 
+    Read more in the :doc:`user guide </deploy>`.
+
     Parameters
     ----------
     path : str or path
@@ -369,10 +380,17 @@ def trusted_types() -> list[str]:
     They are what ``skops.io.load(file, trusted=...)`` and tools that save models by skops, such as
     mlflow, ask for. :func:`load_model` knows them by itself.
 
+    Read more in the :doc:`user guide </deploy>`.
+
     Returns
     -------
     types : list of str
         Sorted.
+
+    See Also
+    --------
+    load_model : Load a saved model.
+    save_model : Save a model without pickle.
 
     Examples
     --------
@@ -385,6 +403,8 @@ def trusted_types() -> list[str]:
 
 def model_about(path: File) -> dict[str, Any]:
     """Description of a model file, read without building the model.
+
+    Read more in the :doc:`user guide </deploy>`.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from own_data import refused, works
 
 from mahalearn import GaussianClassifier
-from mahalearn.app.cli import _large, _predict
+from mahalearn.app.cli import _compare, _large, _predict
 from mahalearn.app.cli._options import DataOptions
 from mahalearn.app.comparing import everything
 from mahalearn.app.reading.large import (
@@ -135,10 +135,48 @@ def test_finalists_are_fitted_on_all_rows_but_the_test_rows(folder, trained):
     assert mine["error"][0] == pytest.approx(errors / test.sum())
     assert found["rows"] == N and found["sample"] == 600 + LEAST - round(600 * counts["rare"] / N)
     page = (trained / "report.html").read_text(encoding="utf-8")
-    assert "On all rows" in page and "read part by part" in page
+    assert "On all rows" in page and "worked through part by part" in page
     about = model_about(trained / "model.skops")
     best = min(found["finalists"], key=lambda row: row["error"][0])
     assert about["training"]["objects"] == best["fitted_rows"]
+
+
+@pytest.mark.parametrize("name", ["t", "t.csv"])
+def test_more_rows_than_so_many_are_worked_through_part_by_part(
+    folder, tmp_path, monkeypatch, name
+):
+    """Without an option, with one line that says so, and to the same end as with --memory."""
+    options = ["--target", "kind", "--methods", "gaussian", "--folds", 2, "--repeats", 1]
+    options += ["--sample", 300, "--jobs", 1]
+    monkeypatch.setattr(_compare, "MANY", N - 1)
+    done = works("compare", folder / name, *options, "--out", tmp_path / "many")
+    line = f"The {N} rows are worked through part by part"
+    assert " ".join(done.output.split()).count(line) == 1
+    works("compare", folder / name, *options, *SMALL, "--out", tmp_path / "memory")
+    many, memory = (
+        json.loads((tmp_path / run / "comparison.json").read_text())["everything"]
+        for run in ("many", "memory")
+    )
+    assert [row["error"] for row in many["finalists"]] == [
+        row["error"] for row in memory["finalists"]
+    ]
+    monkeypatch.setattr(_compare, "MANY", 2 * N)
+    done = works("compare", folder / name, *options, "--out", tmp_path / "few")
+    assert line not in " ".join(done.output.split())
+    assert "everything" not in json.loads((tmp_path / "few" / "comparison.json").read_text())
+
+
+def test_a_short_time_budget_leaves_a_ranking_on_the_sample(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_compare, "MANY", 1000)
+    monkeypatch.setattr(_large, "FIT_PASSES", 1e6)  # as if a pass took long
+    done = works(
+        "compare", folder / "t", "--target", "kind", "--methods", "lda,gaussian", "--sample", 300,
+        "--jobs", 1, "--time-budget", 1, "--out", tmp_path / "o",
+    )  # fmt: skip
+    assert "too short for fits on all rows" in " ".join(done.output.split())
+    found = json.loads((tmp_path / "o" / "comparison.json").read_text())
+    assert found["leaderboard"] and "everything" not in found
+    works("predict", tmp_path / "o" / "model.skops", folder / "t.csv", "--out", tmp_path / "p.csv")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

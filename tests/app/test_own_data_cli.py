@@ -632,18 +632,6 @@ def test_bad_calls_are_refused_in_a_sentence(tmp_path):
     assert "not a model file" in refused("inspect", tmp_path / "m.skops")
 
 
-def test_too_large_for_the_time_budget(tmp_path, rng):
-    X = rng.normal(size=(3000, 20))
-    np.savez(tmp_path / "big.npz", X=X, y=(X[:, 0] > 0).astype(int))
-    out = tmp_path / "out"
-    sentence = refused(
-        "compare", tmp_path / "big.npz", "--methods", "svm", "--time-budget", 2, "--jobs", 1,
-        "--out", out,
-    )  # fmt: skip
-    assert "--time-budget" in sentence and "fits were done" in sentence
-    assert not out.exists()
-
-
 def test_others_as_far_by_hand():
     own = [3.0, 1.0, 2.0, 2.0, 9.0]
     d2 = np.array([[v, 0.0] for v in own] + [[0.0, 5.0], [0.0, -1.0], [0.0, 4.0]])

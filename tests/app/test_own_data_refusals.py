@@ -10,11 +10,9 @@ from sklearn.svm import SVC
 
 from mahalearn.app.cli import _compare
 from mahalearn.app.comparing import crossval
-from mahalearn.app.comparing.cells import Cell
 from mahalearn.app.comparing.crossval import cross_validate
-from mahalearn.app.comparing.methods import METHODS, select_methods
+from mahalearn.app.comparing.methods import select_methods
 from mahalearn.app.comparing.plan import Plan
-from mahalearn.app.comparing.progress import too_slow
 from mahalearn.app.reading.read import builtin_problem
 
 FAST = ("--methods", "lda,knn", "--jobs", 1, "--folds", 2, "--repeats", 1)
@@ -185,20 +183,6 @@ def test_the_cause_of_failed_fits_is_one_line():
         search.fit(X, y)
     reason = crossval._reason(caught.value)
     assert "'C' parameter of SVC must be a float" in reason and "fits failed" not in reason
-
-
-def test_the_time_that_would_do():
-    problem, methods = range(20), [METHODS["lda"], METHODS["svm"]]
-
-    def cell(name, seconds):
-        return Cell(name, 0, None, None, True, 0.0, 0.0, seconds - 1.0, 1.0)
-
-    found = {("lda", 0): cell("lda", 2.0), ("lda", 1): cell("lda", 4.0)}
-    sentence = too_slow(problem, 9.0, found, methods, 10, 2)
-    assert "only 2 of 20 fits" in sentence and "No fit of SVM (reference) was finished" in sentence
-    found["svm", 0] = cell("svm", 17.0)
-    sentence = too_slow(problem, 9.0, found, methods, 10, 2)
-    assert "2 folds would take about 20 s, all 10 about 100 s" in sentence
 
 
 def test_real_numbers_are_no_symbols(tmp_path, rng):

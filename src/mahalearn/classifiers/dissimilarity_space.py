@@ -314,6 +314,8 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     simple classifier on it uses the information between the classes: FD-IC, FD-RC, QD-IC, QD-RC of
     paper A, and every other combination.
 
+    Read more in the :doc:`user guide </dissimilarity_space>`.
+
     Parameters
     ----------
     discriminant : {"fisher", "quadratic", "least_squares"} or classifier, default="fisher"
@@ -348,19 +350,22 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
+        Treatment of negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
     landmarks : int, "auto", objects, LandmarkMap or None, default=None
-        None uses all training objects. With m landmarks fitting takes one pass over the data, of
-        any number of objects, and memory m² per class; distances are then approximations (see the
-        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
-        standard error of the best, as far as memory allows; or the landmarks themselves, for
-        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
-        random_state=...)`` also says how they are chosen and where their spectrum is cut.
+        Nyström landmarks, for many objects: memory is m² per class for m landmarks, and distances
+        are approximations (see :doc:`landmarks </landmarks>`).
+
+        - None: use all training objects.
+        - int: number of landmarks.
+        - "auto": as few as cross-validate within one standard error of the best, as far as memory
+          allows.
+        - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
+          whose columns are then all training objects or the landmarks.
+        - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.
 
     Attributes
     ----------
@@ -485,10 +490,6 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             heads, steps, noise = self._fit_heads(fold.train, labels, fold.rounding)
             scores = _head_path_scores(heads, steps, fold.test)
             yield fold.fold, fold.steps, fold.present, scores, noise
-
-    @property
-    def _distances(self):
-        return self._fitted_models().distances
 
     @fitted_attribute
     def head_(self, models: Any) -> Any:

@@ -103,6 +103,8 @@ class KernelMahalanobisTransformer(
 ):
     """Class-wise squared kernel Mahalanobis distances as features: the dissimilarity space ψ.
 
+    Read more in the :doc:`user guide </dissimilarity_space>`.
+
     Parameters
     ----------
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
@@ -120,11 +122,11 @@ class KernelMahalanobisTransformer(
     coef0 : float, default=1
         Kernel parameter.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues.
+        Treatment of negative eigenvalues.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
 
     Attributes
     ----------

@@ -72,6 +72,8 @@ class NeighborsPath(NamedTuple):
             path.append(votes / votes.sum(axis=1, keepdims=True))
         return np.stack(path, axis=-1)
 
+    distances: Any = None
+
     def margin(self, a, b):
         """None: the scores are not linear in the kernel values."""
 
@@ -95,6 +97,8 @@ class KernelKNeighborsClassifier(KernelClassifier):
     uniform weights the answers do not depend on gamma. Of equally near objects the first in the
     training data are taken.
 
+    Read more in the :doc:`user guide </kernel_neighbors>`.
+
     Parameters
     ----------
     n_neighbors : int, default=5
@@ -114,13 +118,16 @@ class KernelKNeighborsClassifier(KernelClassifier):
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues. Distances are the same formula for definite and
-        indefinite kernels, so that "krein" and "ignore" are one; "raise" stops; the others correct
-        the kernel first, for training objects and queries alike.
+        Treatment of negative eigenvalues.
+
+        - "krein", "ignore": use the distances as they are; squared distances may be negative.
+        - "raise": raise an error.
+        - "clip", "flip", "square", "shift": correct the kernel matrix first, for training objects
+          and queries alike.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
 
     Attributes
     ----------
@@ -147,7 +154,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
     """
 
     _axis = "n_neighbors"
-    _smooth_scores = False
+    smooth_scores = False
 
     def __init__(
         self,

@@ -35,6 +35,8 @@ class PCAPath(NamedTuple):
 
             return over_rows(training, queries, scores)
 
+    distances: Any = None
+
     def margin(self, a, b):
         """None: the scores are not linear in the kernel values."""
 
@@ -44,6 +46,8 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
 
     The objects get coordinates by the leading eigenvectors of the centred kernel matrix, ordered by
     |λ|, and each class a normal density with covariance Σ_j + reg·I in them.
+
+    Read more in the :doc:`user guide </kernel_pca>`.
 
     Parameters
     ----------
@@ -65,21 +69,28 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues: take them as components by their size |λ|, as paper C
-        does; "ignore" leaves them out, as ordinary kernel PCA does; "raise" stops; the others
-        correct the kernel first, for training objects and queries alike.
+        Treatment of negative eigenvalues.
+
+        - "krein": components are ordered by |λ|, as in paper C.
+        - "ignore": leave them out, as ordinary kernel PCA does.
+        - "raise": raise an error.
+        - "clip", "flip", "square", "shift": correct the kernel matrix first, for training objects
+          and queries alike.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
     landmarks : int, "auto", objects, LandmarkMap or None, default=None
-        None uses all training objects. With m landmarks fitting takes one pass over the data, of
-        any number of objects, and memory m² per class; distances are then approximations (see the
-        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
-        standard error of the best, as far as memory allows; or the landmarks themselves, for
-        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
-        random_state=...)`` also says how they are chosen and where their spectrum is cut.
+        Nyström landmarks, for many objects: memory is m² per class for m landmarks, and distances
+        are approximations (see :doc:`landmarks </landmarks>`).
+
+        - None: use all training objects.
+        - int: number of landmarks.
+        - "auto": as few as cross-validate within one standard error of the best, as far as memory
+          allows.
+        - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
+          whose columns are then all training objects or the landmarks.
+        - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 

@@ -92,23 +92,30 @@ class KernelQuadraticDiscriminant(KernelClassifier):
 
     An object goes to the class with the largest f_j(x) = −d²_j(x)/2 + b_j, where d_j is the
     Mahalanobis distance to class j in the space that the kernel induces, and b_j an offset. Classes
-    may be spread unequally: each has a covariance of its own. See the user guide for the formulas.
+    may be spread unequally: each has a covariance of its own.
+
+    Read more in the :doc:`user guide </kernel_quadratic>`.
 
     Parameters
     ----------
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
-        Which distance. RC: regularised covariance; IC: invertible covariance; FK: covariances in
-        the complete kernel space. "+" regularises, "-" cuts small eigenvalues (IC, FK) or takes the
-        cheap approximation for large regularisation (RC).
+        The distance. "+" regularises.
+
+        - "RC+", "RC-": regularised covariance. RC- is the cheap approximation for a large `reg`.
+        - "IC+", "IC-": invertible covariance. IC- drops small eigenvalues.
+        - "FK+", "FK-": covariances in the complete kernel space. FK- drops small eigenvalues.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`). "auto" is 0.01, and for
         a measure of dissimilarity a tenth of the mean centred self-similarity (``reg=0.1,
         reg_on="relative"``): kernels of such measures are rarely definite and need more.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
-        What `reg` is: the variance σ² added to the class covariance (α = n_jσ²), α itself on the
-        class kernel matrix, or a fraction of the mean centred self-similarity of the training
-        objects, which suits kernels of any scale (α is that fraction for IC, of its square for FK).
-        ``"auto"`` is ``"covariance"`` for RC and ``"kernel"`` otherwise.
+        Unit of `reg`.
+
+        - "covariance": the variance σ² added to the class covariance (α = n_jσ²).
+        - "kernel": α itself, added to the class kernel matrix.
+        - "relative": a fraction of the mean centred self-similarity of the training objects, for
+          kernels of any scale (α is that fraction for IC, of its square for FK).
+        - "auto": "covariance" for RC, otherwise "kernel".
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
@@ -120,33 +127,44 @@ class KernelQuadraticDiscriminant(KernelClassifier):
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues: regularise with their sign, as paper C does (the
-        same as the positive definite formulas where there are none); apply the formulas as they
-        are; raise; or correct the kernel first, for training objects and queries alike (see
-        :mod:`mahalearn.formulas.spectrum`).
+        Treatment of negative eigenvalues.
+
+        - "krein": regularise with their sign, as paper C does. The same as "ignore" if there are
+          none.
+        - "ignore": apply the formulas of a positive definite kernel.
+        - "raise": raise an error.
+        - "clip", "flip", "square", "shift": correct the kernel matrix first, for training objects
+          and queries alike.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
     offset : {"error", "least_squares", "loo", "map", None}, default="error"
-        Offsets that make the fewest pairwise training errors; the same by plain least squares, as
-        the paper prints it (another rule for three classes or more only); "error" with each object
-        measured against its own class without it (RC, nonnegative spectrum: closed forms); those of
-        maximum a posteriori probability (RC with one σ² or IC, nonnegative spectrum), which give
-        probabilities; none.
+        Offsets b_j of the classes.
+
+        - "error": fewest pairwise training errors.
+        - "least_squares": plain least squares, as the paper prints it; differs from "error" for
+          three or more classes.
+        - "loo": as "error", with leave-one-out distances (RC, no negative eigenvalues).
+        - "map": maximum a posteriori, which gives probabilities (RC with one σ² or IC, no negative
+          eigenvalues).
+        - None: no offsets.
     class_weight : dict, "balanced" or None, default=None
         Weights of the errors that ``offset="error"`` and "loo" count. Without it a small class can
         vanish.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
     landmarks : int, "auto", objects, LandmarkMap or None, default=None
-        None uses all training objects. With m landmarks fitting takes one pass over the data, of
-        any number of objects, and memory m² per class; distances are then approximations (see the
-        user guide, docs/scale.md). A number; "auto" for as few as cross-validate within one
-        standard error of the best, as far as memory allows; or the landmarks themselves, for
-        ``kernel="precomputed"`` their positions among the rows of X, whose columns are then all
-        training objects or the landmarks. ``LandmarkMap(landmarks, method=..., rtol=...,
-        random_state=...)`` also says how they are chosen and where their spectrum is cut.
+        Nyström landmarks, for many objects: memory is m² per class for m landmarks, and distances
+        are approximations (see :doc:`landmarks </landmarks>`).
+
+        - None: use all training objects.
+        - int: number of landmarks.
+        - "auto": as few as cross-validate within one standard error of the best, as far as memory
+          allows.
+        - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
+          whose columns are then all training objects or the landmarks.
+        - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.
     random_state : int, RandomState instance or None, default=None
         Determines the choice of landmarks.
 
@@ -315,10 +333,6 @@ class KernelQuadraticDiscriminant(KernelClassifier):
             labels = Labels(classes, fold.present, fold.codes, fold.counts)
             offsets = self._offsets_of(d2, labels, fold.rounding, fold.log_volumes)
             yield fold.fold, fold.steps, fold.present, fold.test / -2 + offsets, fold.rounding
-
-    @property
-    def _distances(self):
-        return self._fitted_models().distances
 
     @fitted_attribute
     def offsets_(self, models: Any) -> np.ndarray:

@@ -27,6 +27,8 @@ class KernelRidgeClassifier(KernelClassifier):
     Hilbert space; rows of new objects are flipped as those of the training objects are. Kernels
     such as −d² have no origin, and the result does not depend on one.
 
+    Read more in the :doc:`user guide </kernel_ridge>`.
+
     Parameters
     ----------
     reg : float, default=1e-2
@@ -44,14 +46,17 @@ class KernelRidgeClassifier(KernelClassifier):
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues. "krein" and "ignore" flip those of the centred
-        kernel matrix, from the decomposition that the regression needs anyway; "raise" stops; the
-        others correct the kernel first, for training objects and queries alike. "flip" is "krein"
-        for kernels of dissimilarities; a similarity it flips without centring.
+        Treatment of negative eigenvalues.
+
+        - "krein", "ignore": flip those of the centred kernel matrix, at no extra cost.
+        - "raise": raise an error.
+        - "clip", "flip", "square", "shift": correct the kernel matrix first, for training objects
+          and queries alike. "flip" equals "krein" for kernels of dissimilarities; a similarity is
+          flipped without centring.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
 
     Attributes
     ----------

@@ -29,6 +29,8 @@ class SVCPath(NamedTuple):
         scores = self.linear.scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
+    distances: Any = None
+
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
         model = self.linear.models[0]
@@ -101,6 +103,8 @@ class OneVsRestSVC(KernelClassifier):
     compare with (``SVC`` alone decides between pairs of classes), and with a stated policy about
     negative eigenvalues, which ``SVC`` silently accepts.
 
+    Read more in the :doc:`user guide </svm>`.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -121,14 +125,18 @@ class OneVsRestSVC(KernelClassifier):
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     spectrum : {"flip", "clip", "square", "shift", "ignore", "raise"}, default="flip"
-        What to do about negative eigenvalues: correct the kernel first, for training objects and
-        queries alike ("flip" is the Kreĭn SVM [1]_); hand the matrix to the solver as it is
-        ("ignore"; the problem is then not convex, and the answer a stationary point); or raise.
+        Treatment of negative eigenvalues.
+
+        - "flip", "clip", "square", "shift": correct the kernel matrix first, for training objects
+          and queries alike ("flip" is the Kreĭn SVM [1]_).
+        - "ignore": pass the matrix to the solver as it is. The problem is then not convex, and the
+          solution is a stationary point.
+        - "raise": raise an error.
 
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
 
     Attributes
     ----------

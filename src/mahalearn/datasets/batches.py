@@ -16,6 +16,8 @@ class ParquetBatches:
     what pyarrow needs to read a row group; write files with row groups of moderate size (100,000
     rows) if memory is scarce.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     paths : str, path or list of them
@@ -37,6 +39,11 @@ class ParquetBatches:
         Columns of X.
     n_rows : int
         Number of rows of all files.
+
+    See Also
+    --------
+    mahalearn.distributed.predict : Predictions for the parts of a large collection.
+    mahalearn.LandmarkMap : Nyström features for data of any size.
 
     Examples
     --------

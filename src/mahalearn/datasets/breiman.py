@@ -20,6 +20,8 @@ def ringnorm(
     Class 0 is N(a1, I) with a = 2/√d, class 1 is N(0, 4I), d = `n_features`. IDA's file holds the
     same data standardised, class 0 as −1.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or pair of int, default=400
@@ -35,6 +37,11 @@ def ringnorm(
         Points.
     y : array of shape (n_samples,)
         Classes, 0 or 1.
+
+    See Also
+    --------
+    twonorm : Two normals with one covariance.
+    waveform : Noisy mixtures of triangular waves.
 
     Examples
     --------
@@ -60,6 +67,8 @@ def twonorm(
     Class 0 is N(−a1, I) and class 1 is N(a1, I) with a = 2/√d: the least possible error is
     Φ(−2) = 2.3 %. IDA's file holds the same data standardised, class 0 as −1.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or pair of int, default=400
@@ -75,6 +84,11 @@ def twonorm(
         Points.
     y : array of shape (n_samples,)
         Classes, 0 or 1.
+
+    See Also
+    --------
+    ringnorm : Two concentric normals of different width.
+    waveform : Noisy mixtures of triangular waves.
 
     Examples
     --------
@@ -105,6 +119,8 @@ def waveform(
     three classes are the pairs of waves (peaks at 7 and 15, 7 and 11, 15 and 11). In IDA's
     two-class form, the default, the middle pair is class 1 and the other two are class 0.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or sequence of int, default=400
@@ -120,6 +136,11 @@ def waveform(
         Points.
     y : array of shape (n_samples,)
         Classes.
+
+    See Also
+    --------
+    ringnorm : Two concentric normals of different width.
+    twonorm : Two normals with one covariance.
 
     Examples
     --------

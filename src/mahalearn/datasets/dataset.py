@@ -23,6 +23,8 @@ class Realisation(NamedTuple):
 class Dataset:
     """A data set with its provenance.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Attributes
     ----------
     name : str
@@ -55,6 +57,11 @@ class Dataset:
         Row numbers of the benchmark's own splits, as far as they are at hand.
     split_sizes : pair of int or None
         Objects in a training and in a test set of the benchmark.
+
+    See Also
+    --------
+    load : Load a data set of the papers by name.
+    names : Names of the data sets.
 
     Examples
     --------

@@ -29,6 +29,8 @@ def load(
     class counts must be those of the paper's table. Matrices of proximities are computed from the
     objects where they are not themselves the data.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     name : str
@@ -43,12 +45,17 @@ def load(
     random_state : int, RandomState or None, default=0
         Seed of what is drawn: the polygons, the documents of News-COR, the sample of a class.
     n_jobs : int, default=None
-        Workers for a matrix, as in :func:`mahalearn.proximity.pairwise`.
+        Workers for a matrix, as in :func:`mahalearn.measures.pairwise`.
 
     Returns
     -------
     Dataset
         Data or matrix, target, and where they come from.
+
+    See Also
+    --------
+    names : Names of the data sets.
+    Dataset : The record that is returned.
 
     Examples
     --------

@@ -10,6 +10,8 @@ def random_gaussians(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Means and variances of random classes with independent features (D, section 4).
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_classes : int, default=20
@@ -25,6 +27,10 @@ def random_gaussians(
         Normal with variance 10.
     variances : ndarray of shape (n_classes, n_features)
         Absolute values of normal numbers with variance 30.
+
+    See Also
+    --------
+    sample_gaussians : Rows drawn from these classes.
 
     Examples
     --------
@@ -48,6 +54,8 @@ def sample_gaussians(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Samples of classes with independent features.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     means : array-like of shape (n_classes, n_features)
@@ -65,6 +73,10 @@ def sample_gaussians(
         Samples, in the order of the classes.
     y : ndarray of shape (n_classes * n_per_class,)
         Class indices.
+
+    See Also
+    --------
+    random_gaussians : Means and covariances of random classes.
 
     Examples
     --------
@@ -89,6 +101,8 @@ def add_noise(
 ) -> np.ndarray:
     """Add normal noise to some features of each row, drawn anew for every row.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -104,6 +118,11 @@ def add_noise(
     -------
     noisy : ndarray of shape (n_samples, n_features)
         Rows with noise.
+
+    See Also
+    --------
+    drop_features : Missing features instead of noisy ones.
+    mahalearn.GaussianClassifier : Gaussian classifier with feature weights.
 
     Examples
     --------
@@ -124,6 +143,8 @@ def drop_features(
 ) -> np.ndarray:
     """Let some features of each row be missing, drawn anew for every row.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -139,6 +160,11 @@ def drop_features(
     -------
     incomplete : ndarray of shape (n_samples, n_features)
         Rows with missing features.
+
+    See Also
+    --------
+    add_noise : Noisy features instead of missing ones.
+    mahalearn.GaussianClassifier : Gaussian classifier that takes rows with gaps.
 
     Examples
     --------

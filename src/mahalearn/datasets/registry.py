@@ -371,6 +371,8 @@ LOST = ("mucosa", "prodom", "files", "zongker")
 def names(paper: Literal["A", "B", "C"] | None = None) -> list[str]:
     """Names of the sets that `load` knows.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     paper : {"A", "B", "C"}, default=None
@@ -381,6 +383,10 @@ def names(paper: Literal["A", "B", "C"] | None = None) -> list[str]:
     -------
     list of str
         Names, in the order of the papers' tables.
+
+    See Also
+    --------
+    load : Load a data set of the papers by name.
 
     Examples
     --------

@@ -57,6 +57,8 @@ def two_mixtures(
     table 1 alone (errors at n = 50, 100 and 200, both kernels), by ``python -m
     benchmarks.calibrate_toys``, and then frozen; no other number of the paper was used.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or pair of int, default=200
@@ -74,6 +76,11 @@ def two_mixtures(
         Points.
     y : array of shape (n_samples,)
         Classes, 0 or 1.
+
+    See Also
+    --------
+    bent_normals : Two normals along bent curves.
+    xor : Four clusters, two classes.
 
     Examples
     --------
@@ -118,6 +125,8 @@ def bent_normals(
     rows of the quadratic discriminants had been seen before the family of shapes was chosen, and
     the reference rows do not determine the generator (docs/reproduction.md, C4).
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or pair of int, default=100
@@ -135,6 +144,11 @@ def bent_normals(
         Points.
     y : array of shape (n_samples,)
         Classes, 0 or 1.
+
+    See Also
+    --------
+    two_mixtures : Two classes, each a mixture of normals.
+    xor : Four clusters, two classes.
 
     Examples
     --------
@@ -162,6 +176,8 @@ def checkerboard(
     The class is the colour of the field, which point reflection x → −x leaves as it is; see
     `checkerboard_kernel`.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or pair of int, default=100
@@ -175,6 +191,11 @@ def checkerboard(
         Points.
     y : array of shape (n_samples,)
         Classes, 0 or 1.
+
+    See Also
+    --------
+    checkerboard_kernel : Its indefinite kernel.
+    xor : Four clusters, two classes.
 
     Examples
     --------
@@ -200,6 +221,8 @@ def checkerboard_kernel(
     the spectra of C's table 5 come out. k̄ does not change under point reflection of either
     argument; it is indefinite.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     X : array of shape (n, d)
@@ -215,6 +238,10 @@ def checkerboard_kernel(
     -------
     array of shape (n, m)
         Kernel values.
+
+    See Also
+    --------
+    checkerboard : Points of alternating classes.
 
     Examples
     --------
@@ -248,6 +275,8 @@ def xor(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Four normals on the corners (±1, ±1), the two of a diagonal in one class.
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or pair of int, default=200
@@ -264,6 +293,10 @@ def xor(
         Points.
     y : array of shape (n_samples,)
         Classes: 0 on the rising diagonal, 1 on the falling one.
+
+    See Also
+    --------
+    checkerboard : Squares of alternating classes.
 
     Examples
     --------
@@ -303,6 +336,8 @@ def polygons(
     distance, as published. The paper does not say how it draws or normalises; this reading was
     taken from several for its nearness to those values (docs/datasets.md).
 
+    Read more in the :doc:`user guide </datasets>`.
+
     Parameters
     ----------
     n_samples : int or pair of int, default=200
@@ -316,6 +351,11 @@ def polygons(
         Vertices of each polygon.
     y : array of shape (n_samples,)
         Classes: 0 quadrilaterals, 1 heptagons.
+
+    See Also
+    --------
+    mahalearn.measures.Hausdorff : Distances between sets of points.
+    load : The matrices "poly-h" and "poly-mh" of the papers.
 
     Examples
     --------

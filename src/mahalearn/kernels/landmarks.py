@@ -51,6 +51,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     A classifier takes a map, not fitted, as its ``landmarks=``: `landmarks`, `method`, `rtol` and
     `random_state` count then, and the kernel and its spectrum are the classifier's own.
 
+    Read more in the :doc:`user guide </landmarks>`.
+
     Parameters
     ----------
     landmarks : int, "auto" or a collection of objects, default=100
@@ -76,9 +78,9 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         What to do about negative eigenvalues: keep their features (``signs_`` says which; "ignore"
         does the same), raise, or correct the kernel.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
     rtol : float, default=None
         Eigenvalues up to this fraction of the largest are cut. None chooses: rounding for definite
         kernels, 1e-4 for indefinite ones.

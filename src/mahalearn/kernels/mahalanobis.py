@@ -32,6 +32,8 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
     invertible linear map of them, and m normalises the squared distance, so that δ = 1 suits most
     data.
 
+    Read more in the :doc:`user guide </svm>`.
+
     Parameters
     ----------
     covariance : {"diag", "full"}, default="diag"

@@ -63,6 +63,8 @@ def resolve_scale(scale, matrix, kind):
 class MeasureKernel(BaseKernel, BaseEstimator):
     """A kernel on objects from a measure of two of them.
 
+    Read more in the :doc:`user guide </kernels>`.
+
     Parameters
     ----------
     measure : str, measure or callable

@@ -16,6 +16,8 @@ class PrecomputedKernel(BaseKernel):
     proximity data, also those that forget which estimators need both axes sliced (calibration,
     stacking, nested searches). Copies, clones included, share the matrix.
 
+    Read more in the :doc:`user guide </kernels>`.
+
     Parameters
     ----------
     K : array of shape (n, n)

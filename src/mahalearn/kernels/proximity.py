@@ -28,6 +28,8 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     regularisation suits every measure, and become a kernel. Cross-validation
     slices the square matrix on both axes, and the scale is learned on each training part alone.
 
+    Read more in the :doc:`user guide </distance_matrix>`.
+
     Parameters
     ----------
     kind : {"neg_squared", "neg", "similarity", "rbf", "laplacian"}, default="neg_squared"

@@ -33,6 +33,8 @@ class Alignment(Measure):
     1 − s(a, b)/√(s(a, a)·s(b, b)), which is 0 for equal sequences; otherwise it is the score, a
     similarity. Needs parasail (``pip install "mahalearn[bio]"``).
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     mode : {"local", "global"}, default="local"

@@ -45,6 +45,14 @@ class Measure(BaseEstimator):
 
     Attributes of the class say what is known about it.
 
+    Read more in the :doc:`user guide </measures>`.
+
+    See Also
+    --------
+    FunctionMeasure : A measure from a function of two objects.
+    pairwise : Matrix of all pairs.
+    mahalearn.MeasureKernel : Kernel of a function of two objects.
+
     Examples
     --------
     A measure of your own: the number of places in which two words differ.
@@ -191,6 +199,8 @@ class Measure(BaseEstimator):
 
 class FunctionMeasure(Measure):
     """A measure from a function of two objects.
+
+    Read more in the :doc:`user guide </measures>`.
 
     Parameters
     ----------

@@ -45,6 +45,8 @@ class Compression(Measure):
     one after the other [1]_. C(xy) and C(yx) differ, so the measure is not quite symmetric, and
     NCD(x, x) is small but not 0.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     compressor : {"zlib", "bz2", "lzma"} or callable, default="zlib"

@@ -15,6 +15,8 @@ class Correlation(Measure):
     d(x, y) = ½ (1 − xᵀy / ‖x − y‖²): at most ½ for nonnegative vectors, ½ where they share
     nothing, negative where they share much. It is not a metric, nor defined for equal vectors.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     equal : float, default=0.5

@@ -18,6 +18,8 @@ class JensenShannon(Measure):
     √(½ KL(p‖m) + ½ KL(q‖m)) with m = (p + q)/2 and logarithms to the base 2, so that it lies
     between 0 and 1. Rows are divided by their sums. It is a metric, and even Euclidean [1]_.
 
+    Read more in the :doc:`user guide </measures>`.
+
     See Also
     --------
     mahalearn.measures.Wasserstein : Optimal transport of samples.
@@ -65,6 +67,8 @@ class Wasserstein(Measure):
     W_p = (min Σ π_ij ‖a_i − b_j‖^p)^{1/p} over all couplings π of two samples whose points all
     count alike. On the line and for samples of equal size scipy and numpy suffice; other cases need
     POT (``pip install "mahalearn[transport]"``).
+
+    Read more in the :doc:`user guide </measures>`.
 
     Parameters
     ----------

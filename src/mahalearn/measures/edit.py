@@ -38,6 +38,8 @@ class EditDistance(Measure):
     into the second. rapidfuzz does it where the costs are whole numbers, compiled loops otherwise
     (``pip install "mahalearn[measures]"``); without these libraries numpy does.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     substitution : float, {"absolute", "angular", "euclidean"} or callable, default=1

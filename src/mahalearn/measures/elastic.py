@@ -69,6 +69,8 @@ class Elastic(Measure):
     environment takes some seconds for that; the result is kept on disk. Without numba the same
     loops run in Python, with the same results, which is fast enough for small data only.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     method : {"dtw", "msm", "erp", "twe", "lcss", "edr", "frechet", "euclidean"}, default="dtw"

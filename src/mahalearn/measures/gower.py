@@ -35,6 +35,8 @@ class Gower(Measure):
     nothing is missing [1]_. Ranges are those of the training data; a difference beyond the range
     (new data only) counts as the range.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     nominal : "auto" or list of column names or numbers, default="auto"

@@ -18,6 +18,8 @@ class Hausdorff(Measure):
     and max_b d(b, A). The modified one [1]_ takes means for these two maxima: it forgives single
     far points, and is no longer a metric.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     modified : bool, default=False

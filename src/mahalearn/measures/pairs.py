@@ -29,6 +29,8 @@ def pairwise(
 ) -> np.ndarray:
     """Matrix of a measure between all objects, or between objects and others.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     objects : sequence of objects

@@ -29,6 +29,8 @@ class Jaccard(Measure):
     Objects are sets (``set``, ``frozenset``, or a list of words), or the rows of an array of zeros
     and ones, which may be sparse. Bits and sets cannot be mixed.
 
+    Read more in the :doc:`user guide </measures>`.
+
     See Also
     --------
     mahalearn.measures.JensenShannon : Histograms.

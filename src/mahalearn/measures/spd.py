@@ -20,6 +20,8 @@ class SPDDistance(Measure):
     are known. "affine_invariant": ‖log(A^{-1/2} B A^{-1/2})‖_F [2]_, the same for W A Wᵀ and W B Wᵀ
     with any invertible W; an eigenvalue problem for each pair.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     metric : {"log_euclidean", "affine_invariant"}, default="log_euclidean"

@@ -68,6 +68,8 @@ def as_measure(measure, *, symmetric=False, dissimilarity=True):
 def make_measure(name: str, **options: Any) -> Measure:
     """A measure from its name and options, such as those of a command line.
 
+    Read more in the :doc:`user guide </measures>`.
+
     Parameters
     ----------
     name : str
@@ -107,6 +109,8 @@ def make_measure(name: str, **options: Any) -> Measure:
 
 def elastic_measures(X: Objects | None = None, normalize: bool = False) -> dict[str, Elastic]:
     """The measures that a search over time series compares: Euclidean, DTW and MSM.
+
+    Read more in the :doc:`user guide </measures>`.
 
     Parameters
     ----------

@@ -74,6 +74,8 @@ SEARCHES = (KernelSearchCV, GridSearchCV, RandomizedSearchCV)
 class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Prediction sets and p-values around a classifier.
 
+    Read more in the :doc:`user guide </prediction_sets>`.
+
     Parameters
     ----------
     estimator : classifier

@@ -81,6 +81,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     rate is guessed, and no outliers are needed for fitting. ``method_`` says how the p-values arise
     and ``guarantee_`` what holds.
 
+    Read more in the :doc:`user guide </novelty>`.
+
     Parameters
     ----------
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes"}, default="RC+"

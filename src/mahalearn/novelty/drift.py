@@ -19,6 +19,8 @@ LEAST_FOR_PARTS = 15
 class DriftTest(NamedTuple):
     """Result of a detector's ``drift_test``.
 
+    Read more in the :doc:`user guide </novelty>`.
+
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
@@ -29,6 +31,11 @@ class DriftTest(NamedTuple):
         Number of the batch's objects that were compared with each class.
     p_pooled : float
         p-value of the batch against all training objects, labels ignored.
+
+    See Also
+    --------
+    mahalearn.MahalanobisNovelty : Novelty detection in the input space.
+    mahalearn.KernelMahalanobisNovelty : Novelty detection by kernel distances.
 
     Examples
     --------

@@ -171,6 +171,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     flags rows with ``p_none`` ≤ `level`. No contamination rate is guessed and no outliers are
     needed. ``guarantee_`` says what the p-values promise.
 
+    Read more in the :doc:`user guide </outliers>`.
+
     Parameters
     ----------
     covariance : {"auto", "class", "shared"}, default="auto"

@@ -18,6 +18,8 @@ INPUT = "X"
 def to_onnx(estimator: Any, *, dtype: str = "float64") -> Any:
     """Write a fitted estimator as an ONNX model, which runs without Python.
 
+    Read more in the :doc:`user guide </deploy>`.
+
     Parameters
     ----------
     estimator : fitted estimator
@@ -35,6 +37,11 @@ def to_onnx(estimator: Any, *, dtype: str = "float64") -> Any:
         ``probabilities``. Of MahalanobisNovelty: ``label``, ``distances``, ``p_none`` and
         ``p_values``. Of a transformer: ``features``. ``model.SerializeToString()`` are the bytes of
         a file.
+
+    See Also
+    --------
+    save_model : A model file that Python reads again.
+    load_model : Load such a file.
 
     Notes
     -----

@@ -42,6 +42,8 @@ MOST_OBJECTS = 2000
 class ProximityDiagnosis:
     """Result of :func:`diagnose`. Printing it gives a table; notebooks show it as HTML.
 
+    Read more in the :doc:`user guide </indefinite>`.
+
     Parameters
     ----------
     kind : str
@@ -81,6 +83,11 @@ class ProximityDiagnosis:
         What is wrong with the matrix.
     advice : tuple of str
         What follows from it all.
+
+    See Also
+    --------
+    diagnose : Diagnosis of a distance matrix.
+    mahalearn.ProximityKernel : From a distance matrix to a kernel matrix.
 
     Examples
     --------
@@ -193,6 +200,8 @@ def diagnose(
     random_state: RandomState = 0,
 ) -> ProximityDiagnosis:
     """Look at a matrix of dissimilarities or similarities before choosing a method.
+
+    Read more in the :doc:`user guide </distance_matrix>`.
 
     Parameters
     ----------

@@ -21,6 +21,8 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     kernel −d²/2: the embedding then has d² as its squared distances,
     ``((z - z')**2 * signs_).sum()``.
 
+    Read more in the :doc:`user guide </indefinite>`.
+
     Parameters
     ----------
     n_components : int, float or None, default=None
@@ -41,9 +43,9 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         "ignore" leaves them out, as ordinary kernel PCA does; "raise" stops; the others correct the
         kernel first, for training objects and queries alike.
     standardize : {"auto", True, False}, default="auto"
-        Whether the columns are centred and divided by their standard deviations first, for the
-        kernels rbf, laplacian, linear, poly and sigmoid by name. "auto": where their standard
-        deviations differ by more than a factor of ten.
+        Centre the columns and divide them by their standard deviations first (kernels "rbf",
+        "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations
+        differ by more than a factor of ten.
 
     Attributes
     ----------

@@ -22,7 +22,8 @@ from ..words import counted, number
 from ._terminal import OUTPUTS, Console, check_out, csv_text, say_notes
 
 console = Console()
-# What of a time budget is for the cross-validation; the rest is for fitting the winner.
+# What of a time budget is for the cross-validation and fitting the winner; the rest is for
+# explanations and the page. Of it comes first what fits on all rows of a large table take.
 SHARE = 0.75
 # Importance and learning curve have so many seconds each, however little time is left.
 LEAST_SECONDS = 1.0
@@ -42,10 +43,12 @@ def compare(
         if quick and methods is None:
             methods = quick_methods(part)
         started = time.monotonic() if started is None else started
-        budget = None
+        budget, end = None, math.inf
         if time_budget is not None:  # reading counts, but leaves something
-            spent = time.monotonic() - started
-            budget = max(SHARE * time_budget - spent, 0.2 * time_budget)
+            finals = 0.0 if everything is None else everything.seconds
+            seconds = time_budget - (finals if finals < time_budget / 2 else 0.0)
+            end = started + seconds
+            budget = max(SHARE * seconds - (time.monotonic() - started), 0.2 * time_budget)
         progress = out / "progress.jsonl"
         with _resumable(progress):
             ranked = run(part, methods, plan, jobs, budget, progress, resume)
@@ -56,11 +59,8 @@ def compare(
             fitted = f"the best, fitted on the sample of {len(part)} rows"
         with _resumable(progress), console.status("Fitting the best one on all objects"):
             winner = fit_winner(ranked, full_problem=full_problem, command=command)
-            seconds = SECONDS
-            if time_budget is not None:
-                left = time_budget - (time.monotonic() - started)
-                seconds = min(SECONDS, max(LEAST_SECONDS, left / 3))
-            values = conclude(ranked, winner, seconds)
+            left = end - time.monotonic()
+            values = conclude(ranked, winner, min(SECONDS, max(LEAST_SECONDS, left / 4)))
             values["stopped"] = ranked.outcome.stopped
             made = _write(out, values, winner.refitted.model, winner.about)
         if not ranked.outcome.stopped:

@@ -88,13 +88,17 @@ class Everything:
         )
         n = self.summary.n_rows
         self.problem.notes = [
-            f"The table has {n} rows and is read part by part. Methods are compared on a "
-            f"stratified sample of {len(self.problem)} rows; the best {FINALISTS} that can be "
-            f"fitted in passes over all rows ({', '.join(STREAMED)}) are then fitted on all of "
-            "them.",
+            f"The {n} rows are worked through part by part: methods are ranked on a stratified "
+            f"sample of {len(self.problem)}, then the best {FINALISTS} of {', '.join(STREAMED)} "
+            "are fitted on all rows.",
             *self.problem.notes,
             *describe_table(self.problem.X),
         ]
+
+    @property
+    def seconds(self):
+        """Expected time of a fit and a test on all rows, by that of the first pass."""
+        return (FIT_PASSES + 1) * self.pass_seconds
 
     def finish(self, ranked, refitted, deadline=np.inf):
         """Finalists on all rows and the winner of the sample, by their errors on the test rows.
@@ -102,7 +106,7 @@ class Everything:
         None if the time until the deadline is too short for a fit and a test, judged by the time
         that the first pass took.
         """
-        if time.monotonic() + (FIT_PASSES + 1) * self.pass_seconds > deadline:
+        if time.monotonic() + self.seconds > deadline:
             return None
         rows = Rows(self.table, self.summary, self.problem, self.seed)
         board, models = ranked.board, []
@@ -112,7 +116,7 @@ class Everything:
                 break
             pipeline = refitted.model.classifier
             if name != board[0]["name"]:
-                pipeline = chosen_on(self.problem, ranked.outcome.plan, name)
+                pipeline = chosen_on(self.problem, ranked.outcome, name)
             title = f"{METHODS[name].title} on all rows"
             with counting(title, None) as rows.tell, connected(self.scheduler) as client:
                 model = fit_everything(rows, name, pipeline, self.landmarks, client)

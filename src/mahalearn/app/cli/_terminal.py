@@ -101,7 +101,6 @@ HINTS = {
     "rare": "--rare merge or --rare drop does so.",
     "groups": "--groups names that column.",
     "weights": "--weights names that column.",
-    "time_budget": "--time-budget and --methods set them.",
     "landmarks": "--landmarks sets their number, 0 takes all objects.",
     "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another.",

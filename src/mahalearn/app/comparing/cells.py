@@ -54,6 +54,7 @@ class Outcome:
     notes: list = field(default_factory=list)
     seconds: float = 0.0
     stopped: bool = False  # by Ctrl-C, before all folds were finished
+    method_seconds: float | None = None  # what a method with a time budget of its own had
 
     def of(self, method):
         """The cells of a method, in the order of the folds."""

@@ -152,6 +152,7 @@ def rank(
         tell=listener.state,
         finished=finished,
         keep=keep,
+        say=listener.notes,
     )
     listener.notes(outcome.notes)
     return Ranked(problem, outcome, leaderboard(outcome))

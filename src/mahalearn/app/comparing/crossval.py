@@ -1,18 +1,23 @@
 """Nested, stratified, repeated cross-validation: every method on the same outer folds."""
 
+import math
 import re
 import time
 from concurrent.futures import FIRST_COMPLETED, wait
+
+import numpy as np
 
 from ..reading.problem import DataError, listed
 from ..workers import worker_pool
 from .cells import Outcome, run_cell
 from .methods import METHODS, takes_weights
 from .plan import FEWEST, outer_splits, setting_for
-from .progress import state_of, too_slow
+from .progress import state_of
 
-# So much longer than the time budget, relative to it, the work goes on while nothing can be ranked.
-GRACE = 1.0
+# Fitting the best method on all objects takes about so many times as long as one of its folds: five
+# folds choose its parameters instead of three, and as many models measure held-out distances.
+REFIT = 3.0
+OVER = "The time budget is over before a method could be ranked; the work goes on until one is."
 _WORKER: dict = {}
 
 
@@ -47,8 +52,9 @@ def _reason(error):
 
 
 def cross_validate(
-    problem, methods, plan, *, jobs=1, time_budget=None, tell=None, finished=None, keep=None
-):
+    problem, methods, plan, *, jobs=1, time_budget=None, tell=None, finished=None, keep=None,
+    say=None,
+):  # fmt: skip
     """Run every method on every outer fold: all on the first repetition, the cheap ones first.
 
     Parameters
@@ -62,15 +68,18 @@ def cross_validate(
     jobs : int, default=1
         Processes.
     time_budget : float or None
-        Seconds after which no more folds are waited for. Methods that finished all folds are
-        compared; if there are none, the methods and folds that were finished. As long as nothing
-        can be compared, as on a busy computer, the work goes on, up to twice the time.
+        Seconds for the folds and for fitting the best method on all objects. Methods that finished
+        all folds are compared; if there are none, the methods and folds that were finished. A
+        method that cannot be finished in time is left out as soon as one of its folds shows it.
+        While nothing can be compared the work goes on.
     tell : callable, default=None
         Called with the :class:`State` when the work begins and after each cell.
     finished : dict or None
         (method, fold) -> Cell of an earlier run.
     keep : callable or None
         Called with each Cell as soon as it is finished.
+    say : callable or None
+        Called with a list of sentences, if the time is over before anything can be compared.
 
     Returns
     -------
@@ -79,72 +88,166 @@ def cross_validate(
         of the time if something can be compared.
     """
     start = time.monotonic()
-    splits = outer_splits(problem, plan)
-    share = None
-    if time_budget:
-        share = max(0.5, 0.5 * time_budget * jobs / (len(splits) * max(1, len(methods))))
-    setting = setting_for(problem, plan, share)
-    methods = sorted(methods, key=lambda m: m.cost)
-    first = min(plan.folds, len(splits))
-    rounds = [range(first), range(first, len(splits))]
-    tasks = [(method.name, fold) for folds in rounds for method in methods for fold in folds]
-    finished = finished or {}
-    cells, failed = {task: finished[task] for task in tasks if task in finished}, {}
-
-    def report(name="", cell=None):
-        if cell is not None and keep:
-            keep(cell)
-        if tell:
-            tell(state_of(tasks, cells, failed, jobs, name, first))
-
-    def rankable():
-        return bool(_rankable(methods, cells, failed, len(splits), first)[1])
-
-    run = _in_processes if jobs > 1 or time_budget else _here
-    deadline = latest = None
-    if time_budget is not None:
-        deadline, latest = start + time_budget, start + (1 + GRACE) * time_budget
-    report()
-    todo, stopped = [task for task in tasks if task not in cells], False
+    run = _Run(problem, methods, plan, jobs, time_budget, tell, keep, say, finished or {})
     try:
-        if todo:
-            work = (problem, setting, splits, plan)
-            run(work, todo, cells, failed, jobs, report, deadline, latest, rankable)
+        run.all()
     except KeyboardInterrupt:
-        stopped = True
-        if not rankable():
+        run.stopped = True
+        if not run.rankable()[1]:
             raise
-    if len(failed) == len(methods):
-        reasons = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:3])
-        raise DataError(f"No method could be fitted ({reasons}).")
-    ranked, complete = _rankable(methods, cells, failed, len(splits), first)
-    left = [m for m in methods if m.name not in failed]
-    if not complete:
-        raise DataError(
-            too_slow(problem, time_budget, cells, left, len(splits), jobs), "time_budget"
-        )
-    outcome = Outcome(plan, [splits[f] for f in complete], {}, ranked, failed, stopped=stopped)
-    for new, old in enumerate(complete):
-        for method in ranked:
-            outcome.cells[method.name, new] = cells[method.name, old]
-    why = "The run was stopped" if stopped else "The time budget ended"
-    if len(complete) < len(splits):
-        outcome.notes.append(
-            f"{why} after {len(complete)} of {len(splits)} folds; intervals are wider for it."
-        )
-    unfinished = [m.title for m in left if m not in ranked]
-    if unfinished:
-        outcome.notes.append(f"{why} before these were compared: {listed(unfinished, 20)}.")
-    if problem.weights is not None:
-        without = [m.title for m in ranked if not takes_weights(m.build(setting))]
-        outcome.notes.append(
-            "Errors are weighted"
-            + (f"; these were fitted without weights: {listed(without, 20)}." if without else ".")
-        )
-    for name, reason in failed.items():
-        outcome.notes.append(f"{METHODS[name].title} failed and was left out: {reason}.")
+    outcome = run.outcome()
     outcome.seconds = time.monotonic() - start
     return outcome
+
+
+class _Run:
+    """The cells of a comparison, as they are finished."""
+
+    def __init__(self, problem, methods, plan, jobs, time_budget, tell, keep, say, finished):
+        splits, self.method_seconds = outer_splits(problem, plan), None
+        self.deadline = math.inf
+        if time_budget is not None:
+            self.deadline = time.monotonic() + time_budget
+            fits = len(splits) * max(1, len(methods))
+            self.method_seconds = max(0.5, 0.5 * time_budget * jobs / fits)
+        self.work = (problem, setting_for(problem, plan, self.method_seconds), splits, plan)
+        self.methods, self.jobs, self.time_budget = methods, jobs, time_budget
+        self.methods = sorted(methods, key=lambda m: m.cost)
+        self.first = min(plan.folds, len(splits))
+        rounds = [range(self.first), range(self.first, len(splits))]
+        self.tasks = [(m.name, fold) for folds in rounds for m in self.methods for fold in folds]
+        self.cells = {task: finished[task] for task in self.tasks if task in finished}
+        self.failed, self.late, self.stopped = {}, set(), False
+        self.tell, self.keep, self.say = tell, keep, say
+
+    def rankable(self):
+        """Methods that can be compared, and the folds they all have finished."""
+        return _rankable(self.methods, self.cells, self.failed, len(self.work[2]), self.first)
+
+    def report(self, method=""):
+        """Tell how far it is."""
+        if self.tell:
+            self.tell(state_of(self.tasks, self.cells, self.failed, self.jobs, method, self.first))
+
+    def add(self, cell):
+        """Take a finished cell, or (method, fold, reason) of one that failed."""
+        if isinstance(cell, tuple):
+            name, _, self.failed[name] = cell
+        else:
+            name = cell.method
+            self.cells[name, cell.fold] = cell
+            if self.keep:
+                self.keep(cell)
+            missing = sum((name, fold) not in self.cells for fold in range(self.first))
+            seconds = self._seconds(name)
+            needed = (missing / self.jobs + REFIT) * seconds
+            if time.monotonic() + needed > self.deadline and self.rankable()[1]:
+                self.late.add(name)
+        self.report(name)
+
+    def given_up(self, name):
+        """True of a method that failed, or cannot be finished in time."""
+        return name in self.failed or name in self.late
+
+    def _seconds(self, name):
+        cells = [cell for (method, _), cell in self.cells.items() if method == name]
+        return float(np.mean([cell.fit_seconds + cell.predict_seconds for cell in cells]))
+
+    def seconds_left(self):
+        """Time until the best one must be fitted on all objects; without end if none is ranked."""
+        methods, folds = self.rankable()
+        if not folds:
+            if self.say and time.monotonic() > self.deadline:
+                self.say([OVER])
+                self.say = None
+            return math.inf
+        best = min(methods, key=lambda m: np.mean([self.cells[m.name, f].error for f in folds]))
+        return self.deadline - REFIT * self._seconds(best.name) - time.monotonic()
+
+    def all(self):
+        """Run what is not there yet."""
+        self.report()
+        tasks = [task for task in self.tasks if task not in self.cells]
+        if tasks and (self.jobs > 1 or self.time_budget is not None):
+            self._in_processes(tasks)
+        else:
+            for task in tasks:
+                self._here(*task)
+
+    def _here(self, name, fold):
+        if self.given_up(name):
+            return
+        problem, setting, splits, plan = self.work
+        try:
+            self.add(run_cell(problem, setting, name, fold, splits[fold], plan))
+        except Exception as error:  # whatever it is, the other methods go on
+            self.add((name, fold, _reason(error)))
+
+    def _in_processes(self, tasks):
+        """As _here, in processes, which are ended when the time is up and something is ranked.
+
+        While they start, the first tasks are done here.
+        """
+        from threadpoolctl import threadpool_limits
+
+        with worker_pool(min(self.jobs, len(tasks)), _start_worker, self.work) as (pool, end):
+            started = pool.submit(int)
+            with threadpool_limits(1):
+                while tasks and not started.done() and self.seconds_left() > 0:
+                    self._here(*tasks.pop(0))
+            pending = set()
+            while True:
+                while tasks and len(pending) <= self.jobs:
+                    task = tasks.pop(0)
+                    if not self.given_up(task[0]):
+                        pending.add(pool.submit(_work, *task))
+                if not pending:
+                    break
+                left = self.seconds_left()
+                if left <= 0:
+                    end()
+                    break
+                # Without anything ranked: until the time is over, which is then said.
+                over = self.deadline - time.monotonic()
+                timeout = min(left, over if over > 0 else left)
+                timeout = timeout if math.isfinite(timeout) else None
+                done, pending = wait(pending, timeout=timeout, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self.add(future.result())
+
+    def outcome(self):
+        """The cells of the methods and folds that are complete, with sentences on the others."""
+        problem, setting, splits, plan = self.work
+        if len(self.failed) == len(self.methods):
+            reasons = "; ".join(f"{name}: {why}" for name, why in list(self.failed.items())[:3])
+            raise DataError(f"No method could be fitted ({reasons}).")
+        ranked, folds = self.rankable()
+        cells = {
+            (m.name, new): self.cells[m.name, old] for new, old in enumerate(folds) for m in ranked
+        }
+        outcome = Outcome(
+            plan, [splits[f] for f in folds], cells, ranked, self.failed,
+            stopped=self.stopped, method_seconds=self.method_seconds,
+        )  # fmt: skip
+        why = "The run was stopped" if self.stopped else "The time budget ended"
+        if len(folds) < len(splits):
+            outcome.notes.append(
+                f"{why} after {len(folds)} of {len(splits)} folds; intervals are wider for it."
+            )
+        unfinished = [
+            m.title for m in self.methods if m not in ranked and m.name not in self.failed
+        ]
+        if unfinished:
+            outcome.notes.append(f"{why} before these were compared: {listed(unfinished, 20)}.")
+        if problem.weights is not None:
+            without = [m.title for m in ranked if not takes_weights(m.build(setting))]
+            fitted = (
+                f"; these were fitted without weights: {listed(without, 20)}" if without else ""
+            )
+            outcome.notes.append(f"Errors are weighted{fitted}.")
+        for name, reason in self.failed.items():
+            outcome.notes.append(f"{METHODS[name].title} failed and was left out: {reason}.")
+        return outcome
 
 
 def _rankable(methods, cells, failed, n_folds, first):
@@ -168,44 +271,3 @@ def _rankable(methods, cells, failed, n_folds, first):
     best = max((most, set(range(first))), key=lambda wanted: (len(finished(wanted)), len(wanted)))
     best = best if finished(best) else most
     return finished(best), sorted(best)
-
-
-def _here(work, tasks, cells, failed, jobs, report, *ignored):
-    problem, setting, splits, plan = work
-    for name, fold in tasks:
-        if name in failed:
-            continue
-        cell = None
-        try:
-            cell = cells[name, fold] = run_cell(problem, setting, name, fold, splits[fold], plan)
-        except Exception as error:  # whatever it is, the other methods go on
-            failed[name] = _reason(error)
-        report(name, cell)
-
-
-def _in_processes(work, tasks, cells, failed, jobs, report, deadline, latest, rankable):
-    """As _here, in processes; they are ended when the time is up and something can be ranked."""
-    with worker_pool(min(jobs, len(tasks)), _start_worker, work) as (pool, end):
-        waiting = {pool.submit(_work, name, fold): name for name, fold in tasks}
-        pending = set(waiting)
-        while pending:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                left = latest - time.monotonic()
-                if left <= 0 or rankable():
-                    end()
-                    break
-            done, pending = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
-            for future in done:
-                if future.cancelled():
-                    continue
-                cell = future.result()
-                if isinstance(cell, tuple):
-                    name, _, failed[name] = cell
-                    for other, task in waiting.items():
-                        if task == name:
-                            other.cancel()
-                    report(name)
-                else:
-                    cells[cell.method, cell.fold] = cell
-                    report(cell.method, cell)

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...results import versions
-from ..reading.problem import DataError, listed
+from ..reading.problem import DataError
 from .cells import Cell
-from .plan import FEWEST
 
 
 class State(NamedTuple):
@@ -80,31 +79,6 @@ def state_of(tasks, cells, failed, jobs, method="", first=None):
         sorted(ranking, key=lambda item: item[1]),
         seconds if cells else None,
         all(name in means for name in left),
-    )
-
-
-def too_slow(problem, time_budget, cells, methods, n_folds, jobs):
-    """That the budget was too small, and what would do, as far as finished fits tell."""
-    seconds = {}
-    for (name, _), cell in cells.items():
-        seconds.setdefault(name, []).append(cell.fit_seconds + cell.predict_seconds)
-    fold = sum(float(np.mean(values)) for values in seconds.values()) / jobs
-    # Starting processes takes time too, and so do fits that were cut off.
-    start = max(0.0, time_budget - sum(map(sum, seconds.values())) / jobs)
-    unknown = [m.title for m in methods if m.name not in seconds]
-    if unknown:
-        remedy = (
-            f"No fit of {listed(unknown, 3)} was finished, so that the time that would do cannot "
-            "be estimated; give more time"
-        )
-    else:
-        remedy = (
-            f"{FEWEST} folds would take about {start + FEWEST * fold:.0f} s, all {n_folds} about "
-            f"{start + n_folds * fold:.0f} s; give as much"
-        )
-    return (
-        f"In {time_budget:g} s only {len(cells)} of {n_folds * len(methods)} fits were done for "
-        f"{len(problem)} objects. {remedy}, or take fewer methods or rows."
     )
 
 

@@ -29,7 +29,7 @@ from .methods import (
     quiet,
 )
 from .model import MeasureRows, TrainedModel, class_margins
-from .plan import FINAL_FOLDS, fit_plan, outer_splits, setting_for
+from .plan import FINAL_FOLDS, INNER_FOLDS, fit_plan, outer_splits, setting_for
 
 # With more objects, distances of a method without any of its own are those of Gaussians.
 MOST_FOR_KERNEL, QUICK_DISTANCES = 1000, "gaussian"
@@ -70,7 +70,7 @@ def refit(problem, outcome, name, full_problem=None):
         The model to save. Held-out distances are of one more cross-validation with the parameters
         that were chosen on all objects, and on the scale of its distances.
     """
-    setting = _final_setting(problem, outcome.plan)
+    setting = _final_setting(problem, outcome)
     classifier, params = _fit(problem, METHODS[name].pipeline(setting))
     measured, distance_method, d2 = classifier, name, None
     if has_distances(classifier):
@@ -93,13 +93,16 @@ def refit(problem, outcome, name, full_problem=None):
     return Refitted(model, distance_method, d2, params, parts)
 
 
-def chosen_on(problem, plan, name):
+def chosen_on(problem, outcome, name):
     """The pipeline of a method, fitted on all objects with parameters chosen on them."""
-    return _fit(problem, METHODS[name].pipeline(_final_setting(problem, plan)))[0]
+    return _fit(problem, METHODS[name].pipeline(_final_setting(problem, outcome)))[0]
 
 
-def _final_setting(problem, plan):
-    return setting_for(problem, fit_plan(problem, replace(plan, inner_folds=FINAL_FOLDS)))
+def _final_setting(problem, outcome):
+    """Of the model that is saved: its parameters are chosen by more folds than those of a cell."""
+    plan, seconds = replace(outcome.plan, inner_folds=FINAL_FOLDS), outcome.method_seconds
+    seconds = None if seconds is None else FINAL_FOLDS / INNER_FOLDS * seconds
+    return setting_for(problem, fit_plan(problem, plan), seconds)
 
 
 def held_out_folds(problem, pipeline, plan):

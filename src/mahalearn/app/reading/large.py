@@ -139,7 +139,9 @@ def _read_group(file, group, part_rows, position):
         options = {"batch_size": part_rows, "use_threads": False}
         batches = table.iter_batches(row_groups=[group], **options)
         while (batch := _next(batches, source)) is not None:
-            frame = _plain(batch.to_pandas(), source)
+            frame = batch.to_pandas()
+            texts = frame.select_dtypes("string").columns  # slow to walk through as they are
+            frame = _plain(frame.astype(dict.fromkeys(texts, object)), source)
             yield position, frame
             position += len(frame)
 
@@ -271,50 +273,45 @@ class TableSummary:
 
 def first_pass(table, target, size, seed=0, tell=None):
     """The first pass: schema, classes, means and scales, a stratified sample of `size` rows."""
+    import pandas as pd
+
     target = find_target(table.columns, target)
     summary, pool = TableSummary(target), None
     for position, frame in table.parts():
         summary.n_rows = position + len(frame)
-        labelled = frame[target].notna().to_numpy()
-        part = frame[labelled].assign(**{_KEY: uniform(position + np.flatnonzero(labelled), seed)})
-        part = part.assign(**{_PLACE: position + np.flatnonzero(labelled)})
-        summary.counts.update(map(written, part[target]))
+        rows = np.flatnonzero(frame[target].notna())
+        part, places = frame.iloc[rows], position + rows
+        codes, values = pd.factorize(part[target])
+        labels = np.array([written(value) for value in values], dtype=object)
+        for label, n in zip(labels, np.bincount(codes, minlength=len(labels))):
+            summary.counts[label] += int(n)
         for column in table.columns:
             if column != target:
                 _add(summary, column, part[column])
-        pool = _cut(part if pool is None else _joined(pool, part), target, 1.25 * size)
+        marks = {_KEY: uniform(places, seed), _PLACE: places, _CLASS: labels[codes]}
+        part = _cut(part.assign(**marks), 1.25 * size)
+        pool = part if pool is None else _cut(pd.concat([pool, part]), 1.25 * size)
         if tell:
             tell(len(frame))
     if pool is None or not len(pool):
         raise DataError("There are no objects with a class; check the target column.", "target")
-    total = sum(summary.counts.values())
-    rank = pool.groupby(pool[target].map(written))[_KEY].rank(method="first")
-    shares = pool[target].map(written).map(summary.counts) / total
+    shares = pool[_CLASS].map(summary.counts).to_numpy() / sum(summary.counts.values())
     wanted = np.maximum(LEAST, np.round(size * shares))
-    sample = pool[rank.to_numpy() <= wanted.to_numpy()].sort_values(_PLACE)
-    summary.sample = sample.drop(columns=[_KEY, _PLACE]).reset_index(drop=True)
+    sample = pool[pool.groupby(_CLASS).cumcount().to_numpy() < wanted].sort_values(_PLACE)
+    summary.sample = sample.drop(columns=[_KEY, _PLACE, _CLASS]).reset_index(drop=True)
     texts = [c for c in summary.sample.columns if summary.sample[c].dtype.kind != "f"]
     summary.sample = summary.sample.astype(dict.fromkeys(texts, object))
     return summary
 
 
-_KEY, _PLACE = "mahalearn key", "mahalearn place"
+_KEY, _PLACE, _CLASS = "mahalearn key", "mahalearn place", "mahalearn class"
 
 
-def _joined(pool, part):
-    import pandas as pd
-
-    # Only rows that may stay are joined.
-    return pd.concat([pool, part], ignore_index=True)
-
-
-def _cut(pool, target, most):
-    """The rows with the smallest keys, and of each class LEAST of them."""
-    if len(pool) <= most:
-        return pool
-    first = pool[_KEY].rank(method="first") <= most
-    of_class = pool.groupby(pool[target].map(written))[_KEY].rank(method="first") <= LEAST
-    return pool[(first | of_class).to_numpy()].reset_index(drop=True)
+def _cut(pool, most):
+    """The rows with the smallest keys and LEAST rows of each class, in the order of the keys."""
+    order = np.argsort(pool[_KEY].to_numpy(), kind="stable")
+    of_class = pool[_CLASS].iloc[order].groupby(pool[_CLASS].to_numpy()[order]).cumcount()
+    return pool.iloc[order[(np.arange(len(pool)) < most) | (of_class.to_numpy() < LEAST)]]
 
 
 def _add(summary, column, values):
