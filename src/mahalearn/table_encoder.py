@@ -10,6 +10,7 @@ from numbers import Number
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -41,7 +42,8 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     left out. Labels are never used.
 
     Tables are data frames of pandas, polars or pyarrow, and arrays, which may hold NaN. A frame of
-    another library than in `fit` gives the same vectors.
+    another library than in `fit` gives the same vectors. Sparse matrices are left as they are:
+    standardised rows would not be sparse.
 
     Read more in the :doc:`user guide </missing>`.
 
@@ -107,6 +109,8 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted encoder.
         """
         check_count(self.max_categories, "max_categories")
+        if issparse(X):
+            return self._fit_sparse(X)
         columns = self._columns(X, reset=True)
         gaps = np.column_stack([_missing(values) for values in columns])
         nominal = np.array([_is_nominal(values) for values in columns])
@@ -129,6 +133,15 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "Every column is constant or empty, or has another text in each row: there is "
                 f"nothing to classify by (n_samples={len(gaps)})."
             )
+        return self
+
+    def _fit_sparse(self, X):
+        """Every column is a number in its own unit."""
+        p = validate_data(self, X, accept_sparse="csr").shape[1]
+        self.numeric_ = self.source_columns_ = np.arange(p)
+        self.medians_, self.means_, self.scales_ = np.zeros(p), np.zeros(p), np.ones(p)
+        self.nominal_ = self.indicators_ = np.arange(0)
+        self.categories_, self.dropped_ = [], {}
         return self
 
     def _fit_numbers(self, columns, numeric, gaps):
@@ -184,6 +197,8 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Vectors.
         """
         check_is_fitted(self)
+        if issparse(X) and not self.means_.any() and (self.scales_ == 1).all():
+            return csr_matrix(validate_data(self, X, reset=False, accept_sparse="csr"))
         columns = self._columns(X, reset=False)
         Z = self._numbers(columns, self.numeric_)
         Z = np.where(np.isnan(Z), self.medians_, Z)
@@ -243,6 +258,7 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         return tags
 
 

@@ -430,36 +430,48 @@ def test_members_score_shared_rows_as_they_score_queries(fitted, data):
 # --- explanations ---------------------------------------------------------------------------------
 
 
-def test_contributions_of_a_gaussian_are_exact(data):
-    X, y = data
-    model = MahalanobisClassifierCV(("gaussian",), cv=SPLITS).fit(X, y)
-    told, gaussian = model.explain(X[:3]), model.members_["gaussian"][-1]
-    Z = model.members_["gaussian"][0].transform(X)
-    for i, row in enumerate(told):
-        order = np.argsort(list(row["proba"].values()))[::-1]
-        parts = []
-        for j in order[:2]:
-            C = gaussian.covariances_
-            C = C if C.ndim == 2 and gaussian.pooled and C.shape[0] == C.shape[1] else C[j]
-            C = np.diag(C) if C.ndim == 1 else C
-            change = Z[i] - gaussian.means_[j]
-            parts.append(change * np.linalg.solve(C, change))
-        assert_allclose(list(row["contributions"].values()), parts[1] - parts[0], rtol=1e-5)
-        d2 = list(row["distances"].values())
-        assert_allclose(sum(row["contributions"].values()), d2[order[1]] - d2[order[0]], rtol=1e-5)
+def log_odds(row):
+    return np.log(row["proba"][row["label"]]) - np.log(row["proba"][row["second"]])
 
 
-def test_contributions_of_a_kernel_sum_to_the_difference(data):
+@pytest.mark.parametrize("combine", ["stack", "best"])
+@pytest.mark.parametrize("families", [("gaussian",), CHEAP, ("mahalanobis_svm", "kqd")], ids=str)
+def test_members_and_columns_add_up_to_the_margin(data, families, combine):
     X, y = data
-    model = MahalanobisClassifierCV(("kqd",), kernels=["rbf"], cv=SPLITS).fit(X, y)
-    member = model.members_["kqd"]
-    means = [X[y == c].mean(axis=0) for c in model.classes_]
-    at_means = member[-1].mahalanobis(member[0].transform(means))
-    for row in model.explain(X[:3]):
-        first, second = np.argsort(list(row["proba"].values()))[::-1][:2]
-        d2 = list(row["distances"].values())
-        expected = d2[second] - at_means[second, second] - d2[first] + at_means[first, first]
-        assert_allclose(sum(row["contributions"].values()), expected, rtol=1e-3, atol=1e-4)
+    model = MahalanobisClassifierCV(families, combine=combine, cv=SPLITS).fit(X, y)
+    for x, row in zip(X[::9], model.explain(X[::9]), strict=True):
+        assert set(row["members"]) == set(row["votes"]) == set(model.members_)
+        assert_allclose(sum(row["members"].values()), log_odds(row), rtol=1e-6)
+        smooth = [n for n, member in model.members_.items() if member[-1].smooth_scores]
+        if smooth:
+            total = sum(row["contributions"].values()) + row["baseline"]
+            assert_allclose(total, log_odds(row), rtol=1e-6)
+            # Of the mean row, what members add to the margin that have a gradient.
+            encoder = next(iter(model.members_.values()))[0]
+            a, b = np.searchsorted(model.classes_, [row["label"], row["second"]])
+            scores = member_scores(model._last_steps(), encoder.transform(X.mean(axis=0)[None]))
+            at_center = model._member_log_proba(scores)[:, 0]
+            parts = dict(zip(scores, at_center[:, a] - at_center[:, b], strict=True))
+            voted = sum(part for name, part in row["members"].items() if name not in smooth)
+            expected = sum(model.weights_[name] * parts[name] for name in smooth) + voted
+            assert_allclose(row["baseline"], expected, rtol=0.01, atol=0.02)
+        else:
+            assert row["contributions"] is row["baseline"] is None
+        for name, vote in row["votes"].items():
+            assert vote == model.members_[name].predict(x[None])[0]
+
+
+def test_the_part_of_a_gaussian_is_its_weighted_log_odds(data):
+    """Alone with one temperature, the ensemble's margin is a bounded one of the densities."""
+    X, y = data
+    model = MahalanobisClassifierCV(("gaussian",), combine="best", cv=SPLITS).fit(X, y)
+    gaussian, Z = model.members_["gaussian"][-1], model.members_["gaussian"][0].transform(X)
+    for z, row in zip(Z[:3], model.explain(X[:3]), strict=True):
+        (one,) = gaussian.explain(z[None])
+        for name in ("contributions", "baseline"):
+            ours, alone = row[name], one[name]
+            ours, alone = ([v] if np.isscalar(v) else list(v.values()) for v in (ours, alone))
+            assert_allclose(np.array(ours) * model.temperature_, alone, rtol=1e-5, atol=1e-6)
 
 
 def test_explanations_name_neighbours_and_typical_objects(fitted, data):

@@ -13,13 +13,16 @@ from sklearn.preprocessing import StandardScaler
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
+    GaussianClassifier,
     KernelFisherDiscriminant,
     KernelKNeighborsClassifier,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
     KernelSearchCV,
+    MahalanobisSVC,
     OneVsRestSVC,
+    RecursiveFeatureMachine,
 )
 
 MODELS = [
@@ -49,7 +52,12 @@ def test_contributions_of_columns_add_up(model, classes):
         assert one["label"] == model.predict(queries[i : i + 1])[0] != one["second"]
         assert_allclose(list(one["scores"].values()), scores[i])
         total = sum(one["contributions"].values()) + one["baseline"]
-        assert_allclose(total, margin(one), rtol=1e-3, atol=1e-3 * np.abs(scores[i]).max())
+        assert_allclose(total, margin(one), rtol=1e-9, atol=1e-9)
+        a, b = np.searchsorted(model.classes_, [one["label"], one["second"]])
+        rows = model.landmarks_ if model.landmarks is not None else X[::2]
+        origin = model._all_scores(rows.mean(axis=0, keepdims=True))[0]
+        tolerance = 3e-3 * max(np.abs(scores[i]).max(), np.abs(origin).max())
+        assert_allclose(one["baseline"], origin[a] - origin[b], rtol=3e-3, atol=tolerance)
         assert list(one["contributions"]) == ["x0", "x1", "x2", "x3"]
         if hasattr(model, "mahalanobis"):
             distances = model.mahalanobis(queries[i : i + 1])[0]
@@ -80,6 +88,52 @@ def test_without_columns_the_objects_contribute():
         one = model.set_params(kernel="precomputed").fit(K, y[::2]).explain(k)[0]
         assert one["contributions"] is None and one["distances"] is not None
     assert KernelKNeighborsClassifier().fit(X, y).explain(X[:1])[0]["contributions"] is None
+
+
+@pytest.mark.parametrize("source", ["pair", "all"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_machines_explain_their_decision_between_two_classes(source, classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50 * (3 - classes) :], y[50 * (3 - classes) :]
+    model = MahalanobisSVC(covariance_from=source, covariance="full").fit(X[::2], y[::2])
+    for x, one in zip(X[1::20], model.explain(X[1::20]), strict=True):
+        pair = np.isin(y[::2], [one["label"], one["second"]])
+        total = sum(one["contributions"].values()) + one["baseline"]
+        if source == "pair":  # a machine of these classes alone
+            alone = clone(model).fit(X[::2][pair], y[::2][pair])
+            decision = alone.decision_function(x[None])[0]
+            sign = 1 if one["label"] > one["second"] else -1
+            assert_allclose(total, sign * decision)
+            decision = alone.decision_function(X[::2][pair].mean(axis=0, keepdims=True))[0]
+            assert_allclose(one["baseline"], sign * decision, rtol=5e-3, atol=5e-3)
+            distances = 2 - 2 * alone.kernels_[0](x[None], X[::2][pair])[0][alone.support_]
+            assert_allclose([d2 for _, d2 in one["neighbors"]], np.sort(distances)[:5])
+        assert total > 0 and set(dict(one["neighbors"])) <= set(model.support_)
+        assert_allclose(list(one["scores"].values()), model._scores(x[None])[0])
+
+
+def test_input_space_models_explain_margins():
+    X, y = load_iris(return_X_y=True)
+    for model in (GaussianClassifier(), GaussianClassifier(pooled=True), RecursiveFeatureMachine()):
+        for one in model.fit(X[::2], y[::2]).explain(X[1::20]):
+            total = sum(one["contributions"].values()) + one["baseline"]
+            assert_allclose(total, margin(one))
+            scores = model._scores(X[::2].mean(axis=0, keepdims=True))[0]
+            origin = scores[one["label"]] - scores[one["second"]]
+            exact = isinstance(model, GaussianClassifier)  # exp(−d) has kinks
+            assert_allclose(one["baseline"], origin, rtol=1e-5 if exact else 0.02)
+            assert one["neighbors"] is None
+    gaussian = GaussianClassifier(pooled=True).fit(X, y)  # by hand: what one column adds
+    one = gaussian.explain(X[:1])[0]
+    a, b = (int(one[name]) for name in ("label", "second"))
+    direction = np.linalg.solve(gaussian.covariances_[0], gaussian.means_[a] - gaussian.means_[b])
+    expected = (X[0] - X.mean(axis=0)) * direction
+    assert_allclose(list(one["contributions"].values()), expected, rtol=1e-6)
+    gaps = np.where(np.arange(4) == 2, np.nan, X[:3])
+    ignoring = GaussianClassifier(missing="ignore").fit(X, y)
+    for one in ignoring.explain(gaps):
+        assert one["contributions"]["x2"] == 0
+        assert_allclose(sum(one["contributions"].values()) + one["baseline"], margin(one))
 
 
 def test_sparse_rows_and_searches():

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -22,7 +23,9 @@ from mahalearn import (
     KernelRidgeClassifier,
     KernelSearchCV,
     LandmarkMap,
+    MahalanobisClassifierCV,
     OneVsRestSVC,
+    TableEncoder,
 )
 from mahalearn._sparse import SparseRows, column_moments, sq_norms
 from mahalearn.kernels.protocol import SPARSE, fit_named_kernel
@@ -156,6 +159,68 @@ def test_batches_partial_fit_and_searches(data):
         assert relative(sparse.decision_function(Z), dense.decision_function(Z.toarray())) < 1e-8
     search = KernelSearchCV(model, {"reg": [0.01, 0.1]}, cv=3)
     assert np.isfinite(search.fit(X, y).best_score_) and np.isfinite(search.fit(parts).best_score_)
+
+
+ON_KERNELS = ("svm", "kernel_fisher", "kqd", "kernel_ridge", "neighbors")
+
+
+@pytest.mark.parametrize(
+    ("options", "rtol"),
+    # The cosine kernel of four columns has rank 4: a small reg enlarges rounding, and LIBSVM stops
+    # elsewhere.
+    [({}, 1e-8), ({"families": ON_KERNELS[1:], "combine": "best", "kernel": "cosine"}, 1e-5)],
+    ids=["stack", "best"],
+)
+def test_ensembles_of_sparse_and_dense_rows_are_equal(options, rtol, tmp_path):
+    """A dense table is standardised; standardised rows that are sparse are left as they are."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::3], y[::3]
+    encoder = TableEncoder().fit(X)
+    Z = sp.csr_array(encoder.transform(X))
+    options = {"families": ON_KERNELS, "cv": 3, "random_state": 0, **options}
+    model = MahalanobisClassifierCV(**options)
+    dense, sparse = clone(model).fit(X, y), model.fit(Z, y)
+    assert_allclose(sparse.oof_proba_, dense.oof_proba_, rtol, rtol / 100)
+    expected = dense.predict_proba(X)
+    saved = load_model(save_model(sparse, tmp_path / "sparse.skops"))
+    for one, rows in ((sparse, Z), (sparse, Z.toarray()), (saved, Z)):
+        assert_allclose(one.predict_proba(rows), expected, rtol, rtol / 100)
+    (row,), (same,) = sparse.explain(Z[:1]), dense.explain(X[:1])
+    assert_allclose(list(row["members"].values()), list(same["members"].values()), 1e-4)
+    if row["contributions"] is not None:
+        margin = np.log(row["proba"][row["label"]] / row["proba"][row["second"]])
+        total = sum(row["contributions"].values()) + row["baseline"]
+        assert_allclose(total, margin)
+    with pytest.raises(TypeError, match="dense data is required"):
+        dense.predict(Z)
+
+
+def test_an_ensemble_leaves_out_families_of_dense_columns(data):
+    X, y, Z = data
+    with pytest.warns(UserWarning, match="gaussian .left out: its covariances need dense"):
+        model = MahalanobisClassifierCV(("gaussian", "kernel_ridge"), cv=3).fit(X, y)
+    notes = {row["family"]: row["note"] for row in model.leaderboard_}
+    assert "the rows are sparse" in notes["gaussian"] and not notes["kernel_ridge"]
+    assert set(model.predict(Z)) <= {"left", "right"}
+    with pytest.raises(ValueError, match=r"No family could be fitted: gaussian \(left out"):
+        MahalanobisClassifierCV(("gaussian",)).fit(X, y)
+    with pytest.raises(TypeError, match="dense data is required"):
+        MahalanobisClassifierCV(kernel="chi2").fit(X, y)
+
+
+def test_an_ensemble_does_not_grow_with_the_columns():
+    """Dense, the 200 rows of 200,000 columns would take 320 MB."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((200, 200_000), density=1e-4, rng=rng, format="csr")
+    y = np.arange(200) % 2
+    families = ("kernel_fisher", "kernel_ridge")
+    model = MahalanobisClassifierCV(families, kernel="rbf", cv=3, random_state=0)
+    tracemalloc.start()
+    model.fit(X, y).predict_proba(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    matrices, columns = 20 * 200**2 * 8, 10 * X.shape[1] * 8
+    assert peak < matrices + columns
 
 
 @pytest.mark.parametrize("options", [{}, {"kernel": "cosine"}, {"normalize": True}], ids=str)

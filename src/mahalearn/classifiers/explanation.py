@@ -4,24 +4,23 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import softmax
 
 from .._memory import row_chunks
-from .._sparse import SparseRows, as_dense, is_sparse
+from .._sparse import SparseRows, is_sparse
 from .._typing import Objects
 from .._validation import check_count, take
 from ..formulas.offsets import winners
-from ..kernels.protocol import is_precomputed, takes_vectors
 
-# Nodes of the integral along a line, and the step of the differences that stand for a gradient, in
-# standard deviations of a column.
-NODES, STEP = 16, 1e-4
+# Nodes of the integral along a line, at first and at most; how well the contributions add up; the
+# step of the differences that stand for a gradient, in standard deviations of a column.
+NODES, MOST_NODES, RTOL, STEP = 16, 256, 2e-3, 1e-4
 
 
 def explain(self: Any, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]:
     """Explain the decisions about objects.
 
-    The margin is the score of the predicted class minus that of the second best.
+    The margin is the score of the predicted class minus that of the second best; of
+    :class:`mahalearn.MahalanobisSVC` it is the decision of the machine for these two classes.
 
     Parameters
     ----------
@@ -36,45 +35,47 @@ def explain(self: Any, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]
         For each object: "label"; "second", the second best class; "scores", {class: score};
         "proba", {class: probability}, None where there are none; "distances", {class: squared
         Mahalanobis distance}, None where the classifier has none; "neighbors", positions and
-        squared kernel distances of the nearest training objects (at landmarks: of the nearest
-        landmarks); "contributions" and "baseline", which add up to the margin: {column: the
-        integral of the margin's gradient on the line from the mean training row (for sparse rows
-        from 0)}, and the margin there. Where the kernel has no columns, of linear scores {position
-        of a training object: its term} and the constant. None for votes of neighbours.
+        squared kernel distances of the nearest training objects that the model keeps (at landmarks:
+        of the nearest landmarks), None where it keeps none; "contributions" and "baseline", which
+        add up to the margin: {column: the integral of the margin's gradient on the line from the
+        mean training row (for sparse rows from 0)}, and the margin there. Where the kernel has no
+        columns, of linear scores {position of a training object: its term} and the constant. None
+        for votes of neighbours.
     """
     n_neighbors, classes = check_count(n_neighbors, "n_neighbors"), self.classes_.tolist()
-    queries = self._check_query(X)
-    scores = self._query_scores(queries, complete=True)
-    best = winners(scores, self._rounding)
-    others = scores.copy()
-    others[np.arange(len(best)), best] = -np.inf
-    second = others.argmax(axis=1)
-    proba = distances = None
-    if hasattr(self, "predict_proba"):
-        proba = softmax(scores / self.temperature_, axis=1)
-    if hasattr(self, "mahalanobis") and self._training.self_similarities(queries) is not None:
-        distances = self._all_columns(self._distances.sq_distances(queries), np.inf)
-    positions, near = nearest_objects(self._training, queries, n_neighbors)
-
-    def by_class(table, i):
-        return None if table is None else dict(zip(classes, table[i].tolist()))
-
+    queries, scores = self._check_query(X), self._all_scores(X)
+    best, second = two_best(scores, self._rounding)
+    proba = self.predict_proba(X) if hasattr(self, "predict_proba") else None
+    distances = self._known_distances(queries)
     out = []
     for i, (a, b) in enumerate(zip(best, second, strict=True)):
-        contributions, baseline = _contributions(self, take(queries, slice(i, i + 1)), a, b)
+        x = take(queries, slice(i, i + 1))
+        contributions, baseline = self._contributions(x, a, b)
         out.append(
             {
                 "label": classes[a],
                 "second": classes[b],
-                "scores": by_class(scores, i),
-                "proba": by_class(proba, i),
-                "distances": by_class(distances, i),
-                "neighbors": list(zip(positions[i].tolist(), near[i].tolist(), strict=True)),
+                "scores": by_class(classes, scores, i),
+                "proba": by_class(classes, proba, i),
+                "distances": by_class(classes, distances, i),
+                "neighbors": self.neighbors_of(x, n_neighbors, a, b),
                 "contributions": contributions,
                 "baseline": baseline,
             }
         )
     return out
+
+
+def two_best(scores, rounding=0.0):
+    """Positions (m,), (m,) of the largest and the second largest score (m, c)."""
+    best, others = winners(scores, rounding), scores.copy()
+    others[np.arange(len(best)), best] = -np.inf
+    return best, others.argmax(axis=1)
+
+
+def by_class(classes, table, i):
+    """{class: value} of row i of a table (m, c), None without one."""
+    return None if table is None else dict(zip(classes, table[i].tolist(), strict=True))
 
 
 def nearest_objects(training, X, n_neighbors):
@@ -95,22 +96,9 @@ def nearest_objects(training, X, n_neighbors):
     return np.concatenate(positions), np.concatenate(distances)
 
 
-def _contributions(model, x, a, b):
-    """{name: contribution} and baseline of the margin between the classes a and b at one object."""
-    kernel, training = model.kernel, model._training
-    if takes_vectors(kernel) and not is_precomputed(kernel):
-        if not model._smooth_scores:
-            return None, None
-
-        def margin(points):
-            scores = model._query_scores(points)
-            return scores[:, a] - scores[:, b]
-
-        columns, values, baseline = column_contributions(margin, x, training.reference_rows())
-        names = getattr(model, "feature_names_in_", None)
-        names = [f"x{j}" for j in columns] if names is None else names[columns]
-        return dict(zip(names, values.tolist(), strict=True)), baseline
-    linear = model._fitted_models().margin(*np.searchsorted(_present(model), [a, b]))
+def object_contributions(model, x, a, b):
+    """{position: term} of the training objects and the constant, of linear scores; else None."""
+    training, linear = model.training_, model.linear_margin(a, b)
     if linear is None:
         return None, None
     terms = np.concatenate(list(training.pieces(x)))[0] * linear[0]
@@ -119,17 +107,23 @@ def _contributions(model, x, a, b):
     return dict(zip(places, terms[used].tolist(), strict=True)), float(linear[1])
 
 
-def _present(model):
-    return np.flatnonzero(model._training.counts)
+def named_contributions(model, margin, x, center, spread):
+    """{column: contribution} and baseline of a margin (m, p) -> (m,) of a model's columns."""
+    columns, values, baseline = column_contributions(margin, x, center, spread)
+    names = getattr(model, "feature_names_in_", None)
+    names = [f"x{j}" for j in columns] if names is None else names[columns]
+    return dict(zip(names, values.tolist(), strict=True)), baseline
 
 
-def column_contributions(function, x, rows):
-    """Columns, their contributions to function(x), and function at the origin of the line.
+def column_contributions(function, x, center, spread):
+    """Columns, their contributions to function(x), and the baseline, which is the rest of it.
 
-    function: (m, p) -> (m,); x: a single row; rows: those of training, whose mean is the origin. Of
-    a sparse x the origin is 0, and only its nonzero columns count. The contributions are the
-    gradient integrated along the line, and sum to function(x) − function(origin): exactly for
-    quadratic forms, up to the error of NODES nodes for others.
+    function: (m, p) -> (m,); x: a single row; center, spread (p,): means and deviations of the
+    training rows, of which the mean is the origin. Of a sparse x the origin is 0, and only its
+    nonzero columns count; a missing cell (NaN) contributes 0. The contributions are the gradient
+    integrated along the line, so that the baseline is function(origin): exactly for quadratic
+    forms, else up to RTOL, for which the number of nodes is doubled up to MOST_NODES. Where the
+    function jumps at the origin (the cosine of a row of zeros), the jump is in the baseline.
     """
     if is_sparse(x):
         columns, end = x.matrix.indices, x.matrix.data.astype(float)
@@ -140,21 +134,26 @@ def column_contributions(function, x, rows):
             ends = np.arange(len(values) + 1) * len(columns)
             return SparseRows(csr_array((values.ravel(), indices, ends), (len(values), x.shape[1])))
     else:
-        rows = as_dense(rows)
-        columns, end, start = np.arange(x.shape[1]), np.asarray(x[0], float), rows.mean(axis=0)
-        spread = rows.std(axis=0)
+        columns, end = np.arange(x.shape[1]), np.asarray(x[0], float)
+        start = np.where(np.isnan(end), np.nan, center)
         steps = STEP * np.where(spread > 0, spread, 1.0)
 
         def points(values):
             return values
 
-    baseline = float(function(points(start[None]))[0])
-    gradient = np.zeros(len(columns))
-    if not len(columns):  # a row of zeros is its own origin
-        return columns, gradient, baseline
-    nodes, shares = np.polynomial.legendre.leggauss(NODES)
-    for node, share in zip(nodes, shares, strict=True):
-        place = start + (end - start) * (node + 1) / 2
-        up, down = (function(points(place + sign * np.diag(steps))) for sign in (1, -1))
-        gradient += share / 2 * (up - down) / (2 * steps)
-    return columns, (end - start) * gradient, baseline
+    at_origin, value = function(points(np.stack([start, end]))).tolist()
+    contributions, n_nodes = np.zeros(len(columns)), NODES
+    while len(columns) and n_nodes <= MOST_NODES:  # a row of zeros is its own origin
+        nodes, shares = np.polynomial.legendre.leggauss(n_nodes)
+        gradient, p = np.zeros(len(columns)), len(columns)
+        for some in row_chunks(n_nodes, 4 * p**2):
+            places = start + (end - start) * (nodes[some, None] + 1) / 2
+            sides = places[:, None, None] + np.stack([np.diag(steps), -np.diag(steps)])
+            up, down = function(points(sides.reshape(-1, p))).reshape(-1, 2, p).swapaxes(0, 1)
+            gradient += shares[some] / 2 @ (up - down)
+        contributions = np.nan_to_num((end - start) * gradient / (2 * steps))
+        error = abs(contributions.sum() + at_origin - value)
+        if error <= RTOL * max(abs(at_origin), abs(value), np.abs(contributions).max()):
+            break
+        n_nodes *= 2
+    return columns, contributions, float(value - contributions.sum())

@@ -63,6 +63,7 @@ from ..training.sources import (
     pairs_of,
     part_arrays,
 )
+from .explanation import explain, named_contributions
 
 COVARIANCES = ("full", "diag", "spherical")
 FEATURE_WEIGHTS = ("descent", "difference", "trimmed", None)
@@ -848,12 +849,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             )
         return weighting.ranks
 
-    def _check_query(self, X, *, allow_nan):
-        fitted = self._gaussians()
+    def _check_query(self, X, *, complete=False):
+        """Checked rows; complete: NaN is refused even with missing="ignore"."""
+        self._gaussians()
         refuse_dask_query(X)
-        finite = "allow-nan" if allow_nan else True
+        finite = "allow-nan" if self._ignores_missing() and not complete else True
         try:
-            X = validate_rows(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+            return validate_rows(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
         except ValueError as error:
             if "contains NaN" in str(error):
                 raise ValueError(
@@ -861,13 +863,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
                     "classes in the features that they have (feature_distances needs them all)."
                 ) from error
             raise
-        return fitted, X
 
     def _scores(self, X):
         """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
-        return self._query_scores(self._check_query(X, allow_nan=self._ignores_missing())[1])
+        return self.query_scores(self._check_query(X))
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         fitted = self._gaussians()
         scores, log_dets, n_directions = fitted.evaluate(X, missing=self._ignores_missing())
         scores += log_dets
@@ -889,9 +891,29 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         d2 : ndarray of shape (n_samples, n_classes)
             Squared distances, columns in the order of ``classes_``.
         """
-        missing = self._ignores_missing()
-        fitted, X = self._check_query(X, allow_nan=missing)
-        return fitted.all_classes(fitted.evaluate(X, missing=missing)[0].T, np.inf).T
+        return self._known_distances(self._check_query(X))
+
+    def _known_distances(self, queries):
+        fitted = self._gaussians()
+        d2 = fitted.evaluate(queries, missing=self._ignores_missing())[0]
+        return fitted.all_classes(d2.T, np.inf).T
+
+    explain = explain
+
+    @property
+    def smooth_scores(self) -> bool:  # type: ignore[override]
+        """True unless each row has weights of its own."""
+        weighting = self._gaussians().weighting
+        return weighting is None or weighting.ranks is not None
+
+    def _contributions(self, x, a, b):
+        fitted = self._gaussians()
+        if not self.smooth_scores:
+            return None, None
+        priors = fitted.priors[fitted.seen]
+        center = scaled(priors @ fitted.means / priors.sum(), fitted.units)
+        spread = np.broadcast_to(fitted.units, center.shape)
+        return named_contributions(self, self._margin(a, b), x, center, spread)
 
     def feature_distances(self, X: ArrayLike) -> np.ndarray:
         """Squared distances per feature, which sum to the unweighted Mahalanobis distances.
@@ -910,7 +932,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_classes, n_features)
             Squared distances.
         """
-        fitted, X = self._check_query(X, allow_nan=False)
+        X, fitted = self._check_query(X, complete=True), self._gaussians()
         by_rows = isinstance(fitted.covariances, RowCovariances)
         gaussians = fitted.dense() if by_rows else fitted.gaussians
         Z = gaussians.zca_cor().feature_sq_distances(X, Workspace())

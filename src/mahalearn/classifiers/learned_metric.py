@@ -1,9 +1,10 @@
 """Kernel ridge regression whose Mahalanobis metric is learned from its own gradients."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin, refuses_weights
 from .._memory import BLOCKS, row_chunks
@@ -21,6 +22,7 @@ from .._validation import (
 )
 from ..formulas.learned_metric import MetricRidge, fit_metric_ridge
 from ..kernels.protocol import column_scales
+from .explanation import explain, named_contributions
 
 METRICS = ("diagonal", "full")
 
@@ -131,11 +133,21 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         self._rounding = float(64 * np.finfo(float).eps * sizes.max())
         return self
 
-    def _scores(self, X):
-        refuse_dask_query(X)
-        return self._query_scores(validate_rows(self, X, reset=False, dtype=np.float64))
+    explain = explain
 
-    def _query_scores(self, X):
+    def _contributions(self, x, a, b):
+        return named_contributions(self, self._margin(a, b), x, self._center, self._spread)
+
+    def _check_query(self, X):
+        check_is_fitted(self)
+        refuse_dask_query(X)
+        return validate_rows(self, X, reset=False, dtype=np.float64)
+
+    def _scores(self, X):
+        return self.query_scores(self._check_query(X))
+
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         Z = (X - self._center) / self._spread
         chunks = row_chunks(len(Z), BLOCKS * len(self._rows))
         return np.concatenate([self._model.predict(take(Z, c), self._rows) for c in chunks])

@@ -1,13 +1,14 @@
 """Support vector machines with Mahalanobis kernels (paper B)."""
 
 from itertools import combinations
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, clone
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin
 from .._memory import row_chunks, scratch
@@ -26,15 +27,20 @@ from ..formulas.linalg import times
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from ..kernels.mahalanobis import MahalanobisKernel
 from ..kernels.protocol import sq_euclidean
+from .explanation import explain, named_contributions
 
 COVARIANCE_SOURCES = ("pair", "all")
 
 
 class _Machine(NamedTuple):
-    """A support vector machine in the space whitened by its kernel, for some of the classes."""
+    """A support vector machine in the space whitened by its kernel, for some of the classes.
+
+    support: positions of its support vectors in the training set.
+    """
 
     kernel: MahalanobisKernel
     svc: SVC
+    support: np.ndarray
 
     def decisions(self, X):
         """(m, pairs), positive where the second class of a pair wins."""
@@ -227,26 +233,24 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         X, y = validate_rows(self, X, y, dtype=np.float64)
         weights = check_sample_weight(sample_weight, len(y))
         present = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-        self.classes_, codes, problems = self._problems(
+        self.classes_, problems = self._problems(
             X[present], y[present], None if weights is None else weights[present]
         )
-        self._machines = [
-            _Machine(problem.kernel, problem.train(self, self.C, self.delta))
-            for problem in problems
-        ]
+        self._machines = []
+        for problem in problems:
+            svc = problem.train(self, self.C, self.delta)
+            support = present[problem.rows[svc.support_]]
+            self._machines.append(_Machine(problem.kernel, svc, support))
         self.kernels_ = [machine.kernel for machine in self._machines]
         self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self._machines])
-        support = [
-            problem.rows[machine.svc.support_]
-            for problem, machine in zip(problems, self._machines, strict=True)
-        ]
-        rows = np.unique(np.concatenate(support))
-        self.support_ = present[rows[np.argsort(codes[rows], kind="stable")]]
-        self.n_support_ = np.bincount(codes[rows], minlength=len(self.classes_))
+        rows = np.unique(np.concatenate([machine.support for machine in self._machines]))
+        codes = np.searchsorted(self.classes_, y[rows])
+        self.support_ = rows[np.argsort(codes, kind="stable")]
+        self.n_support_ = np.bincount(codes, minlength=len(self.classes_))
         return self
 
     def _problems(self, X, y, weights):
-        """Classes, class indices, and the problems to solve: of two classes each, or one of all.
+        """Classes, and the problems to solve: of two classes each, or one of all.
 
         weights: of the samples, positive, or None.
         """
@@ -271,15 +275,55 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             Z = kernel._whitening.apply(X[rows])
             margins = None if (of_classes == 1).all() else {j: of_classes[j] for j in group}
             problems.append(_Problem(rows, kernel, Z, codes[rows], margins, part))
-        return classes, codes, problems
+        return classes, problems
+
+    def _check_query(self, X):
+        check_is_fitted(self)
+        refuse_dask_query(X)
+        return validate_rows(self, X, reset=False, dtype=np.float64)
 
     def _scores(self, X):
-        refuse_dask_query(X)
-        return self._query_scores(validate_rows(self, X, reset=False, dtype=np.float64))
+        return self.query_scores(self._check_query(X))
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
         return _pair_scores(decisions, len(self.classes_))
+
+    # --- explanations -----------------------------------------------------------------------------
+
+    explain = explain
+
+    @property
+    def smooth_scores(self) -> bool:  # type: ignore[override]
+        """True for two classes; pairs of more classes vote."""
+        return len(self.classes_) == 2
+
+    def _machine_of(self, a, b):
+        """The machine that decides between two classes, and its column for that."""
+        pairs = list(combinations(range(len(self.classes_)), 2))
+        place = pairs.index((min(a, b), max(a, b)))
+        one = len(self._machines) == 1
+        return (self._machines[0], place) if one else (self._machines[place], 0)
+
+    def _margin(self, a, b):
+        machine, column = self._machine_of(a, b)
+        sign = 1 if a > b else -1
+        return lambda rows: sign * machine.decisions(rows)[:, column]
+
+    def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
+        """(position, squared distance) of the support vectors nearest to a query."""
+        kernel, svc, support = self._machine_of(a, b)[0]
+        d2 = sq_euclidean(kernel._whitening.apply(x), svc.support_vectors_)[0]
+        near = np.argsort(d2, kind="stable")[:n_neighbors]
+        distances = 2 - 2 * np.exp(-kernel.gamma_ * d2[near])
+        return list(zip(support[near].tolist(), distances.tolist(), strict=True))
+
+    def _contributions(self, x, a, b):
+        center, matrix, *_ = self._machine_of(a, b)[0].kernel._whitening
+        lengths = np.linalg.norm(matrix.reshape(len(center), -1), axis=1)
+        spread = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        return named_contributions(self, self._margin(a, b), x, center, spread)
 
     # --- many candidates --------------------------------------------------------------------------
 
@@ -302,7 +346,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         if weights is not None:
             present = np.flatnonzero(weights)
             X, y, weights = X[present], y[present], weights[present]
-        classes, _, problems = self._problems(X, y, weights)
+        classes, problems = self._problems(X, y, weights)
         candidates = [{"C": machine.C, "delta": machine.delta} for machine in machines]
         decisions = [problem.decisions(self, candidates, X_test) for problem in problems]
         tables = [np.hstack(of_pairs) for of_pairs in zip(*decisions, strict=True)]

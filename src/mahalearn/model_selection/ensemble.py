@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import log_softmax
 from sklearn import config_context
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
@@ -17,7 +18,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from .._base import BestEstimatorMixin
+from .._sparse import as_matrix, as_rows, is_sparse
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
     check_choice,
@@ -32,24 +33,20 @@ from .._validation import (
     refuse_dask_query,
     refuse_objects,
     refuse_tensors,
+    take,
     validate_rows,
 )
-from ..classifiers.explanation import nearest_objects
+from ..classifiers.explanation import by_class, column_contributions, two_best
 from ..classifiers.members import member_scores
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack
 from ..kernels.precomputed import PrecomputedKernel
-from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_vectors
+from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_sparse, takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
 from ..training.sources import check_batches
-from .explain import (
-    feature_contributions,
-    fit_explanation,
-    kernel_member,
-    typicality,
-)
+from .explain import fit_explanation, kernel_member, typicality
 from .families import FAMILIES
 from .member_data import (
     BatchData,
@@ -61,6 +58,7 @@ from .member_data import (
 )
 from .race import Member, Rules, race
 from .scoring import choose, fold_metrics
+from .search import BestEstimatorMixin
 from .splits import make_splits
 from .weighing import (
     calibrate_members,
@@ -269,6 +267,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is("precomputed")
         tags.input_tags.allow_nan = tags.input_tags.string = self._by_name()
         tags.input_tags.categorical = self._by_name()
+        tags.input_tags.sparse = self._takes_sparse()
         return tags
 
     def _is(self, name):
@@ -294,6 +293,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Other kernels see the objects as they are.
         """
         return all(isinstance(k, str) and k in KERNEL_NAMES for k in self._kernels())
+
+    def _takes_sparse(self):
+        return self._by_name() and all(map(takes_sparse, self._kernels()))
 
     def fit(
         self,
@@ -394,8 +396,11 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """Vectors of a table; sets the encoder and the names of the columns."""
         refuse_tensors(self, X)
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        if issparse(X):
+            X = validate_rows(self, X, dtype=np.float64, accept_sparse=self._takes_sparse())
+            X = as_matrix(X)
         self._encoder = TableEncoder()
-        vectors = self._encoder.fit_transform(X)
+        vectors = as_rows(self._encoder.fit_transform(X))
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self._encoder, name):
                 setattr(self, name, getattr(self._encoder, name))
@@ -611,9 +616,17 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _log_proba(self, X):
         """Log-probabilities of the ensemble."""
         scores = member_scores(self._last_steps(), self._queries(X))
-        calibrations = [self.calibrations_[name] for name in scores]
-        log_p = calibrated_log_proba(calibrations, np.array(list(scores.values())))
-        return stack(log_p, np.array([self.weights_[name] for name in scores]))
+        return stack(self._member_log_proba(scores), self._weights_of(scores))
+
+    def _member_log_proba(self, scores):
+        """Logarithms (K, n, c) of the members' probabilities from {member: scores}."""
+        tables = np.array(list(scores.values()))
+        if self.calibrations_ is None:
+            return log_softmax(tables / self.temperature_, axis=2)
+        return calibrated_log_proba([self.calibrations_[name] for name in scores], tables)
+
+    def _weights_of(self, names):
+        return np.array([self.weights_[name] for name in names])
 
     def _last_steps(self):
         """The members behind the encoder."""
@@ -627,7 +640,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         if not self._by_name():
             return self.best_estimator_._check_query(X)
         refuse_tensors(self, X)
-        return self._encoder.transform(X)
+        return as_rows(self._encoder.transform(X))
 
     def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each object.
@@ -683,62 +696,78 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Returns
         -------
         explanations : list of dict
-            For each object: "label"; "proba", {class: probability}; "members", {member: the class
-            that it would predict}; "distances", {class: squared Mahalanobis distance}, and
-            "typicality", {class: share of its training objects that are at least as far from it},
-            by the member "distance_member" (the one of the largest weight that has distances;
-            training objects by models that have not seen them); "neighbors", the positions and
-            squared kernel distances of the nearest training objects; for vectors "contributions",
-            {column: what it adds to the squared distance of the second best class minus that of
-            the best}: positive values speak for the predicted class. What no member can tell is
-            None.
+            For each object: "label"; "second", the second best class; "proba", {class:
+            probability}; "votes", {member: the class that it would predict}. The margin is the
+            difference of the logarithms of the two largest probabilities, and what follows adds up
+            to it: "members", {member: its part of the margin}; "contributions" and "baseline", for
+            tables, {column: the integral of the margin's gradient on the line from the mean
+            training row (for sparse rows from 0)} and the margin there; members that vote (pairs
+            of machines, neighbours) have no gradient and are in the baseline. "distances", {class:
+            squared Mahalanobis distance}, and "typicality", {class: share of its training objects
+            that are at least as far from it}, by the member "distance_member" (the one of the
+            largest weight that has distances; training objects by models that have not seen them);
+            "neighbors", the positions and squared kernel distances of the nearest training
+            objects. What no member can tell is None.
         """
         check_count(n_neighbors, "n_neighbors")
-        Z, members = self._queries(X), self._last_steps()
-        log_p = self.predict_log_proba(X)
-        scores = member_scores(members, Z)
-        votes = {name: self.classes_[winners(table)] for name, table in scores.items()}
-        order = np.argsort(-log_p, axis=1, kind="stable")
-        facts, near = self._explanation, kernel_member(members, self.weights_)
-        neighbors = None
-        d2 = shares = np.full(log_p.shape, np.nan)
-        if facts is not None:
-            d2 = members[facts.member].mahalanobis(Z)
+        Z, members, facts = self._queries(X), self._last_steps(), self._explanation
+        scores, classes = member_scores(members, Z), self.classes_.tolist()
+        log_p, parts = self.predict_log_proba(X), self._member_log_proba(scores)
+        weights = self._weights_of(scores)
+        near, neighbors = kernel_member(members, self.weights_), None
+        best, second = two_best(log_p)
+        d2 = shares = None
+        if facts.member is not None:
+            d2 = members[facts.member].mahalanobis(as_matrix(Z))
             shares = typicality(facts.distances, d2)
-        if near is not None:
-            neighbors = nearest_objects(near._training, Z, n_neighbors)
         out = []
-        for i in range(len(log_p)):
-            row = {
-                "label": self.classes_[order[i, 0]],
-                "proba": dict(zip(self.classes_, np.exp(log_p[i]), strict=True)),
-                "members": {name: labels[i] for name, labels in votes.items()},
-                "distance_member": None,
-                "distances": None,
-                "typicality": None,
-                "neighbors": None,
-                "contributions": None,
-            }
-            if facts is not None:
-                row["distance_member"] = facts.member
-                row["distances"] = dict(zip(self.classes_, d2[i], strict=True))
-                row["typicality"] = dict(zip(self.classes_, shares[i], strict=True))
-            if neighbors is not None:
-                row["neighbors"] = list(
-                    zip(neighbors[0][i].tolist(), neighbors[1][i].tolist(), strict=True)
-                )
-            if facts is not None and facts.means is not None:
-                best, second = (
-                    feature_contributions(
-                        members[facts.member].mahalanobis, Z[i], facts.means[j], j
-                    )
-                    for j in order[i, :2]
-                )
-                names = OneToOneFeatureMixin.get_feature_names_out(self)
-                parts = np.bincount(self._encoder.source_columns_, second - best, len(names))
-                row["contributions"] = dict(zip(names, parts, strict=True))
-            out.append(row)
+        for i, (a, b) in enumerate(zip(best, second, strict=True)):
+            x = take(Z, slice(i, i + 1))
+            if near is not None:
+                neighbors = near.neighbors_of(x, n_neighbors, a, b)
+            margins = (weights * (parts[:, i, a] - parts[:, i, b])).tolist()
+            margins = dict(zip(scores, margins, strict=True))
+            contributions, baseline = self._contributions(x, a, b, margins)
+            votes = {name: classes[winners(table[i : i + 1])[0]] for name, table in scores.items()}
+            out.append(
+                {
+                    "label": classes[a],
+                    "second": classes[b],
+                    "proba": by_class(classes, np.exp(log_p), i),
+                    "votes": votes,
+                    "members": margins,
+                    "contributions": contributions,
+                    "baseline": baseline,
+                    "distance_member": facts.member,
+                    "distances": by_class(classes, d2, i),
+                    "typicality": by_class(classes, shares, i),
+                    "neighbors": neighbors,
+                }
+            )
         return out
+
+    def _contributions(self, x, a, b, margins):
+        """{column: contribution} and baseline of the margin between two classes at one row.
+
+        margins: those of the members at the row.
+        """
+        members = {n: m for n, m in self._last_steps().items() if m.smooth_scores}
+        if not self._by_name() or not members:
+            return None, None
+        weights = self._weights_of(members)
+
+        def margin(rows):
+            log_p = self._member_log_proba(member_scores(members, rows))
+            return weights @ (log_p[..., a] - log_p[..., b])
+
+        facts = self._explanation
+        columns, values, baseline = column_contributions(margin, x, facts.center, facts.spread)
+        baseline += sum(value for name, value in margins.items() if name not in members)
+        sources = self._encoder.source_columns_[columns]
+        names = OneToOneFeatureMixin.get_feature_names_out(self)
+        shown = np.unique(sources) if is_sparse(x) else np.arange(len(names))
+        totals = np.bincount(sources, values, len(names))[shown].tolist()
+        return dict(zip(names[shown], totals, strict=True)), baseline
 
     @available_if(_has_distances)
     def mahalanobis(self, X: Objects) -> np.ndarray:

@@ -7,35 +7,38 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from .._sparse import column_moments
 from .._validation import take
 from ..classifiers.kernel_classifier import KernelClassifier
 
-# Folds in which training objects get their distances, and nodes of the integral along a line.
+# Folds in which training objects get their distances.
 FOLDS = 5
-NODES = 8
-# Step of the differences that stand for a gradient, in standard deviations of a feature.
-STEP = 1e-4
 
 
 class Explanation(NamedTuple):
     """The facts about the training objects that explanations need.
 
-    member: the one whose distances are reported; distances: for each class those of its training
-    objects to it by models that have not seen them, ascending; means (c, p): class means of
-    vectors, None for objects.
+    member: the one whose distances are reported, None where none has distances; distances: for each
+    class those of its training objects to it by models that have not seen them, ascending; center,
+    spread (p,): means and deviations of the columns of vectors, None for objects.
     """
 
-    member: str
+    member: str | None
     distances: list
-    means: np.ndarray | None
+    center: np.ndarray | None
+    spread: np.ndarray | None
 
 
 def fit_explanation(estimators, weights, data):
-    """The Explanation by the member of the largest weight that has distances, None without one."""
+    """The Explanation by the member of the largest weight that has distances."""
+    center = spread = None
+    if data.spread is None:
+        center, variance = column_moments(data.X)
+        spread = np.sqrt(variance)
     names = sorted(weights, key=lambda name: -weights[name])
     name = next((n for n in names if _has_distances(estimators[n], data)), None)
     if name is None:
-        return None
+        return Explanation(None, [], center, spread)
     codes, d2 = data.codes, np.full(len(data.codes), np.nan)
     n_splits = max(2, min(FOLDS, int(np.bincount(codes).max())))
     with warnings.catch_warnings():
@@ -45,11 +48,8 @@ def fit_explanation(estimators, weights, data):
         if len(np.unique(codes[train])) > 1:
             d2[test] = _distances_to_classes(clone(estimators[name]), data, train, test)
     classes = [codes == j for j in range(codes.max() + 1)]
-    means = None
-    if data.spread is None:
-        means = np.array([data.X[members].mean(axis=0) for members in classes])
     by_class = [np.sort(d2[members & np.isfinite(d2)]) for members in classes]
-    return Explanation(name, by_class, means)
+    return Explanation(name, by_class, center, spread)
 
 
 def _has_distances(estimator, data):
@@ -82,23 +82,6 @@ def typicality(distances, d2):
         for j, values in enumerate(distances)
     ]
     return np.stack(columns, axis=1)
-
-
-def feature_contributions(sq_distances, x, mean, j):
-    """Contributions (p,) of the features to d²_j(x): its gradient integrated from the class mean.
-
-    They sum to d²_j(x) − d²_j(mean). For a quadratic form that is (x − μ)∘Σ⁻¹(x − μ), exactly; for
-    kernels the integral has NODES nodes and the gradient is one of central differences.
-    sq_distances (m, p) -> (m, c).
-    """
-    nodes, shares = np.polynomial.legendre.leggauss(NODES)
-    p = len(x)
-    line = mean + (x - mean) * (nodes[:, None] + 1) / 2
-    step = STEP * np.eye(p)
-    points = np.concatenate([line[:, None] + step, line[:, None] - step], axis=1)
-    d2 = sq_distances(points.reshape(-1, p))[:, j].reshape(NODES, 2, p)
-    gradient = (d2[:, 0] - d2[:, 1]) / (2 * STEP)
-    return (x - mean) * (shares @ gradient) / 2
 
 
 def kernel_member(members, weights):

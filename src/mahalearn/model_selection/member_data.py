@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d
 
+from .._sparse import column_moments
 from .._validation import check_memory, take
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
 from ..classifiers.members import fit_members
@@ -77,13 +78,16 @@ class MemberData:
 
 
 class VectorData(MemberData):
-    """Encoded tables under kernels by name; widths are measured in the vectors' total variance."""
+    """Encoded tables or sparse rows under kernels by name.
+
+    Widths are measured in the vectors' total variance.
+    """
 
     takes_landmarks = True
 
     def __init__(self, X, y, codes):
         self.X, self.y, self.codes = X, y, codes
-        self.variance = float(X.var(axis=0).sum()) or 1.0
+        self.variance = float(column_moments(X)[1].sum()) or 1.0
 
     def kernel_settings(self, kernel, bounded, first):
         """Widths of a kernel; with a further kernel members add less, and every second width does.

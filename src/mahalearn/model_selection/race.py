@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from .._progress import with_bar
+from .._sparse import is_sparse
 from ..classifiers.svm import MahalanobisSVC
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
@@ -48,6 +49,8 @@ TIE = 1e-10
 # Candidates of an ensemble are compared by log loss plus so many times the error: with many classes
 # of a dozen objects the log loss after one temperature prefers inaccurate ones (docs/chooser.md).
 ERROR_SHARE = 3.0
+# The note of a family that sparse rows leave out.
+NEEDS_DENSE = "left out: its covariances need dense columns, and the rows are sparse"
 # Parameters that choose a kernel.
 _KERNEL = ("kernel", "gamma", "degree", "delta", "metric")
 
@@ -215,6 +218,11 @@ class Rules(NamedTuple):
 def race(members, data, splits, spectrum, rules):
     """{member: Result} of the best candidates of Members."""
     start = time.monotonic()
+    results = {m.name: Result() for m in members}
+    if is_sparse(data.X):
+        for m in (m for m in members if FAMILIES[m.family].needs_vectors):
+            results[m.name] = Result(note=NEEDS_DENSE)
+        members = [m for m in members if not FAMILIES[m.family].needs_vectors]
     part, part_splits = pilot_part(data, splits, rules.time_budget)
     n_train = min(len(train) for train, _ in part_splits)
 
@@ -223,7 +231,7 @@ def race(members, data, splits, spectrum, rules):
 
     many = data.takes_landmarks and len(data.y) > EXACT_OBJECTS
     at_landmarks = data.at_landmarks or (many and rules.effort == "fast")
-    candidates, results = candidates_of(data), {m.name: Result() for m in members}
+    candidates = candidates_of(data)
     for member, count in Counter(c.member for c in candidates).items():
         results[member] = results[member]._replace(n_candidates=count)
     if rules.effort == "fast" or rules.time_budget is not None or at_landmarks:
