@@ -2,6 +2,8 @@
 
 import importlib.util
 import itertools
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -307,3 +309,12 @@ def test_measures_by_name_and_options():
         make_measure("modified_hausdorff", modified=False)
     with pytest.raises(ValueError, match="measure='guess' is not known"):
         make_measure("guess")
+
+
+@pytest.mark.skipif(not _elastic_loops.COMPILED, reason="needs numba")
+def test_a_second_process_compiles_another_measure(tmp_path):
+    """Loops that a first process has cached serve the measures of the next one."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for name in ("dtw", "frechet"):
+        code = f"from mahalearn.measures import pairwise; pairwise([[0.0, 1.0], [2.0]], '{name}')"
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True)

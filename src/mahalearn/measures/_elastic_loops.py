@@ -28,9 +28,14 @@ except ImportError:
     def _compiled(function):
         return function
 
+    _compiled_generator = _compiled
+
 else:
     COMPILED = True
     _compiled = _njit(cache=True, nogil=True)
+    # A generator that was loaded from the cache cannot be compiled into a new caller: numba raises
+    # a KeyError in the first process that uses another measure.
+    _compiled_generator = _njit(nogil=True)
 
 
 @_compiled
@@ -330,7 +335,7 @@ def _edr(a, b, radius, epsilon):
     return row[m]
 
 
-@_compiled
+@_compiled_generator
 def _pairs(A, B, window, same):
     """All pairs of series of A and B, or each pair of A once: i, j, both series, the radius.
 

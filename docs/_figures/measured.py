@@ -1,0 +1,100 @@
+"""Figures of README.md from the benchmark pages: python docs/_figures/measured.py writes them.
+
+``figures()`` reads the tables of the pages. ``tests/test_docs_claims.py`` compares README and the
+guide with it, so that no page contradicts another.
+"""
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1]
+README = DOCS.parent / "README.md"
+
+
+def page(name):
+    """Text of a page of the guide."""
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def tables(name):
+    """Tables of a page: lists of rows, a row is a list of cells without markup."""
+    for block in re.findall(r"(?:^\|.*\n)+", page(name), re.MULTILINE):
+        rows = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in block.splitlines()]
+        yield [[cell.strip().strip("*`") for cell in row] for row in rows if "---" not in row[0]]
+
+
+def table(name, *columns):
+    """The first table of a page with these columns: {first cell: {column: cell}}."""
+    for head, *rows in tables(name):
+        if set(columns) <= set(head):
+            return {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    raise LookupError(f"docs/{name}.md has no table with the columns {columns}")
+
+
+def figures():
+    """Name → figure as the guide prints it."""
+    found = {}
+    novelty = table("benchmarks_novelty", "detector", "not used")
+    for key, row in {
+        "novelty": "KernelMahalanobisNovelty()",
+        "ledoit": "class-wise Ledoit–Wolf Mahalanobis",
+        "knn": "kNN distance (k = 5)",
+        "lof": "LocalOutlierFactor",
+        "forest": "IsolationForest",
+    }.items():
+        found[key] = novelty[row]["not used"].removeprefix("0")
+    small = table("benchmarks_tables", "method", "error %", "log loss")
+    for key, row in {
+        "stack": "stack",
+        "mean4": "mean of SVM, CatBoost, ExtraTrees, logistic regression",
+        "catboost": "CatBoost",
+        "svm": "RBF SVM, 8 × 8 grid",
+        "rf": "random forest",
+    }.items():
+        found[f"{key}_error"] = f"{float(small[row]['error %']):.1f}"
+        found[f"{key}_loss"] = small[row]["log loss"].removeprefix("0")
+    means = [
+        dict(zip(head, rows[[row[0] for row in rows].index("mean")], strict=True))
+        for head, *rows in tables("benchmarks_series")
+        if {"1-NN-DTW", "ensemble", "MiniRocket"} <= set(head)
+    ]
+    for key, row in zip(("split", "resampled", "elsewhere"), means, strict=True):
+        for method, column in {
+            "stack": "ensemble",
+            "rocket": "MiniRocket",
+            "dtw": "1-NN-DTW",
+        }.items():
+            found[f"{key}_{method}"] = row[column]
+    found["ridge"] = means[0]["ridge"]
+    speed = table("benchmarks_speed", "method", "ratio")
+    found["fisher"] = f"{float(speed['kernel Fisher']['ratio']):.0f}"
+    found["neighbors"] = speed["kernel neighbours"]["ratio"]
+    cells = re.search(
+        r"Test cells that agree: (\d+) of (\d+) \((\d+) %; by chance (\d+) %\)",
+        page("reproduction"),
+    )
+    found |= dict(zip(("agree", "cells", "percent", "chance"), cells.groups(), strict=True))
+    conclusions = re.search(r"(Of the papers' \d+ conclusions .*?)\.\n", page("reproduction"))[1]
+    found["conclusions"] = conclusions.replace("Of", "of").replace(" are ", " ")
+    return found
+
+
+ROWS = """\
+| unknown class in 13 tables never used for defaults | AUROC {novelty} | class-wise Ledoit–Wolf {ledoit}, kNN {knn}, LOF {lof}, isolation forest {forest} | [novelty](docs/benchmarks_novelty.md) |
+| 38 tables, at most 400 training rows: error, log loss | {stack_error} %, {stack_loss} (`effort="best"`) | mean of SVM, CatBoost, ExtraTrees and logistic regression {mean4_error} %, {mean4_loss}; CatBoost {catboost_error} %, {catboost_loss}; tuned SVM {svm_error} %, {svm_loss} | [tables](docs/benchmarks_tables.md) |
+| time series: error on 13 standard splits; on six splits of each; on 7 sets from other packages | {split_stack} %; {resampled_stack} %; {elsewhere_stack} % | MiniRocket {split_rocket} %; {resampled_rocket} %; {elsewhere_rocket} %. 1-NN-DTW {split_dtw} %; {resampled_dtw} %; {elsewhere_dtw} % | [series](docs/benchmarks_series.md) |
+| exact search over kernels and regularisation | the scores of `GridSearchCV` | `GridSearchCV` takes {fisher} (kernel Fisher) to {neighbors} (neighbours) times as long | [speed](docs/benchmarks_speed.md) |
+| the tables of the four papers, recomputed | {agree} of {cells} test cells agree ({percent} %; by chance {chance} %) | {conclusions} | [reproduction](docs/reproduction.md) |
+"""  # noqa: E501
+HEAD = "| task | mahalearn | others | details |\n|---|---|---|---|\n"
+
+
+def write():
+    """Put the rows into README.md."""
+    before, rest = README.read_text(encoding="utf-8").split(HEAD)
+    after = re.sub(r"\A(?:\|.*\n)+", "", rest)
+    README.write_text(before + HEAD + ROWS.format(**figures()) + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,169 @@
+"""Claims of README and the guide: figures of the benchmark pages, calls that run, equal models."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+import mahalearn
+from mahalearn import measures, proximity
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_figures"))
+
+import measured  # noqa: E402
+
+# Sentences of the guide with figures, as docs/_figures/measured.py reads them off the pages.
+SENTENCES = {
+    "time_series": (
+        "On thirteen UCR/UEA sets its mean error is {resampled_stack} %, that of MiniRocket "
+        "{resampled_rocket} %, of 1-NN-DTW {resampled_dtw} %.",
+        "MiniRocket is ahead: {elsewhere_rocket} against {elsewhere_stack} %.",
+    ),
+    "benchmarks_series": (
+        "({split_rocket} against {split_stack} % mean error)",
+        "({resampled_stack} against {resampled_rocket} %)",
+        "({elsewhere_rocket} against {elsewhere_stack} %)",
+    ),
+    "kernel_ridge": ("it has the lowest mean error of the seven single methods, {ridge} %.",),
+}
+
+
+def words(text):
+    """The text with single spaces."""
+    return " ".join(text.split())
+
+
+def test_readme_has_the_figures_of_the_benchmark_pages():
+    rows = measured.ROWS.format(**measured.figures())
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert measured.HEAD + rows in text, "run python docs/_figures/measured.py"
+
+
+@pytest.mark.parametrize("page", SENTENCES)
+def test_guide_has_the_figures_of_the_benchmark_pages(page):
+    figures, text = measured.figures(), words(measured.page(page))
+    for sentence in SENTENCES[page]:
+        assert sentence.format(**figures) in text
+
+
+def number(cell):
+    """A cell as a number; NaN if it is none."""
+    try:
+        return float(re.sub(r"[°*%]", "", cell))
+    except ValueError:
+        return np.nan
+
+
+@pytest.mark.parametrize("page", ["benchmarks_series", "benchmarks_matrices", "benchmarks_novelty"])
+def test_means_are_those_of_the_rows(page):
+    checked = 0
+    for _, *rows in measured.tables(page):
+        names = [row[0] for row in rows]
+        if "mean" not in names:
+            continue
+        cells = np.array([[number(cell) for cell in row] for row in rows])
+        mean, values = cells[names.index("mean")], cells[: names.index("mean")]
+        full = np.isfinite(mean) & np.isfinite(values).all(axis=0)
+        unit = 0.1 if mean[full].max() > 1 else 0.001  # of the last digit
+        np.testing.assert_allclose(values[:, full].mean(axis=0), mean[full], atol=unit)
+        checked += full.sum()
+    assert checked
+
+
+def test_kernel_ridge_is_the_best_single_method_on_series():
+    singles = ("ridge", "KFD", "KQD", "SVM", "k-NN", "dissimilarity space", "kernel PCA")
+    means = measured.table("benchmarks_series", *singles)["mean"]
+    assert min(singles, key=lambda name: float(means[name])) == "ridge"
+
+
+def test_the_first_story_is_the_example_of_its_page():
+    wrong, right = (
+        float(re.search(rf"^{policy} (0\.\d+)$", measured.page("non_psd"), re.MULTILINE)[1])
+        for policy in ("ignore", "flip")
+    )
+    claim = f"errs by {100 * (1 - wrong):.0f} %, a correct one by {100 * (1 - right):.0f} %"
+    assert claim in words(measured.page("index"))
+
+
+# Calls of docs/translate.md
+
+X, Y = load_wine(return_X_y=True)
+X = X[::3] / X.std(axis=0)
+Y = Y[::3]
+D = measures.pairwise(X, "euclidean")
+
+
+def names_of_the_page():
+    """Names that the calls use."""
+    spaces = (measures, proximity, mahalearn)
+    found = {name: getattr(space, name) for space in spaces for name in space.__all__}
+    for function in (make_pipeline, cross_val_score, train_test_split):
+        found[function.__name__] = function
+    found["model"] = mahalearn.GaussianClassifier().fit(X, Y)
+    found["detector"] = mahalearn.MahalanobisNovelty().fit(X, Y)
+    found |= {"estimator": mahalearn.KernelFisherDiscriminant(), "grid": {"reg": [0.1]}}
+    return found | {"X": X, "y": Y, "Z": X[:5], "D": D, "objects": X, "k": 3}
+
+
+def calls():
+    """Code of the column "mahalearn" of each table."""
+    for head, *rows in measured.tables("translate"):
+        column = head.index("mahalearn")
+        for row in rows:
+            # Cells lose their outermost backticks in measured.tables.
+            for code in re.split(r"`[^`]*`|; |(?<=\))`, ", row[column]):
+                code = code.strip("` ")
+                if re.fullmatch(r"-?[A-Za-z_][\w.]*\(.*\)", code) and "…" not in code:
+                    yield code
+
+
+@pytest.mark.parametrize("code", sorted(set(calls())))
+def test_calls_of_the_translation_run(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    eval(code, names_of_the_page())
+
+
+def test_enough_calls_are_read():
+    assert len(set(calls())) > 25
+
+
+def test_equal_models_are_equal():
+    gaussian = mahalearn.GaussianClassifier
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, Y)
+    ours = gaussian(pooled=True, shrinkage="auto").fit(X, Y)
+    np.testing.assert_allclose(ours.predict_proba(X), lda.predict_proba(X), atol=1e-8)
+    for theirs, ours in (
+        (QuadraticDiscriminantAnalysis(), gaussian()),
+        (GaussianNB(), gaussian(covariance="diag")),
+    ):
+        np.testing.assert_array_equal(ours.fit(X, Y).predict(X), theirs.fit(X, Y).predict(X))
+
+
+def test_shrinkage_is_not_reg_param():
+    raw, y = load_wine(return_X_y=True)
+    theirs = QuadraticDiscriminantAnalysis(reg_param=0.1).fit(raw, y).predict(raw)
+    ours = mahalearn.GaussianClassifier(shrinkage=0.1).fit(raw, y).predict(raw)
+    assert (theirs != ours).mean() > 0.4
+
+
+def test_neighbours_and_searches_are_those_of_scikit_learn():
+    theirs = KNeighborsClassifier(3, metric="precomputed").fit(D, Y)
+    neighbors = mahalearn.KernelKNeighborsClassifier(3, kernel="precomputed")
+    ours = make_pipeline(mahalearn.ProximityKernel(), neighbors).fit(D, Y)
+    np.testing.assert_array_equal(ours.predict(D), theirs.predict(D))
+    fisher = mahalearn.KernelFisherDiscriminant(standardize=False)
+    grid = {"gamma": [0.01, 0.1], "reg": [0.01, 0.1]}
+    scores = [
+        search(fisher, grid, cv=3).fit(X, Y).cv_results_["mean_test_score"]
+        for search in (GridSearchCV, mahalearn.KernelSearchCV)
+    ]
+    np.testing.assert_allclose(np.sort(scores[0]), np.sort(scores[1]), atol=1e-12)
