@@ -1,7 +1,4 @@
-"""Base classes of the estimators: from input to kernel, and from scores to predictions.
-
-A plain estimator predicts from scores of its own, a search by its best estimator.
-"""
+"""Base classes of the estimators: from input to kernel, and from scores to predictions."""
 
 import functools
 import inspect
@@ -9,9 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -19,7 +15,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ._typing import ArrayLike, Kernel, Objects, Spectrum, Standardize
+from ._typing import Kernel, Objects, Spectrum, Standardize
 from ._validation import (
     check_choice,
     check_classes,
@@ -146,7 +142,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         """Scores of all classes, not only enough to find the winner."""
         return self._scores(X)
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
         """Scores of queries that need no more checks."""
         return self._scores(X)
 
@@ -157,12 +153,12 @@ class ScoreClassifierMixin(ClassifierMixin):
     # --- what `classifiers/explanation.py` asks for -----------------------------------------------
 
     # A gradient explains the scores; votes jump.
-    _smooth_scores = True
+    smooth_scores = True
 
     def _known_distances(self, queries):
         """Squared distances (m, c) of checked queries to the classes, None where there are none."""
 
-    def _neighbors(self, x, n_neighbors, a, b):
+    def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
         """(position, squared distance) of the training objects nearest to one query.
 
         For its best classes a and b; None where the model keeps no objects.
@@ -172,7 +168,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         """The function rows (m, p) -> (m,) that is positive where class a wins against b."""
 
         def margin(rows):
-            scores = self._query_scores(rows)
+            scores = self.query_scores(rows)
             return scores[:, a] - scores[:, b]
 
         return margin
@@ -357,101 +353,3 @@ def over_rows(training, queries, function):
     """
     parts = [function(k) for k in training.pieces(queries)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-class BestEstimatorMixin(ClassifierMixin):
-    """Every predict method from ``best_estimator_`` and ``temperature_``."""
-
-    def predict(self, X: Objects) -> np.ndarray:
-        """Predict the class of each row of X by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Predicted class labels.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(self._input(X))
-
-    def decision_function(self, X: Objects) -> np.ndarray:
-        """Scores of the classes by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the second's score minus the first's.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(self._input(X))
-
-    def predict_proba(self, X: Objects) -> np.ndarray:
-        """Class probabilities, calibrated on the held-out scores of the search.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            The softmax of scores / temperature_: the most probable class is the predicted one.
-        """
-        return softmax(self._tempered(X), axis=1)
-
-    def predict_log_proba(self, X: Objects) -> np.ndarray:
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        return log_softmax(self._tempered(X), axis=1)
-
-    def score(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> float:
-        """Score on the given data: accuracy, or the metric of `scoring`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-        y : array-like of shape (n_samples,)
-            True labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the objects.
-
-        Returns
-        -------
-        score : float
-            The score.
-        """
-        if self.scoring is None:
-            return super().score(X, y, sample_weight)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return check_scoring(self, self.scoring)(self, X, y, **weights)
-
-    def _input(self, X):
-        """Input of the best estimator."""
-        return X
-
-    def _tempered(self, X):
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros(len(scores)), scores])
-        return scores / self.temperature_

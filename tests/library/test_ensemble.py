@@ -442,7 +442,7 @@ def test_members_and_columns_add_up_to_the_margin(data, families, combine):
     for x, row in zip(X[::9], model.explain(X[::9]), strict=True):
         assert set(row["members"]) == set(row["votes"]) == set(model.members_)
         assert_allclose(sum(row["members"].values()), log_odds(row), rtol=1e-6)
-        smooth = [n for n, member in model.members_.items() if member[-1]._smooth_scores]
+        smooth = [n for n, member in model.members_.items() if member[-1].smooth_scores]
         if smooth:
             total = sum(row["contributions"].values()) + row["baseline"]
             assert_allclose(total, log_odds(row), rtol=1e-6)

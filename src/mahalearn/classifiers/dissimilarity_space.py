@@ -491,10 +491,6 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             scores = _head_path_scores(heads, steps, fold.test)
             yield fold.fold, fold.steps, fold.present, scores, noise
 
-    @property
-    def _distances(self):
-        return self._fitted_models().distances
-
     @fitted_attribute
     def head_(self, models: Any) -> Any:
         """The discriminant as fitted on the distances."""

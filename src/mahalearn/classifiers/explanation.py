@@ -58,7 +58,7 @@ def explain(self: Any, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]
                 "scores": by_class(classes, scores, i),
                 "proba": by_class(classes, proba, i),
                 "distances": by_class(classes, distances, i),
-                "neighbors": self._neighbors(x, n_neighbors, a, b),
+                "neighbors": self.neighbors_of(x, n_neighbors, a, b),
                 "contributions": contributions,
                 "baseline": baseline,
             }
@@ -98,8 +98,7 @@ def nearest_objects(training, X, n_neighbors):
 
 def object_contributions(model, x, a, b):
     """{position: term} of the training objects and the constant, of linear scores; else None."""
-    training, present = model._training, np.flatnonzero(model._training.counts)
-    linear = model._fitted_models().margin(*np.searchsorted(present, [a, b]))
+    training, linear = model.training_, model.linear_margin(a, b)
     if linear is None:
         return None, None
     terms = np.concatenate(list(training.pieces(x)))[0] * linear[0]

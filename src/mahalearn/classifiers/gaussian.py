@@ -866,9 +866,10 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def _scores(self, X):
         """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
-        return self._query_scores(self._check_query(X))
+        return self.query_scores(self._check_query(X))
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         fitted = self._gaussians()
         scores, log_dets, n_directions = fitted.evaluate(X, missing=self._ignores_missing())
         scores += log_dets
@@ -900,13 +901,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     explain = explain
 
     @property
-    def _smooth_scores(self):
+    def smooth_scores(self) -> bool:  # type: ignore[override]
+        """True unless each row has weights of its own."""
         weighting = self._gaussians().weighting
-        return weighting is None or weighting.ranks is not None  # else each row has its weights
+        return weighting is None or weighting.ranks is not None
 
     def _contributions(self, x, a, b):
         fitted = self._gaussians()
-        if not self._smooth_scores:
+        if not self.smooth_scores:
             return None, None
         priors = fitted.priors[fitted.seen]
         center = scaled(priors @ fitted.means / priors.sum(), fitted.units)

@@ -92,6 +92,7 @@ class LinearPath(NamedTuple):
     models: list[LinearScores]
     rounding: np.ndarray
     temperature: float | None = None
+    distances: Any = None
 
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
@@ -145,7 +146,7 @@ def weighted_fit(
     self : object
         The fitted classifier.
     """
-    return self._fit(X, y, weights=sample_weight)
+    return self.fit_shared(X, y, weights=sample_weight)
 
 
 def fitted_attribute(function):
@@ -181,7 +182,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
       path, with ``scores(training, queries, complete=False)``: (m, c, r) scores of queries (without
       `complete` what is common to all classes may be missing); ``rounding`` (r,) or (1,): the size
       of their rounding errors; ``temperature`` of a path of one value: what turns its scores into
-      probabilities, None where they are not calibrated.
+      probabilities, None where they are not calibrated; ``distances`` to the classes, None where
+      the scores are made of something else.
 
     A fitted classifier has its training set and the models of a path of one value. These are made
     anew when the training set has changed; public attributes that depend on them are
@@ -220,9 +222,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self : object
             The fitted classifier.
         """
-        return self._fit(X, y)
+        return self.fit_shared(X, y)
 
-    def _fit(self, X, y, shared=None, weights=None):
+    def fit_shared(self, X: Any, y: Any, shared: Any = None, weights: Any = None) -> Self:
         """Fit; shared: landmarks, or the fitted kernel and Gram matrix, that a search has."""
         self._check_parameters()
         self._search_temperature = None
@@ -236,12 +238,46 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
-            vars(self).pop("landmarks_", None)  # of an earlier fit
+            self.__dict__.pop("landmarks_", None)  # of an earlier fit
             self._fit_training(X, y, shared, weights)
             self._models = None
         self._fitted_models()
         self._training.release()
         return self
+
+    def share(self, kernel: Any, trainings: dict, distances: dict) -> None:
+        """Hold the parts that classifiers of the same objects hold already, where they are equal.
+
+        kernel: key of the kernel; trainings: training sets by kernel and policy about negative
+        eigenvalues; distances: class distances by training set and options. New parts are added.
+        """
+        training = self._training
+        if trainings:  # in the order of the classes, as every one has them
+            training.original.X = next(iter(trainings.values())).original.X
+        for (other, _), shared in trainings.items():
+            if other == kernel:  # under another policy
+                training.original.kernel = shared.original.kernel
+        self._training = training = trainings.setdefault((kernel, self._policy), training)
+        if self._distances is not None:
+            key, model = (id(training), *self._distances.key), self._distances
+            model = distances.setdefault(key, model._replace(training=training))
+            self._models = self._models._replace(distances=model)
+
+    def linear_margin(self, a: int, b: int) -> Any:
+        """Coefficients (n,) and constant of score a minus score b, None if they are not linear."""
+        present = np.flatnonzero(self._training.counts)
+        return self._fitted_models().margin(*np.searchsorted(present, [a, b]))
+
+    @property
+    def sharing_order(self) -> tuple[int, int]:
+        """Key of a sort that puts those with one kernel, and one model of distances, together."""
+        return id(self._training.original.kernel), id(self._distances)
+
+    @property
+    def training_(self) -> Any:
+        """The training set: all objects, or moments in a landmark space."""
+        check_is_fitted(self)
+        return self._training
 
     def _check_size(self, X, y):
         """Refuse batches, and say that an exact fit on many objects takes long."""
@@ -291,6 +327,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return self._fitted_models().temperature
 
     @property
+    def _distances(self):
+        return self._fitted_models().distances
+
+    @property
     def _rounding(self):
         return float(self._fitted_models().rounding[0])
 
@@ -305,12 +345,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return check_objects(X, self)
 
     def _scores(self, X):
-        return self._query_scores(self._check_query(X))
+        return self.query_scores(self._check_query(X))
 
     def _all_scores(self, X):
-        return self._query_scores(self._check_query(X), complete=True)
+        return self.query_scores(self._check_query(X), complete=True)
 
-    def _query_scores(self, X, complete=False):
+    def query_scores(self, X: Any, complete: bool = False) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
         scores = self._fitted_models().scores(self._training, X, complete=complete)
         return self._all_columns(scores[..., 0], -np.inf)
@@ -326,18 +366,19 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     # --- explanations -----------------------------------------------------------------------------
 
     def _known_distances(self, queries):
-        if not hasattr(self, "mahalanobis") or self._training.self_similarities(queries) is None:
+        if self._distances is None or self._training.self_similarities(queries) is None:
             return None
         return self._all_columns(self._distances.sq_distances(queries), np.inf)
 
-    def _neighbors(self, x, n_neighbors, a, b):
+    def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
+        """(position, squared distance) of the training objects or landmarks nearest to a query."""
         positions, distances = nearest_objects(self._training, x, n_neighbors)
         return list(zip(positions[0].tolist(), distances[0].tolist(), strict=True))
 
     def _contributions(self, x, a, b):
         if not takes_vectors(self.kernel) or is_precomputed(self.kernel):
             return object_contributions(self, x, a, b)
-        if not self._smooth_scores:
+        if not self.smooth_scores:
             return None, None
         center, variance = column_moments(self._training.reference_rows())
         return named_contributions(self, self._margin(a, b), x, center, np.sqrt(variance))

@@ -72,6 +72,8 @@ class NeighborsPath(NamedTuple):
             path.append(votes / votes.sum(axis=1, keepdims=True))
         return np.stack(path, axis=-1)
 
+    distances: Any = None
+
     def margin(self, a, b):
         """None: the scores are not linear in the kernel values."""
 
@@ -152,7 +154,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
     """
 
     _axis = "n_neighbors"
-    _smooth_scores = False
+    smooth_scores = False
 
     def __init__(
         self,

@@ -35,6 +35,8 @@ class PCAPath(NamedTuple):
 
             return over_rows(training, queries, scores)
 
+    distances: Any = None
+
     def margin(self, a, b):
         """None: the scores are not linear in the kernel values."""
 

@@ -334,10 +334,6 @@ class KernelQuadraticDiscriminant(KernelClassifier):
             offsets = self._offsets_of(d2, labels, fold.rounding, fold.log_volumes)
             yield fold.fold, fold.steps, fold.present, fold.test / -2 + offsets, fold.rounding
 
-    @property
-    def _distances(self):
-        return self._fitted_models().distances
-
     @fitted_attribute
     def offsets_(self, models: Any) -> np.ndarray:
         """Offsets b_j; they sum to 0."""

@@ -1,6 +1,6 @@
 """Kernel ridge regression whose Mahalanobis metric is learned from its own gradients."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -144,9 +144,10 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         return validate_rows(self, X, reset=False, dtype=np.float64)
 
     def _scores(self, X):
-        return self._query_scores(self._check_query(X))
+        return self.query_scores(self._check_query(X))
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         Z = (X - self._center) / self._spread
         chunks = row_chunks(len(Z), BLOCKS * len(self._rows))
         return np.concatenate([self._model.predict(take(Z, c), self._rows) for c in chunks])

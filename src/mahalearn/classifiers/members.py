@@ -7,7 +7,6 @@ from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
 from .._validation import take
 from ..kernels.protocol import fit_named_kernel, is_named
 from ..training.shared_rows import SharedRows
-from .distances import distance_options
 from .kernel_classifier import KernelClassifier
 
 
@@ -36,10 +35,10 @@ def fit_members(estimators, X, y, computed=None, weights=None):
                     estimator.kernel, X, gamma=estimator.gamma, degree=estimator.degree
                 )
             kernel_and_gram = kernels[key], None
-        estimator._fit(X, y, kernel_and_gram)
+        estimator.fit_shared(X, y, kernel_and_gram)
         if kernel_and_gram is None:
-            key = id(estimator._training.original.kernel)
-        _share(estimator, key, trainings, distances)
+            key = id(estimator.training_.original.kernel)
+        estimator.share(key, trainings, distances)
     return estimators
 
 
@@ -48,32 +47,10 @@ def _is_exact(estimator):
     return isinstance(estimator, KernelClassifier) and estimator.landmarks is None
 
 
-def _share(estimator, kernel, trainings, distances):
-    """Give a fitted estimator what those before it have: equal objects become the same.
-
-    kernel: key of its kernel; trainings: training sets by kernel and policy about negative
-    eigenvalues; distances: class models by training set and options.
-    """
-    training = estimator._training
-    if trainings:  # in the order of the classes, as every member has them
-        training.original.X = next(iter(trainings.values())).original.X
-    for (other, _), shared in trainings.items():
-        if other == kernel:  # under another policy
-            training.original.kernel = shared.original.kernel
-    key = kernel, estimator._policy
-    estimator._training = training = trainings.setdefault(key, training)
-    if hasattr(estimator, "_distances"):
-        models = estimator._distances.models
-        reg = np.asarray(estimator.reg, dtype=float).tobytes()
-        key = id(training), *distance_options(estimator), reg, tuple(map(type, models))
-        shared = distances.setdefault(key, estimator._distances._replace(training=training))
-        estimator._models = estimator._models._replace(distances=shared)
-
-
 def member_scores(members, X):
     """{member: scores (m, c)} of queries, with memory bounded by working_memory."""
     kernels = [m for m in members.values() if _is_exact(m)]
-    width = max([len(m._training) for m in kernels], default=1)
+    width = max([len(m.training_) for m in kernels], default=1)
     # Squared and city-block distances, one kernel, and what a model works with.
     blocks = 3 + BLOCKS
     chunks = row_chunks(len(X), blocks * width, blocks * IN_CACHE)
@@ -88,17 +65,15 @@ def _chunk_scores(members, X, workspace):
         member = members[name]
         if _is_exact(member):
             queries = X if isinstance(member.kernel_, str) else rows  # "precomputed"
-            scores[name] = member._query_scores(queries)
+            scores[name] = member.query_scores(queries)
         elif isinstance(member, KernelClassifier):
-            scores[name] = member._query_scores(member._training.query(X))
+            scores[name] = member.query_scores(member.training_.query(X))
         else:  # relative to the largest, so that large common terms are gone
-            table = member._query_scores(X)
+            table = member.query_scores(X)
             scores[name] = table - table.max(axis=1, keepdims=True)
     return scores
 
 
 def _kernel_order(member):
     """Members with one kernel stand together, among them those with the same class models."""
-    if not _is_exact(member):
-        return 0, 0
-    return id(member._training.original.kernel), id(getattr(member, "_distances", None))
+    return member.sharing_order if _is_exact(member) else (0, 0)

@@ -29,6 +29,8 @@ class SVCPath(NamedTuple):
         scores = self.linear.scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
+    distances: Any = None
+
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
         model = self.linear.models[0]

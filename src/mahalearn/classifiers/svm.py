@@ -1,7 +1,7 @@
 """Support vector machines with Mahalanobis kernels (paper B)."""
 
 from itertools import combinations
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import sklearn
@@ -283,9 +283,10 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         return validate_rows(self, X, reset=False, dtype=np.float64)
 
     def _scores(self, X):
-        return self._query_scores(self._check_query(X))
+        return self.query_scores(self._check_query(X))
 
-    def _query_scores(self, X):
+    def query_scores(self, X: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
         decisions = np.hstack([machine.decisions(X) for machine in self._machines])
         return _pair_scores(decisions, len(self.classes_))
 
@@ -294,8 +295,9 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     explain = explain
 
     @property
-    def _smooth_scores(self):
-        return len(self.classes_) == 2  # pairs of more classes vote
+    def smooth_scores(self) -> bool:  # type: ignore[override]
+        """True for two classes; pairs of more classes vote."""
+        return len(self.classes_) == 2
 
     def _machine_of(self, a, b):
         """The machine that decides between two classes, and its column for that."""
@@ -309,7 +311,8 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         sign = 1 if a > b else -1
         return lambda rows: sign * machine.decisions(rows)[:, column]
 
-    def _neighbors(self, x, n_neighbors, a, b):
+    def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
+        """(position, squared distance) of the support vectors nearest to a query."""
         kernel, svc, support = self._machine_of(a, b)[0]
         d2 = sq_euclidean(kernel._whitening.apply(x), svc.support_vectors_)[0]
         near = np.argsort(d2, kind="stable")[:n_neighbors]

@@ -18,7 +18,6 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from .._base import BestEstimatorMixin
 from .._sparse import as_matrix, as_rows, is_sparse
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
@@ -59,6 +58,7 @@ from .member_data import (
 )
 from .race import Member, Rules, race
 from .scoring import choose, fold_metrics
+from .search import BestEstimatorMixin
 from .splits import make_splits
 from .weighing import (
     calibrate_members,
@@ -724,7 +724,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         for i, (a, b) in enumerate(zip(best, second, strict=True)):
             x = take(Z, slice(i, i + 1))
             if near is not None:
-                neighbors = near._neighbors(x, n_neighbors, a, b)
+                neighbors = near.neighbors_of(x, n_neighbors, a, b)
             margins = (weights * (parts[:, i, a] - parts[:, i, b])).tolist()
             margins = dict(zip(scores, margins, strict=True))
             contributions, baseline = self._contributions(x, a, b, margins)
@@ -751,7 +751,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
         margins: those of the members at the row.
         """
-        members = {n: m for n, m in self._last_steps().items() if m._smooth_scores}
+        members = {n: m for n, m in self._last_steps().items() if m.smooth_scores}
         if not self._by_name() or not members:
             return None, None
         weights = self._weights_of(members)

@@ -65,22 +65,116 @@ TIE = 1e-10
 
 
 def _best_has(method):
-    """Availability of a method: the best estimator, or before the fit the estimator, has it."""
+    """Availability of a method, as the search itself says."""
+    return available_if(lambda search: search._offers(method))
 
-    def check(search):
-        if "best_index_" in vars(search) and "best_estimator_" not in vars(search):
-            raise AttributeError(
-                f"This {type(search).__name__} was fitted with refit={search.refit!r}; {method} "
-                "is there after a refit only. Refit the estimator with best_params_."
-            )
-        estimator = getattr(search, "best_estimator_", search.estimator)
-        getattr(last_step(estimator) if method == "explain" else estimator, method)
+
+class BestEstimatorMixin(ClassifierMixin):
+    """Every predict method from ``best_estimator_`` and ``temperature_``."""
+
+    def _offers(self, method):
+        """True; a search without a method raises an AttributeError that says why."""
         return True
 
-    return available_if(check)
+    def _tempered(self, X):
+        """Scores (m, c) divided by the temperature."""
+        check_is_fitted(self)
+        return class_scores(self.best_estimator_, X) / self.temperature_
+
+    @_best_has("predict")
+    def predict(self, X: ObjectsLike) -> np.ndarray:
+        """Predict the class of each object by the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Predicted class labels.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @_best_has("decision_function")
+    def decision_function(self, X: ObjectsLike) -> np.ndarray:
+        """Scores of the classes by the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the second's score minus the first's.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    @_best_has("predict")
+    def predict_proba(self, X: ObjectsLike) -> np.ndarray:
+        """Class probabilities, calibrated on the held-out scores of the search.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            The softmax of scores / temperature_: the most probable class is the predicted one.
+        """
+        return softmax(self._tempered(X), axis=1)
+
+    @_best_has("predict")
+    def predict_log_proba(self, X: ObjectsLike) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+        """
+        return log_softmax(self._tempered(X), axis=1)
+
+    @_best_has("predict")
+    def score(
+        self, X: ObjectsLike, y: ObjectsLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The score that the search maximised: accuracy, unless `scoring` says otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the objects.
+
+        Returns
+        -------
+        score : float
+            The score.
+        """
+        check_is_fitted(self)
+        if self.scoring is None:
+            return super().score(X, y, sample_weight)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return check_scoring(self, self.scoring)(self, X, y, **weights)
 
 
-class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     """Search over the parameters of a classifier, as ``GridSearchCV`` does it, but faster.
 
     All candidates of one kernel share its matrix, and all values of the parameter along which a
@@ -482,12 +576,12 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             if model.landmarks is not None and best.landmarks is not None:
                 if best.landmarks.seed is not None:
                     model.set_params(random_state=best.landmarks.seed)
-                model._fit(X, y, best.landmarks.chosen)
+                model.fit_shared(X, y, best.landmarks.chosen)
             elif best.measure is not None:  # it is not computed again
                 kernel, pairs = best.measure
-                model._fit(X, y, (kernel, kernel.from_pairs(objects.pairs[pairs])))
+                model.fit_shared(X, y, (kernel, kernel.from_pairs(objects.pairs[pairs])))
             else:
-                model._fit(X, y)
+                model.fit_shared(X, y)
             self.best_estimator_ = model
         else:
             self.best_estimator_ = clone(model).fit(X, y, **objects.fit_params)
@@ -501,75 +595,16 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # --- predicting -------------------------------------------------------------------------------
 
-    @_best_has("predict")
-    def predict(self, X: ObjectsLike) -> np.ndarray:
-        """Predict the class of each object by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Predicted class labels.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    @_best_has("decision_function")
-    def decision_function(self, X: ObjectsLike) -> np.ndarray:
-        """Scores of the classes by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the second's score minus the first's.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    @_best_has("predict")
-    def predict_proba(self, X: ObjectsLike) -> np.ndarray:
-        """Class probabilities, calibrated on the held-out scores of the search.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            The softmax of scores / temperature_: the most probable class is the predicted one.
-        """
-        return softmax(self._tempered(X), axis=1)
-
-    @_best_has("predict")
-    def predict_log_proba(self, X: ObjectsLike) -> np.ndarray:
-        """Logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, columns in the order of ``classes_``.
-        """
-        return log_softmax(self._tempered(X), axis=1)
-
-    def _tempered(self, X):
-        check_is_fitted(self)
-        return class_scores(self.best_estimator_, X) / self.temperature_
+    def _offers(self, method):
+        """True if the best estimator, or before the fit the estimator, has a method."""
+        if "best_index_" in vars(self) and "best_estimator_" not in vars(self):
+            raise AttributeError(
+                f"This {type(self).__name__} was fitted with refit={self.refit!r}; {method} "
+                "is there after a refit only. Refit the estimator with best_params_."
+            )
+        estimator = vars(self).get("best_estimator_", self.estimator)
+        getattr(last_step(estimator) if method == "explain" else estimator, method)
+        return True
 
     @_best_has("transform")
     def transform(self, X: ObjectsLike) -> np.ndarray:
@@ -627,32 +662,6 @@ class KernelSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if isinstance(best, Pipeline):
             X = best[:-1].transform(X) if len(best.steps) > 1 else X
         return last_step(best).explain(X, n_neighbors)
-
-    @_best_has("predict")
-    def score(
-        self, X: ObjectsLike, y: ObjectsLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """The score that the search maximised: accuracy, unless `scoring` says otherwise.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, or their kernel values against the training objects (``"precomputed"``).
-        y : array-like of shape (n_samples,)
-            True labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the objects.
-
-        Returns
-        -------
-        score : float
-            The score.
-        """
-        check_is_fitted(self)
-        if self.scoring is None:
-            return super().score(X, y, sample_weight)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return check_scoring(self, self.scoring)(self, X, y, **weights)
 
 
 def frozen_params(params):

@@ -140,14 +140,20 @@ def check_self_similarity(values, n):
 class DistanceModel(NamedTuple):
     """Fitted class models: a tuple of them, or a FullKernelModel for all classes.
 
-    self_cancels: one σ² serves all classes, so that k(x, x)/σ² has no part in a decision. For a
-    path of α results have a trailing axis.
+    alphas (c,), or (r, c) for a path, whose results have a trailing axis; self_cancels: one σ²
+    serves all classes, so that k(x, x)/σ² has no part in a decision.
     """
 
     training: Any
     models: tuple | FullKernelModel
-    variant: str = "RC+"
-    self_cancels: bool = False
+    variant: str
+    alphas: np.ndarray
+    self_cancels: bool
+
+    @property
+    def key(self):
+        """Models of one training set with equal keys are equal."""
+        return self.variant, self.alphas.tobytes(), tuple(map(type, self.models))
 
     @property
     def _full(self):
@@ -306,16 +312,16 @@ def fit_distances(training, variant, alphas, *, spectral=False):
     n, spectrum = len(training), training.spectrum
     alphas = np.asarray(alphas, float)
     by_class = [a if np.ndim(a) else float(a) for a in np.moveaxis(alphas, -1, 0)]
-    options = {"variant": variant, "self_cancels": common_sigma2(alphas, training.counts)}
+    options = variant, alphas, common_sigma2(alphas, training.counts)
     if variant in FULL_KERNEL_VARIANTS:
         check_memory(2 * n**2, f"The kernel matrix of {n} objects and its factors")
         training.check_spectrum()
         model = full_kernel_model(training.gram(), variant, by_class, training.slices)
-        return DistanceModel(training, model, **options)
+        return DistanceModel(training, model, *options)
     definite, krein = training.positive_definite, spectrum != "ignore"
     if variant == "RC-" and (definite or not krein) and not spectral:
         means = [class_centering(training, members) for members in training.slices]
-        return DistanceModel(training, tuple(map(MeanModel, by_class, means)), **options)
+        return DistanceModel(training, tuple(map(MeanModel, by_class, means)), *options)
     check_memory(int((training.counts**2).sum()), f"The class kernel matrices of {n} objects")
     training.check_spectrum(training.slices)
     models = [
@@ -329,7 +335,7 @@ def fit_distances(training, variant, alphas, *, spectral=False):
         )
         for alpha, members in zip(by_class, training.slices, strict=True)
     ]
-    return DistanceModel(training, tuple(models), **options)
+    return DistanceModel(training, tuple(models), *options)
 
 
 def leave_one_out_sq_distances(training, variant, alphas, d2):
