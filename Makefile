@@ -23,7 +23,7 @@ endef
 export POLYGONS
 
 demo: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/mahalearn compare wine --out demo --force
+	$(ONE_THREAD) $(BIN)/mahalearn compare wine --repeats 1 --out demo --force
 	$(BIN)/python -c "$$POLYGONS"
 	$(ONE_THREAD) $(BIN)/mahalearn compare --proximity demo/polygons.npz --quick --out demo/polygons --force
 
@@ -70,7 +70,8 @@ test-oldest:
 	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" --constraint .ci/oldest.txt
 	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
 
-# Every tool of docs/ecosystem.md, in an environment of its own.
+# Every tool of docs/ecosystem.md, in an environment of its own. torch is pinned: pip takes a CPU build
+# of that version where its indexes have one, and the large CUDA build otherwise.
 test-ecosystem:
 	$(PYTHON) -m venv .venv-ecosystem
 	.venv-ecosystem/bin/python -m pip install --quiet --editable ".[ecosystem]"

@@ -1,6 +1,7 @@
 """Novelty and out-of-distribution detection by Mahalanobis distances in the input space."""
 
 import numbers
+import warnings
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
@@ -16,11 +17,13 @@ from sklearn.utils.validation import (
 
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import (
+    as_numpy,
     check_choice,
     check_positive,
     check_real,
     is_dask_collection,
     known_codes,
+    like,
     refuse_dask_query,
     refuse_mixed_labels,
     validate_rows,
@@ -273,9 +276,11 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         self.trim = trim
         self.random_state = random_state
 
+    _converts_arrays = True
+
     # --- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, *, groups: ArrayLike | None = None) -> Self:
         """Fit the distances and calibrate them.
 
         Parameters
@@ -286,6 +291,10 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             :class:`mahalearn.datasets.ParquetBatches`.
         y : array-like of shape (n_samples,), default=None
             Class labels; without them all rows are of one class.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group are repeated measurements, so that a row's own group makes it look
+            typical. A random fifth of the groups is not used for the distances, and a random row
+            of each of them calibrates (a split); the promise is about rows of new groups.
 
         Returns
         -------
@@ -295,6 +304,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         calibration = self._check_options()
         for name in ("decision_scores_", "labels_"):
             self.__dict__.pop(name, None)
+        if groups is not None:
+            return self._fit_groups(X, y, groups)
         rows = self._rows(X, y)
         wanted = self._wanted(rows.n_features, calibration)
         stream = rows.collect(wanted)
@@ -315,6 +326,31 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             ranked &= ~np.isin(random_keys(np.arange(len(d2)), wanted.seed), pilot.keys)
         limits = model.training_limits(d2[ranked], codes[ranked])
         self._fitted = Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
+        return self._warn_of_level()
+
+    def _fit_groups(self, X, y, groups):
+        """Fit on the rows of most groups, calibrate on a row of each of the others."""
+        if self.trim or self.calibration not in ("auto", "split"):
+            raise ValueError(
+                "groups need calibration='split' or 'auto', and trim=0: a row cannot be left out "
+                "while rows of its group stay in."
+            )
+        X = self._table(X, reset=True)
+        check_consistent_length(X, groups)
+        labels, members = np.unique(np.asarray(groups), return_inverse=True)
+        n_aside = min(SPLIT_ROWS, share_of_rows(len(labels), SPLIT_SHARE))
+        if not n_aside:
+            raise ValueError(f"groups must hold at least two groups; got {len(labels)}.")
+        order = check_random_state(self.random_state).permutation(len(labels))
+        aside = np.isin(members, order[:n_aside])
+        rows = self._table_rows(X, y)
+        model, _ = self._fit_classes(rows.collect(self._wanted(X.shape[1], "loo"), ~aside))
+        codes = np.zeros(aside.sum(), np.intp)
+        if y is not None:  # −1: a class without distances
+            codes = np.searchsorted(model.classes, rows.y[aside])
+            codes[~np.isin(rows.y[aside], model.classes)] = -1
+        self._stream, self._fitted = None, self._apart(model, X[aside], codes, members[aside])
+        self._fitted = self._fitted._replace(method="split")
         return self._warn_of_level()
 
     def _trimmed(self, rows, stream):
@@ -453,6 +489,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return self._table_rows(self._table(X, reset=True), y)
 
     def _table_rows(self, X, y):
+        y = as_numpy(self, y)
         if y is not None:
             y = _labels(y, X)
         return LocalRows(lambda: self._pieces(X, y), X.shape[1], y)
@@ -488,6 +525,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def _check_rows(self, X, reset=False):
         """Checked rows in single or double precision; resets n_features_in_ and normalize_."""
         refuse_dask_query(X)
+        X = as_numpy(self, X)
         if getattr(X, "dtype", None) == np.float16:
             X = np.asarray(X).astype(np.float32)
         X = validate_rows(self, X, reset=reset, dtype=FLOATS)
@@ -508,6 +546,13 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         if stream.n_rows < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two rows; got n_samples={stream.n_rows}."
+            )
+        if missing := sorted(set(stream.labels) - set(classes.tolist())):
+            warnings.warn(
+                "Every row of these classes was set aside to calibrate, and there are no distances "
+                f"to them: {missing!r}. Give them more rows or groups.",
+                UserWarning,
+                stacklevel=4,
             )
         if self.relative and len(counts) < 2:
             raise ValueError("relative=True compares classes with each other: two are needed.")
@@ -566,20 +611,25 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         self : MahalanobisNovelty
             The detector, calibrated.
         """
-        model = self._state().model
-        X = self._check_rows(X)
+        model, X = self._state().model, self._check_rows(X)
         codes = np.zeros(len(X), np.intp) if len(model.classes) == 1 else None
         if y is not None:
-            codes = known_codes(_labels(y, X), model.classes)
+            codes = known_codes(_labels(as_numpy(self, y), X), model.classes)
         if groups is not None:
             check_consistent_length(X, groups)
+        self._fitted = self._apart(model, X, codes, groups)
+        return self._warn_of_level()
+
+    def _apart(self, model, X, codes, groups):
+        """Distances ranked among checked rows that they do not depend on, one of each group."""
+        if groups is not None:
             order = check_random_state(self.random_state).permutation(len(X))
             rows = order[np.unique(np.asarray(groups)[order], return_index=True)[1]]
             X, codes = X[rows], None if codes is None else codes[rows]
         limits = model.limits_apart(self._prepare(X), codes)
         promise = PROMISE if codes is not None else PROMISE_WITHOUT_LABELS
-        self._fitted = Fitted(model, limits, "calibrated", promise)
-        return self._warn_of_level()
+        promise = promise if groups is None else promise + ", one row of each group"
+        return Fitted(model, limits, "calibrated", promise)
 
     def _queries(self, X):
         """Chunks of checked and prepared queries."""
@@ -601,6 +651,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             Squared distances, columns in the order of ``class_labels_``; with ``relative=True``
             less that to all rows together, so that they may be negative.
         """
+        return like(X, self._sq_distances(X))
+
+    def _sq_distances(self, X):
         metric = self._state().model.metric
         return np.concatenate(
             [metric.sq_distances(part.astype(float)) for part in self._queries(X)]
@@ -627,8 +680,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             Columns in the order of ``class_labels_``: ``guarantee_`` says what they promise. The
             least possible value is 1/(n_j + 1).
         """
-        d2, limits = self.mahalanobis(X), self._class_limits()
-        return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
+        d2, limits = self._sq_distances(X), self._class_limits()
+        p = [limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)]
+        return like(X, np.column_stack(p))
 
     def _class_limits(self):
         limits = self._state().limits.by_class
@@ -719,7 +773,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         p, counts = np.full(len(classes), np.nan), np.zeros(len(classes), int)
         codes = batch_codes(y_batch, nearest, classes)
         if codes is not None or limits.by_class is not None:
-            d2 = self.mahalanobis(X_batch)
+            d2 = self._sq_distances(X_batch)
             for j, reference in enumerate(self._class_limits()):
                 rows = slice(None) if codes is None else codes == j
                 counts[j] = len(d2[rows])
@@ -747,7 +801,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             {column: share of the squared distance to the nearest class}, which sum to it.
         """
         model = self._state().model
-        d2, p = self.mahalanobis(X), self.p_none(X)
+        d2, p = self._sq_distances(X), self._nearest(X)[1]
         Z = np.concatenate(list(self._queries(X))).astype(float)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         background = model.background(Z)
