@@ -31,7 +31,7 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import grid, race
+from mahalearn.model_selection import grid, member_data, race
 from mahalearn.model_selection.evaluation import Scored
 from mahalearn.model_selection.families import FAMILIES
 from mahalearn.model_selection.member_data import VectorData
@@ -294,6 +294,30 @@ def test_the_costliest_members_are_left_out():
 
 
 # --- the race -------------------------------------------------------------------------------------
+
+
+def test_a_long_search_is_announced(monkeypatch, data, small_grids):
+    monkeypatch.setattr(race, "LONG_SECONDS", 0.0)
+    with pytest.warns(UserWarning, match="expected to take about .* s more; time_budget"):
+        chooser(("kernel_fisher",), cv=SPLITS).fit(*data)
+
+
+def test_long_measures_are_announced_before_they_are_computed(monkeypatch):
+    """With 130 objects a few hundred pairs are measured first, of 8,385."""
+    calls = []
+
+    def difference(a, b):
+        calls.append((a, b))
+        return abs(len(a) - len(b))
+
+    objects = ["x" * (1 + i % 7) for i in range(130)]
+    monkeypatch.setattr(member_data, "LONG_SECONDS", 0.0)
+    model = MahalanobisClassifierCV(("neighbors",), kernel=MeasureKernel(difference))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="all pairs of 130 objects are expected to take"):
+            model.fit(objects, np.arange(130) % 2)
+    assert 0 < len(calls) < 1000
 
 
 @pytest.mark.parametrize("counts", [(601, 600), (1200, 1), (1180, 20, 1), (9000, 12, 1)])

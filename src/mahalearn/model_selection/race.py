@@ -23,7 +23,7 @@ from ..formulas.offsets import settled, settling_step
 from . import grid
 from .evaluation import Trial, frozen, grouped, score_candidates, with_params
 from .families import FAMILIES, family_grid
-from .member_data import N_LANDMARKS
+from .member_data import LONG_SECONDS, N_LANDMARKS
 from .scoring import tables_metrics
 
 # The pilot: this share of the objects, but at least so many and at most so many, and so many splits
@@ -36,8 +36,6 @@ EXACT_OBJECTS = 3000
 LANDMARK_STEPS = 2
 # So many families remain within any budget of time.
 LEAST_FAMILIES = 3
-# A final that is expected to take longer is announced.
-LONG_SECONDS = 60.0
 # Of each class as many objects are in the pilot, if it has them.
 PILOT_CLASS = 10
 # Kernels (or other parameters beside the path) of a member that reach the final.
