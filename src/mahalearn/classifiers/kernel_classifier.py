@@ -29,19 +29,26 @@ from .._validation import (
     validate_rows,
 )
 from ..formulas.linalg import LinearScores
-from ..kernels.landmark_rows import landmark_method
-from ..kernels.landmarks import LANDMARK_SPECTRA, is_auto, landmark_choice, to_choose
+from ..kernels.landmarks import (
+    LANDMARK_SPECTRA,
+    is_auto,
+    landmark_choice,
+    landmark_method,
+    to_choose,
+)
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from ..training.folds import landmark_folds
-from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining
-from ..training.planning import AUTO_FOLDS, enough_landmarks, learn_kernel, make_plan
-from ..training.sample import in_proportion, random_folds
+from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining, in_proportion, random_folds
 from ..training.sources import (
+    AUTO_FOLDS,
     DaskSource,
     array_source,
     batch_source,
     check_batches,
     check_dask_table,
+    enough_landmarks,
+    learn_kernel,
+    make_plan,
     matrix_source,
     pairs_of,
 )

@@ -57,8 +57,7 @@ from .evaluation import (
     with_params,
 )
 from .grid import default_candidates, second_stage
-from .scoring import fold_metrics, refuse_nan
-from .splits import check_splits, splits_of
+from .splits import check_splits, fold_metrics, refuse_nan, splits_of
 
 # Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10

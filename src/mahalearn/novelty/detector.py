@@ -37,7 +37,7 @@ from .._validation import (
     sorted_labels,
     validate_rows,
 )
-from ..classifiers.distances import KernelMahalanobisTransformer
+from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer
 from ..formulas.class_metrics import unit_rows
 from ..kernels.protocol import (
     fit_kernel,
