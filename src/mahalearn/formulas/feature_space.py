@@ -18,9 +18,9 @@ relative to the mean of the landmarks, k̃(x, y) = k(x, y) − mean k(x, ·) −
 which no distance notices; the rule is that of `formulas.spectrum`: where the trace of K is not
 positive.
 
-The methods, from moments in the space of features φ = Wᵀk with signs J: with v = φ − μ_j, n_jC_j = WᵀS_jW the scatter of class j and S_j that of its kernel rows, every
-squared distance is a `QuadraticForm`. Its κ is the part of k(x, x) that is left, so that the full
-k(x, x) counts as it does without landmarks:
+The methods. With v = φ − μ_j, n_jC_j = WᵀS_jW the scatter of class j and S_j that of its kernel
+rows, every squared distance is a `QuadraticForm`. Its κ is the part of k(x, x) that is left, so
+that the full k(x, x) counts as it does without landmarks:
 
 =============  ==================================================================================
 IC±, RC±       J = I: n_jC_j = VΛVᵀ, F = WV, κ the residual, and the algebra of RC is done before
