@@ -23,7 +23,7 @@ endef
 export POLYGONS
 
 demo: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/mahalearn compare wine --out demo --force
+	$(ONE_THREAD) $(BIN)/mahalearn compare wine --repeats 1 --out demo --force
 	$(BIN)/python -c "$$POLYGONS"
 	$(ONE_THREAD) $(BIN)/mahalearn compare --proximity demo/polygons.npz --quick --out demo/polygons --force
 

@@ -33,7 +33,7 @@ APPLICATION = [
 PAPERS = [{"papers"}]
 # Within a package of the application a module may import what stands before it.
 ORDER = {
-    "reading": "problem source columns layout overview workbooks arrow tables encoder drift "
+    "reading": "problem source columns layout overview workbooks arrow tables encoder schema drift "
     "matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
     "typicality embedding findings compare scores everything diff",

@@ -43,7 +43,7 @@ PARTS = [
     box(750, 92, 240, ["A square matrix", "distances or similarities"], QUESTION),
     # tables
     arrow(180, 144, 180, 176),
-    box(40, 176, 280, ["No time to choose", "MahalanobisClassifierCV()"], ANSWER, {1}),
+    box(40, 176, 280, ["No tuning wanted", "MahalanobisClassifierCV()"], ANSWER, {1}),
     box(
         40,
         238,

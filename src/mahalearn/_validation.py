@@ -114,7 +114,8 @@ def check_classes(y):
     if len(classes) < 2:
         raise ValueError(
             f"The number of classes has to be greater than one; got {len(classes)} class "
-            f"({classes.tolist()!r}). A classifier needs examples of at least two."
+            f"({classes.tolist()!r}). A classifier needs examples of at least two; objects of "
+            "sample_weight 0 do not count."
         )
     return classes, codes
 

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -75,6 +76,14 @@ def calibrated_by_group(X, y, n, groups=True):
     return detector.calibrate(X[rows], y[rows], groups=rows if groups else None)
 
 
+def fitted_by_group(X, y, n, groups=True):
+    """Each object is measured four times, alike but for a tenth of the noise."""
+    rows = np.repeat(np.arange(n), 4)
+    noise = 0.1 * np.random.default_rng(n).normal(size=(len(rows), X.shape[1]))
+    detector = MahalanobisNovelty(normalize=False)
+    return detector.fit(X[rows] + noise, y[rows], groups=rows if groups else None)
+
+
 def in_float32(X, y, n):
     return MahalanobisNovelty(normalize=False).fit(X[:n].astype(np.float32) + 1000, y[:n])
 
@@ -100,6 +109,7 @@ ROADS = {
     "relative": (fitted(relative=True, normalize=True), 0.0),
     "calibrate": (calibrated, 0.0),
     "calibrate, groups": (calibrated_by_group, 0.0),
+    "fit, groups": (fitted_by_group, 0.0),
     "partial_fit": (streamed, 0.0),
     "float32": (in_float32, 1000.0),
     "dask": (by_dask, 0.0),
@@ -169,6 +179,44 @@ def test_control_repeated_measurements_without_groups_are_found_invalid():
     assert small[0] > limits(150, [0.02])
     small = counts_of_small_p(calibrated_by_group, "balanced", 150, levels=(0.02,))
     assert small[0] <= limits(150, [0.02])
+    small = counts_of_small_p(partial(fitted_by_group, groups=False), "n_j < d", 150)
+    assert (small > limits(150)).any(axis=1).all(), small / 150
+
+
+def test_groups_are_set_aside_as_a_whole():
+    X, y = table(60)
+    groups, twice = np.repeat(np.arange(30), 2), np.repeat(np.arange(60), 2)
+    detector = MahalanobisNovelty(normalize=False).fit(X, y, groups=groups)
+    assert detector.method_ == "split" and detector.guarantee_.endswith("one row of each group")
+    assert detector._n_ranked == 6  # a fifth of the groups, a row of each
+    assert detector._state().model.counts.sum() == 48
+    again = MahalanobisNovelty(normalize=False).fit(X[twice], y[twice], groups=groups[twice])
+    assert again._n_ranked == 6  # copies add nothing
+    for options in ({"calibration": "loo"}, {"trim": 0.1}):
+        with pytest.raises(ValueError, match="a row cannot be left out while rows of its group"):
+            MahalanobisNovelty(**options).fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="at least two groups; got 1"):
+        MahalanobisNovelty().fit(X, y, groups=np.zeros(60))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        MahalanobisNovelty().fit(X, y, groups=groups[:9])
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(12)])
+def test_a_class_that_is_set_aside_as_a_whole_has_no_distances(groups):
+    """Its mean would be 0; its rows still tell how far from all classes regular rows are."""
+    X, y = table(60)
+    X, y = X[:12] + 100, (np.arange(12) == 11).astype(int)
+    gone = []
+    for seed in range(20):
+        detector = MahalanobisNovelty(normalize=False, calibration="split", random_state=seed)
+        with warnings.catch_warnings(record=True) as messages:
+            detector.fit(X, y, groups=groups)
+        if any("no distances to them: [1]" in str(message.message) for message in messages):
+            gone.append(detector)
+            assert detector.class_labels_.tolist() == [0]
+            assert detector.p_values(X).shape == (12, 1)
+            assert (detector._n_ranked, detector._class_counts().tolist()) == (5, [4])
+    assert 0 < len(gone) < 20
 
 
 def test_control_limits_rounded_down_lose_ties():

@@ -334,7 +334,7 @@ def polygons(
     and the root mean square distance of the vertices from it is made 1. At 100 + 100 polygons the
     centred −d² kernel has r_neg ≈ 0.32 for the Hausdorff and 0.25 for the modified Hausdorff
     distance, as published. The paper does not say how it draws or normalises; this reading was
-    taken from several for its nearness to those values (docs/datasets.md).
+    taken from several for its nearness to those values (docs/rebuilt_data.md).
 
     Read more in the :doc:`user guide </datasets>`.
 

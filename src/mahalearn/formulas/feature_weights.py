@@ -29,7 +29,7 @@ def descent_weights(Z: ArrayLike, power: float = 0.5) -> np.ndarray:
     w[r] ∝ Z_sum[r]^(−power), scaled so that Σw = N. Ranks at which every distance is 0 carry
     nothing: they get the weight 1 and leave the others as if they were not there.
 
-    Read more in the :doc:`user guide </gaussian>`.
+    Read more in the :doc:`user guide </feature_weights>`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def difference_weights(Z: ArrayLike, power: float = 0.5) -> DifferenceWeights:
     Each Z_ij is first weighted by w[c] ∝ 1/Σ_a |Z[c] − Z[a]| with Σw = N (D, (12), (13)); the
     descent weights are then those of the weighted distances.
 
-    Read more in the :doc:`user guide </gaussian>`.
+    Read more in the :doc:`user guide </feature_weights>`.
 
     Parameters
     ----------

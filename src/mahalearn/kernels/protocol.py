@@ -205,7 +205,7 @@ def standardizes(standardize, name, X):
     They are never centred, which kernels of differences do not notice.
 
     "auto": where their standard deviations differ by more than a factor of ten, constant columns
-    aside (docs/kernels.md has what was measured).
+    aside (docs/benchmarks_defaults.md has what was measured).
     """
     if isinstance(standardize, (tuple, list)):
         return _check_scales(standardize, X.shape[1]) if name in STANDARDIZED else False

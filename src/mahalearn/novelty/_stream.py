@@ -209,7 +209,8 @@ class RowStream:
         """(classes, counts, means, lower triangles, rows set aside, sample), the labels sorted.
 
         Of the rows set aside the share of all that is wanted: the others go to the moments, those
-        of a copy where rows may follow.
+        of a copy where rows may follow. A class whose rows are all set aside is none of the
+        classes; its rows have the code −1.
         """
         refuse_mixed_labels(self.labels)
         self.flush()
@@ -220,11 +221,15 @@ class RowStream:
             stream._set_aside(self.aside.at(slice(0, 0)), most)
             stream.flush()
         classes, order = np.unique(np.array(self.labels), return_index=True)
-        rank = np.argsort(order)
+        count, mean, lower, _ = stream.moments
+        there = count[order] > 0
+        classes, order = classes[there], order[there]
+        rank = np.full(len(self.labels), -1)
+        rank[order] = np.arange(len(order))
         aside, sample = (
             rows._replace(codes=rank[rows.codes]) for rows in (stream.aside, stream.sample)
         )
-        count, mean, lower, _ = stream.moments
+        sample = sample.at(np.flatnonzero(sample.codes >= 0))
         lowers = lower if self.pooled else [lower[j] for j in order]
         return classes, count[order], mean[order], lowers, aside, sample
 

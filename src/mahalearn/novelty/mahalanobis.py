@@ -1,6 +1,7 @@
 """Novelty and out-of-distribution detection by Mahalanobis distances in the input space."""
 
 import numbers
+import warnings
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
@@ -275,7 +276,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     # --- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, *, groups: ArrayLike | None = None) -> Self:
         """Fit the distances and calibrate them.
 
         Parameters
@@ -286,6 +287,10 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             :class:`mahalearn.datasets.ParquetBatches`.
         y : array-like of shape (n_samples,), default=None
             Class labels; without them all rows are of one class.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group are repeated measurements, so that a row's own group makes it look
+            typical. A random fifth of the groups is not used for the distances, and a random row
+            of each of them calibrates (a split); the promise is about rows of new groups.
 
         Returns
         -------
@@ -295,6 +300,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         calibration = self._check_options()
         for name in ("decision_scores_", "labels_"):
             self.__dict__.pop(name, None)
+        if groups is not None:
+            return self._fit_groups(X, y, groups)
         rows = self._rows(X, y)
         wanted = self._wanted(rows.n_features, calibration)
         stream = rows.collect(wanted)
@@ -315,6 +322,31 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             ranked &= ~np.isin(random_keys(np.arange(len(d2)), wanted.seed), pilot.keys)
         limits = model.training_limits(d2[ranked], codes[ranked])
         self._fitted = Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
+        return self._warn_of_level()
+
+    def _fit_groups(self, X, y, groups):
+        """Fit on the rows of most groups, calibrate on a row of each of the others."""
+        if self.trim or self.calibration not in ("auto", "split"):
+            raise ValueError(
+                "groups need calibration='split' or 'auto', and trim=0: a row cannot be left out "
+                "while rows of its group stay in."
+            )
+        X = self._table(X, reset=True)
+        check_consistent_length(X, groups)
+        labels, members = np.unique(np.asarray(groups), return_inverse=True)
+        n_aside = min(SPLIT_ROWS, share_of_rows(len(labels), SPLIT_SHARE))
+        if not n_aside:
+            raise ValueError(f"groups must hold at least two groups; got {len(labels)}.")
+        order = check_random_state(self.random_state).permutation(len(labels))
+        aside = np.isin(members, order[:n_aside])
+        rows = self._table_rows(X, y)
+        model, _ = self._fit_classes(rows.collect(self._wanted(X.shape[1], "loo"), ~aside))
+        codes = np.zeros(aside.sum(), np.intp)
+        if y is not None:  # −1: a class without distances
+            codes = np.searchsorted(model.classes, rows.y[aside])
+            codes[~np.isin(rows.y[aside], model.classes)] = -1
+        self._stream, self._fitted = None, self._apart(model, X[aside], codes, members[aside])
+        self._fitted = self._fitted._replace(method="split")
         return self._warn_of_level()
 
     def _trimmed(self, rows, stream):
@@ -509,6 +541,13 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs at least two rows; got n_samples={stream.n_rows}."
             )
+        if missing := sorted(set(stream.labels) - set(classes.tolist())):
+            warnings.warn(
+                "Every row of these classes was set aside to calibrate, and there are no distances "
+                f"to them: {missing!r}. Give them more rows or groups.",
+                UserWarning,
+                stacklevel=4,
+            )
         if self.relative and len(counts) < 2:
             raise ValueError("relative=True compares classes with each other: two are needed.")
         if not all(np.isfinite(lower.diagonal()).all() for lower in lowers):
@@ -566,20 +605,25 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         self : MahalanobisNovelty
             The detector, calibrated.
         """
-        model = self._state().model
-        X = self._check_rows(X)
+        model, X = self._state().model, self._check_rows(X)
         codes = np.zeros(len(X), np.intp) if len(model.classes) == 1 else None
         if y is not None:
             codes = known_codes(_labels(y, X), model.classes)
         if groups is not None:
             check_consistent_length(X, groups)
+        self._fitted = self._apart(model, X, codes, groups)
+        return self._warn_of_level()
+
+    def _apart(self, model, X, codes, groups):
+        """Distances ranked among checked rows that they do not depend on, one of each group."""
+        if groups is not None:
             order = check_random_state(self.random_state).permutation(len(X))
             rows = order[np.unique(np.asarray(groups)[order], return_index=True)[1]]
             X, codes = X[rows], None if codes is None else codes[rows]
         limits = model.limits_apart(self._prepare(X), codes)
         promise = PROMISE if codes is not None else PROMISE_WITHOUT_LABELS
-        self._fitted = Fitted(model, limits, "calibrated", promise)
-        return self._warn_of_level()
+        promise = promise if groups is None else promise + ", one row of each group"
+        return Fitted(model, limits, "calibrated", promise)
 
     def _queries(self, X):
         """Chunks of checked and prepared queries."""

@@ -23,11 +23,12 @@ from ..comparing.methods import METHODS
 from ..comparing.scores import merged, score
 from ..reading.columns import row_names, written
 from ..reading.drift import column_drifts, drift_words
-from ..reading.encoder import check_about, match_columns
+from ..reading.encoder import match_columns
 from ..reading.large import large_table, parse_memory, uniform
 from ..reading.layout import TableFormat
 from ..reading.problem import NAME, DataError, listed
 from ..reading.read import rows_of
+from ..reading.schema import check_about
 from ..reading.source import is_stream
 from ..reading.tables import find_target, read_table
 from ..words import counted

@@ -400,7 +400,7 @@ def inspect(
 
         if options.data and options.data.endswith(".skops"):
             from ...persistence import model_about
-            from ..reading.encoder import check_about
+            from ..reading.schema import check_about
 
             about = check_about(model_about(options.data), options.data, complete=False)
             _inspect.inspect_model(about, options.data)

@@ -40,7 +40,7 @@ BATCH = 5000
 MOST_CONTRIBUTIONS = 6
 # Columns named for each object on the map, and the least change of a log-probability.
 MOST_REASONS, LEAST_CHANGE = 3, 0.01
-SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+SHARES = (0.125, 0.25, 0.5, 1.0)
 # Objects of the smallest class that the smallest part of a learning curve needs.
 LEAST_OF_CLASS = 3
 
@@ -103,11 +103,19 @@ class _Work:
         self.temperature = temperature
         self.classes = np.unique(problem.y)
         self.splits = outcome.splits[: outcome.plan.folds]
+        self.models = {}
 
-    def fit(self, train, test):
-        """The fitted pipeline and the held-out objects as it takes them."""
-        X_train, X_test = self.problem.fold(train, test)
-        return fitted(self.pipeline, X_train, self.problem.y[train]), X_test
+    def fit(self, fold, train=None):
+        """The pipeline fitted on (a part of) a fold, and the held-out objects as it takes them."""
+        whole, test = self.splits[fold]
+        if train is None and fold in self.models:
+            return self.models[fold]
+        part = whole if train is None else train
+        X_train, X_test = self.problem.fold(part, test)
+        model = fitted(self.pipeline, X_train, self.problem.y[part]), X_test
+        if train is None:
+            self.models[fold] = model
+        return model
 
     def importance(self, hardest, deadline, skipped):
         """How much the error rises when a column is shuffled, and why objects are predicted so."""
@@ -115,9 +123,9 @@ class _Work:
         columns = _candidates(X, y)
         rng = np.random.default_rng(self.plan.seed)
         rises, contributions, shares = [], {}, []
-        for train, test in self.splits:
+        for fold, (train, test) in enumerate(self.splits):
             start = time.monotonic()
-            model, X_test = self.fit(train, test)
+            model, X_test = self.fit(fold)
             if len(test) > MOST_TESTED:
                 order = rng.permutation(len(test))
                 first = np.argsort(~np.isin(test[order], hardest), kind="stable")[:MOST_TESTED]
@@ -170,14 +178,16 @@ class _Work:
         after = _changed(X_test, changes, partial(self._log_proba, model))
         falls = np.column_stack([(before - log_proba)[objects, taken] for log_proba in after])
         order = np.argsort(-np.abs(falls), axis=1, kind="stable")[:, :MOST_CONTRIBUTIONS]
+        values = [X_test[column].to_numpy(dtype=object) for column in columns]
+        typical_texts = [_cell(value) for value in typical]
         return {
             int(i): {
                 "taken_for": str(model.classes_[taken[row]]),
                 "rows": [
                     {
                         "feature": str(columns[k]),
-                        "value": _cell(X_test[columns[k]].iloc[row]),
-                        "typical": _cell(typical[k]),
+                        "value": _cell(values[k][row]),
+                        "typical": typical_texts[k],
                         "change": float(falls[row, k]),
                     }
                     for k in order[row]
@@ -210,10 +220,10 @@ class _Work:
                     skipped.append(ENDS_EARLY)
                     break
             start = time.monotonic()
-            for (train, test), rank in zip(self.splits, orders):
+            for fold, ((train, test), rank) in enumerate(zip(self.splits, orders)):
                 part = train[rank <= share + 1e-12]
                 try:
-                    model, X_test = self.fit(part, test)
+                    model, X_test = self.fit(fold, None if share == 1 else part)
                     fold_errors.append(self.plan.error(y[test], labels(model, X_test)))
                 except ValueError:  # parameters that so few objects do not allow
                     break

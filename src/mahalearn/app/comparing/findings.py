@@ -24,8 +24,8 @@ from .typicality import CONFIDENCE, drift, novelty
 FORMAT = 2
 MOST_HARD = 10
 LONGEST_TEXT = 120
-# Pairs of classes whose distances are kept, and points of all of them together.
-MOST_PAIRS = 10
+# Pairs of classes, of those that are confused, whose distances are shown, and points of all pairs.
+MOST_PAIRS = 4
 MOST_POINTS = 2400
 MOST_POINTS_OF_PAIR = 600
 MOST_EIGENVALUES = 400
@@ -238,6 +238,7 @@ def _pairs(problem, d2, geometry, codes, labels, confusion):
     """Distances to two classes at a time, the most often confused pair first."""
     errors = confusion + confusion.T
     pairs = sorted(combinations(range(len(labels)), 2), key=lambda ab: -errors[ab])[:MOST_PAIRS]
+    pairs = [pair for pair in pairs if errors[pair]] or pairs[:1]
     most = min(MOST_POINTS_OF_PAIR, MOST_POINTS // len(pairs))
     rows = []
     for a, b in pairs:

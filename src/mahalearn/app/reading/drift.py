@@ -27,7 +27,8 @@ class ColumnDrift(NamedTuple):
         Shift of the median in standard deviations of the training rows.
     p_value : float
         Smallest p-value of two tests: too many rows outside the range, or on one side of the
-        median.
+        median of the training rows. Both are exact for rows of one continuous distribution: how
+        many of n new rows lie beyond an order statistic of N others is beta-binomial.
     changed : bool
         True if it is small enough, Bonferroni-corrected for the tests of all columns.
     median, scale : float or None
@@ -53,9 +54,9 @@ def column_drifts(X, features, n_training):
     X : DataFrame
         New rows, with the columns of the model.
     features : list of dict
-        Columns that the model file lists; numbers with ``quartiles`` of the training rows.
+        Columns that the model file lists; numbers with ``quartiles`` of so many training ``rows``.
     n_training : int
-        Number of training rows.
+        Number of training rows, of columns that do not say it.
 
     Returns
     -------
@@ -68,14 +69,15 @@ def column_drifts(X, features, n_training):
             drifts.append(_categories(column.dropna(), feature))
         elif "quartiles" in feature:
             values = column.to_numpy(dtype=float)
-            drifts.append(_numbers(values[np.isfinite(values)], feature, n_training))
+            rows = max(2, feature.get("rows", n_training))
+            drifts.append(_numbers(values[np.isfinite(values)], feature, rows))
     level = LEVEL / max(1, 2 * len(drifts))
     drifts = [drift._replace(changed=drift.p_value <= level) for drift in drifts]
     return sorted(drifts, key=lambda d: (d.p_value, -abs(d.shift or 0.0), -d.outside))
 
 
 def _numbers(values, feature, n_training):
-    from scipy.stats import binom, binomtest
+    from scipy.stats import betabinom
 
     low, first, median, third, high = feature["quartiles"]
     scale = (third - first) / _QUARTILE_RANGE or (high - low) / 4
@@ -84,10 +86,11 @@ def _numbers(values, feature, n_training):
     above, below = int((values > median).sum()), int((values < median).sum())
     p = 1.0
     if n > 1:
-        # A new row of the same distribution is outside the range of N others with 2 of N + 1.
-        p = float(binom.sf(n_outside - 1, n, min(1.0, 2 / (n_training + 1))))
-        if above + below:
-            p = min(p, float(binomtest(above, above + below).pvalue))
+        half = (n_training + 1) / 2
+        tests = [betabinom.sf(n_outside - 1, n, 2, n_training - 1)]
+        # Equal values count for neither side, which makes the test conservative.
+        tests.append(min(1.0, 2 * betabinom.sf(max(above, below) - 1, n, half, half)))
+        p = float(min(tests))
     shift = (float(np.median(values)) - median) / scale if n and scale else None
     return ColumnDrift(
         feature["name"],

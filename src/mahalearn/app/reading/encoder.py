@@ -6,7 +6,6 @@ from ...table_encoder import TableEncoder
 from ..words import counted
 from .columns import check_magnitude, is_number, number, written
 from .problem import (
-    NAME,
     NUMBER,
     DataError,
     Faults,
@@ -64,108 +63,6 @@ def equal_columns(X):
 
 
 # --- the columns that a model file lists, and a new table brought into that form ------------------
-
-# What a model file says about itself: the type of each entry, and which of them predicting needs.
-_TEXT, _WORDS = (str, type(None)), (list, type(None))
-_ENTRIES = {
-    "kind": str,
-    "data": _TEXT,
-    "method": _TEXT,
-    "title": _TEXT,
-    "target": _TEXT,
-    "features": list,
-    "classes": list,
-    "label_type": _TEXT,
-    "proximity": _TEXT,
-    "measure": _TEXT,
-    "objects": _WORDS,
-    "training": dict,
-    "distances": _TEXT,
-    "command": _TEXT,
-    "saved": _TEXT,
-}
-_NEEDED = ("kind", "target", "features", "classes", "objects", "training")
-KINDS = ("vectors", "proximity", "objects")
-
-
-def check_about(about, path, complete=True):
-    """Entries of a model file, refused if they are not those that `train` writes.
-
-    Parameters
-    ----------
-    about : dict
-        What :func:`mahalearn.persistence.model_about` gave.
-    path : str or path
-        The file, for the message.
-    complete : bool, default=True
-        Whether everything that predicting needs must be there.
-
-    Returns
-    -------
-    about : dict
-        The same.
-    """
-    if complete and "kind" not in about:
-        raise DataError(
-            f"{str(path)!r} says nothing of its data; mahalearn train makes such files."
-        )
-    wrong = [name for name in _NEEDED if complete and name not in about]
-    wrong += [
-        name for name, kind in _ENTRIES.items() if name in about and not _is(about[name], kind)
-    ]
-    if not wrong:
-        wrong = [name for name, fine in _details(about) if not fine]
-    if wrong:
-        raise DataError(
-            f"{str(path)!r} has been changed since it was saved: what it says under "
-            f"{listed(map(repr, wrong))} is missing or not what mahalearn train writes; train the "
-            "model again."
-        )
-    return about
-
-
-def _is(value, kind):
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _details(about):
-    """Names of entries and whether their contents are as they should be."""
-    training = about.get("training", {})
-    yield "kind", about.get("kind", KINDS[0]) in KINDS
-    yield (
-        "features",
-        all(
-            isinstance(f, dict)
-            and isinstance(f.get("name"), str)
-            and f.get("type") in (NUMBER, NAME)
-            and (f["type"] == NUMBER or _are(f.get("levels"), str))
-            and _are(f.get("quartiles", []), (int, float))
-            and len(f.get("quartiles", [])) in (0, 5)
-            and isinstance(f.get("unit", ""), str)
-            for f in about.get("features", [])
-        ),
-    )
-    yield "classes", _are(about.get("classes", []), str)
-    yield "objects", about.get("objects") is None or _are(about["objects"], str)
-    yield (
-        "training",
-        (
-            _is(training.get("objects", 0), int)
-            and ("objects" in training or "training" not in about)
-            and _is(training.get("counts", {}), dict)
-            and _are(list(training.get("counts", {}).values()), int)
-            and _is(training.get("parameters", {}), dict)
-            and all(
-                training.get(name) is None
-                or (_are(training[name], (int, float)) and len(training[name]) == 3)
-                for name in ("error", "balanced_error")
-            )
-        ),
-    )
-
-
-def _are(values, kind):
-    return isinstance(values, list) and all(_is(value, kind) for value in values)
 
 
 def match_columns(frame, about, ids=None):

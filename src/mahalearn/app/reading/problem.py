@@ -335,7 +335,8 @@ def _feature(name, values):
         numbers = values.to_numpy(dtype=float)
         numbers = numbers[np.isfinite(numbers)]
         quartiles = np.percentile(numbers, [0, 25, 50, 75, 100]).tolist() if len(numbers) else []
-        return {"name": name, "type": NUMBER} | ({"quartiles": quartiles} if quartiles else {})
+        summary = {"quartiles": quartiles, "rows": len(numbers)} if quartiles else {}
+        return {"name": name, "type": NUMBER} | summary
     return {"name": name, "type": NAME, "levels": sorted({str(v) for v in values.dropna()})}
 
 

@@ -1,0 +1,98 @@
+"""Promises of `predict`, by simulation on its own road, each with a control that fails."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, binomtest
+
+from mahalearn.app.cli._predict import New, predictions
+from mahalearn.app.comparing.compare import fit_winner, rank
+from mahalearn.app.comparing.methods import class_scores
+from mahalearn.app.comparing.model import class_margins
+from mahalearn.app.comparing.plan import Plan
+from mahalearn.app.reading import drift
+from mahalearn.app.reading.drift import column_drifts
+from mahalearn.app.reading.problem import Problem
+
+CONFIDENCE, LEVEL = 0.9, 0.05
+CLASSES = np.array(list("abc"))
+
+
+def draw(rng, n, d=8):
+    """Three classes that overlap."""
+    codes = rng.integers(0, 3, n)
+    X = rng.normal(size=(n, d))
+    X[:, 0] += 1.2 * codes
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(d)]), CLASSES[codes]
+
+
+def test_sets_and_flags_of_predict_keep_their_promise():
+    """The control ranks new objects among margins of objects that the classifier was fitted on."""
+    rng, covered, control, flagged = np.random.default_rng(0), [], [], []
+    for _ in range(30):
+        X, y = draw(rng, 90)
+        new, truth = draw(rng, 300)
+        winner = fit_winner(
+            rank(Problem("vectors", X, y, "simulation"), ["gaussian"], Plan(repeats=1))
+        )
+        model = winner.refitted.model
+        rows, _, _ = predictions(model, New(new, None, []), winner.about, LEVEL, CONFIDENCE)
+        covered.append(np.mean([c in row["set"].split(" | ") for c, row in zip(truth, rows)]))
+        flagged.append(np.mean([row["outlier"] for row in rows]))
+        scores = class_scores(model.classifier, X)[0]
+        model.margins = class_margins(scores, np.searchsorted(CLASSES, y))
+        sets = model.prediction_sets(new, CONFIDENCE)
+        control.append(sets[np.arange(len(new)), np.searchsorted(CLASSES, truth)].mean())
+
+    def error(values):
+        return np.std(values) / np.sqrt(len(values))
+
+    assert CONFIDENCE - 3 * error(covered) <= np.mean(covered) <= 0.97
+    assert np.mean(control) + 3 * error(control) < CONFIDENCE
+    assert np.mean(flagged) <= LEVEL + 3 * error(flagged)
+
+
+def columns(rng, n):
+    """Columns of one distribution each: continuous, counts, two values."""
+    return pd.DataFrame(
+        {
+            "normal": rng.normal(size=n),
+            "heavy": rng.standard_t(2, size=n),
+            "counts": rng.poisson(2.0, size=n).astype(float),
+            "switch": (rng.random(n) < 0.6).astype(float),
+        }
+    )
+
+
+@pytest.mark.parametrize(("n_training", "n_new"), [(60, 2000), (400, 30)])
+def test_the_test_of_changed_columns_keeps_its_level(n_training, n_new):
+    """The control takes the median and the range of the training rows for those of the world."""
+    rng, alarms, control, runs = np.random.default_rng(1), 0, 0, 300
+    for _ in range(runs):
+        training, new = columns(rng, n_training), columns(rng, n_new)
+        features = Problem("vectors", training, None, "columns").features()
+        alarms += any(one.changed for one in column_drifts(new, features, n_training))
+        low, _, median, _, high = features[0]["quartiles"]
+        outside = ((new["normal"] < low) | (new["normal"] > high)).sum()
+        p = binomtest(int((new["normal"] > median).sum()), n_new).pvalue
+        p = min(p, binom.sf(outside - 1, n_new, 2 / (n_training + 1)))
+        control += p <= drift.LEVEL / 2
+    most = binom.ppf(0.999, runs, drift.LEVEL)
+    assert alarms <= most
+    assert (n_new < n_training) or control > most
+
+
+def test_changed_columns_are_named():
+    rng = np.random.default_rng(2)
+    training, new = columns(rng, 200), columns(rng, 50)
+    new["normal"] += 1.5
+    features = Problem("vectors", training, None, "columns").features()
+    changed = [one.name for one in column_drifts(new, features, 200) if one.changed]
+    assert changed == ["normal"]
+    # A file that lists quartiles of fewer rows than the model was fitted on: those count.
+    assert features[0]["rows"] == 200
+    many = columns(rng, 5000)
+    assert not any(one.changed for one in column_drifts(many, features, 10**6))
+    for feature in features:
+        del feature["rows"]
+    assert any(one.changed for one in column_drifts(many, features, 10**6))
