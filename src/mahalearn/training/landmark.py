@@ -285,9 +285,6 @@ class LandmarkPlan:
     def __getstate__(self):
         return {**vars(self), "_features": {}}
 
-    def __setstate__(self, state):
-        vars(self).update(state)
-
     def statistics(self):
         """An empty training set, to add rows to."""
         return LandmarkTraining(
@@ -339,9 +336,6 @@ class LandmarkTraining:
 
     def __getstate__(self):
         return {**vars(self), "_sample_values": None}
-
-    def __setstate__(self, state):
-        vars(self).update(state)
 
     def _changed(self, **attributes):
         out = object.__new__(LandmarkTraining)
@@ -631,9 +625,6 @@ class LandmarkDistances:
 
     def __getstate__(self):
         return {**vars(self), "training": None, "_evaluators": None}
-
-    def __setstate__(self, state):
-        vars(self).update(state)
 
     @property
     def self_cancels(self):
