@@ -70,7 +70,8 @@ test-oldest:
 	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" --constraint .ci/oldest.txt
 	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2
 
-# Every tool of docs/ecosystem.md, in an environment of its own.
+# Every tool of docs/ecosystem.md, in an environment of its own. torch is pinned: pip takes a CPU build
+# of that version where its indexes have one, and the large CUDA build otherwise.
 test-ecosystem:
 	$(PYTHON) -m venv .venv-ecosystem
 	.venv-ecosystem/bin/python -m pip install --quiet --editable ".[ecosystem]"

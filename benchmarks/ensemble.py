@@ -19,9 +19,19 @@ reads several files: ``--rows a.csv b.csv``.
 are compared without fitting anything again. `confirm` measures the recipe as it stands with its
 rivals: everything is chosen on the training part. `cost` compares an ensemble with its costliest
 member: predicting 2,000 rows, and the size of the file. `search` compares the time of a fit with
-that of another version, --splits times in turns, of which the least counts. `guard` compares racing
-with the full search, with one model and with CatBoost. Times are those of the process (CPU
-seconds).
+that of another version, --splits times in turns, of which the least counts. Times are those of the
+process (CPU seconds).
+
+    python -m benchmarks.ensemble guard  [--rows guard.csv] [--splits 1] [--train 300]
+    python -m benchmarks.ensemble frames [--rows frames.csv] [--splits 1]
+    python -m benchmarks.ensemble sizes  [--rows sizes.csv]
+    python -m benchmarks.ensemble page
+
+`guard` compares racing with the full search, with one model, with boosters and with a tuned SVM;
+`frames` has tables with categories and gaps, as data frames; `sizes` grows the training part. Rows
+are kept in benchmarks/results unless --rows says otherwise, and `page` writes their tables into
+docs/benchmarks_tables.md. Tables of UCI as Weka distributes them are read from the folder in
+MAHALEARN_ARFF.
 """
 
 import argparse
@@ -36,19 +46,27 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from scipy.io import arff
 from scipy.special import log_softmax, softmax
 from scipy.stats import rankdata, t, wilcoxon
 from sklearn import datasets as sklearn_sets
+from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import mahalearn
@@ -60,7 +78,10 @@ from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.formulas.stacking import calibrate, fit_calibration, stack, stacking_weights
 from mahalearn.model_selection.splits import make_splits
 
-PARTS = ("development", "matrices", "confirm", "summary", "guard", "cost", "search")
+PARTS = (
+    *("development", "matrices", "confirm", "summary", "cost", "search"),
+    *("guard", "frames", "sizes", "page"),
+)
 TABLES = (
     "authorship",
     "banknote",
@@ -129,6 +150,9 @@ def read_set(name):
         table = np.load(data_folder() / "tabular" / f"{name}.npz")
         X = table["X"].astype(float)  # breast-w has empty cells: medians of the columns
         return np.where(np.isnan(X), np.nanmedian(X, axis=0), X), table["y"]
+    if name.startswith("arff-"):
+        frame, y = read_frame(name.removeprefix("arff-"))
+        return frame.to_numpy(float), y
     if name in SKLEARN:
         return getattr(sklearn_sets, f"load_{name}")(return_X_y=True)
     if name in ELSEWHERE:
@@ -152,6 +176,26 @@ def read_keel(name):
         except ValueError:
             columns.append((cells[:, None] == np.unique(cells)).astype(float))
     return np.hstack(columns), np.unique(table[:, -1], return_inverse=True)[1]
+
+
+# The class of these tables is not the column "class" or the last one.
+TARGETS = {"autos": "symboling"}
+# Columns with more categories are names, which HistGradientBoosting refuses.
+MOST_CATEGORIES = 200
+
+
+def read_frame(name):
+    """A data frame with numbers, categories and gaps, and labels."""
+    data, meta = arff.loadarff(Path(os.environ["MAHALEARN_ARFF"]) / f"{name}.arff")
+    target = next((n for n in meta.names() if n.lower() == "class"), meta.names()[-1])
+    target = TARGETS.get(name, target)
+    frame = pd.DataFrame(data)
+    for column in frame.select_dtypes(exclude="number"):
+        texts = frame[column].str.decode("utf-8")
+        frame[column] = texts.where(texts != "?").astype("category")
+    y = np.unique(frame.pop(target).astype(str), return_inverse=True)[1]
+    names_ = [c for c in frame.select_dtypes("category") if frame[c].nunique() > MOST_CATEGORIES]
+    return frame.drop(columns=names_), y
 
 
 def halves(X, y, seed, most_train):
@@ -197,18 +241,17 @@ def calibration_error(proba, wrong, bins=10):
 
 
 class CalibratedSVM:
-    """RBF SVM by a grid of 8 γ × 8 C; probabilities by one temperature from held-out scores."""
+    """RBF SVM by a grid of γ and C; probabilities by one temperature from held-out scores."""
 
-    GAMMAS, CS = np.geomspace(0.01, 50, 8), np.geomspace(0.1, 1e6, 8)
-
-    def __init__(self, seed):
-        self.seed = seed
+    def __init__(self, seed, size=8, folds=5):
+        self.seed, self.folds = seed, folds
+        self.gammas, self.costs = np.geomspace(0.01, 50, size), np.geomspace(0.1, 1e6, size)
 
     def fit(self, X, y):
         """Tune on the splits of the chooser."""
-        splits = make_splits(5, X, y, np.unique(y, return_counts=True)[1], self.seed)
+        splits = make_splits(self.folds, X, y, np.unique(y, return_counts=True)[1], self.seed)
         svm = make_pipeline(StandardScaler(), SVC(max_iter=10**5))
-        grid = {"svc__gamma": self.GAMMAS / X.shape[1], "svc__C": self.CS}
+        grid = {"svc__gamma": self.gammas / X.shape[1], "svc__C": self.costs}
         self.search = GridSearchCV(svm, grid, cv=splits).fit(X, y)
         self.classes_ = np.unique(y)
         scores, truth = [], []
@@ -368,10 +411,22 @@ def confirm(options):
 
 # --- racing against the full search ---------------------------------------------------------------
 
-GUARD = {"fast": {}, "full": {"effort": "best"}, "best": {"combine": "best"}}
-# Sets "few-<set>" have so many training objects of each class. Candidates' choice by log loss and
-# error was set on other splits of these, the rest serve to confirm it.
+# Named before the run. Sets "few-<set>" have so many training objects of each class. Candidates'
+# choice by log loss and error was set on other splits of FEW_DEVELOPMENT; the pilot on other splits
+# of sixteen of the two-class and UCI sets.
+GUARD_SETS = (
+    *("wine", "glass", "sonar", "ecoli", "heart", "liver", "imox", "biomed", "ionosphere"),
+    *("diabetes", "iris", "breast_cancer", "breast-w", "credit-approval", "qsar-biodeg"),
+    *("mammographic", "banknote", "arff-vehicle", "arff-segment", "arff-column3C"),
+    *("arff-balance.scale", "few-authorship", "few-eucalyptus", "few-arff-vehicle"),
+    "few-arff-optdigits",
+)
 FEW, FEW_DEVELOPMENT = 12, ("vowel", "digits", "mfeat-fou", "mfeat-fac", "pendigits")
+FRAMES = (
+    *("credit.a", "heart.c", "heart.h", "hepatitis", "vote", "colic", "cylinder.bands", "autos"),
+    *("breast.cancer", "dermatology", "anneal"),
+)
+RESULTS = Path(__file__).parent / "results"
 
 
 def few_of_each(y, seed):
@@ -382,46 +437,219 @@ def few_of_each(y, seed):
     return train, rng.permutation(np.setdiff1d(np.arange(len(y)), train))[:1000]
 
 
+def catboost(seed):
+    """CatBoost with its defaults, one thread."""
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(
+        random_seed=seed, verbose=False, thread_count=1, allow_writing_files=False
+    )
+
+
+def lightgbm(seed):
+    """LightGBM with its defaults, one thread."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed)
+
+
+GUARD = {
+    "fast": lambda seed: MahalanobisClassifierCV(random_state=seed),
+    "full": lambda seed: MahalanobisClassifierCV(effort="best", random_state=seed),
+    "best": lambda seed: MahalanobisClassifierCV(combine="best", random_state=seed),
+    "catboost": catboost,
+    "lightgbm": lightgbm,
+    "hist_gradient": lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    "svm": lambda seed: CalibratedSVM(seed, size=5, folds=3),
+}
+
+
 def guard(options):
-    """Error, log loss and CPU seconds of racing, the full search, one model, and CatBoost."""
+    """Measure the methods of GUARD on the first splits of all sets, then on the second ones."""
+    for i, name in missing(options, options.sets or GUARD_SETS):
+        seed = CONFIRMATION + i
+        X, y = read_set(name.removeprefix("few-"))
+        few = name.startswith("few-")
+        train, test = few_of_each(y, seed) if few else halves(X, y, seed, options.train)
+        models = {method: make(seed) for method, make in GUARD.items()}
+        record(options.rows, name, i, models, (X[train], y[train], X[test], y[test]))
+    guard_table(read_rows(options.rows), print)
+
+
+def hand_made(frame):
+    """The usual encoding: medians and their indicators, scales, one column for each category."""
+    numbers = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+    categories = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="missing"),
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+    )
+    numeric = [name for name in frame if frame[name].dtype.kind == "f"]
+    others = [name for name in frame if name not in numeric]
+    return ColumnTransformer([("numbers", numbers, numeric), ("categories", categories, others)])
+
+
+def frames(options):
+    """Data frames as they are, behind an encoding by hand, and in HistGradientBoosting."""
+    for i, name in missing(options, options.sets or FRAMES):
+        seed = CONFIRMATION + i
+        X, y = read_frame(name)
+        train, test = halves(X, y, seed, options.train)
+        models = {
+            "frame": MahalanobisClassifierCV(random_state=seed),
+            "by hand": make_pipeline(hand_made(X), MahalanobisClassifierCV(random_state=seed)),
+            "hist_gradient": HistGradientBoostingClassifier(random_state=seed),
+        }
+        parts = X.iloc[train], y[train], X.iloc[test], y[test]
+        record(options.rows, name, i, models, parts)
+    means_table(read_rows(options.rows), ("frame", "by hand", "hist_gradient"), print)
+
+
+def missing(options, sets):
+    """Pairs (split, set) that the file of rows does not hold."""
     done = {(row["set"], int(row["split"])) for row in read_rows(options.rows)}
-    for i in range(options.splits):
-        for name in options.sets:
-            if (name, i) not in done:
-                rows = [(name, i, *row) for row in guarded(name, CONFIRMATION + i, options.train)]
-                append(options.rows, FIELDS, rows)
-                cells = (f"{r[2]} {100 * r[3]:.2f}/{r[5]:.4f}/{r[8]:.1f}s" for r in rows)
-                print(i, name, "  ".join(cells), flush=True)
-    rows = read_rows(options.rows)
-    methods = [m for m in (*GUARD, "catboost") if any(row["method"] == m for row in rows)]
-    for column in ("error", "log_loss"):
-        _, table = table_of(rows, methods, column, list(dict.fromkeys(r["set"] for r in rows)))
-        print(column, dict(zip(methods, table.mean(axis=0).round(5).tolist(), strict=True)))
-    sets, seconds = table_of(rows, methods, "seconds", list(dict.fromkeys(r["set"] for r in rows)))
-    for j, method in enumerate(methods[1:], 1):
-        ratio = np.exp(np.log(seconds[:, 0] / seconds[:, j]).mean())
-        print(f"CPU time of fast: {ratio:.2f} times that of {method} ({len(sets)} sets)")
+    pairs = [(i, name) for i in range(options.splits) for name in sets]
+    return [(i, name) for i, name in pairs if (name, i) not in done]
 
 
-def guarded(name, seed, most_train):
-    """Rows of one split."""
-    X, y = read_set(name.removeprefix("few-"))
-    few = name.startswith("few-")
-    train, test = few_of_each(y, seed) if few else halves(X, y, seed, most_train)
-    classes, codes = np.unique(y[train], return_inverse=True)
-    models = {m: MahalanobisClassifierCV(random_state=seed, **p) for m, p in GUARD.items()}
-    if importlib.util.find_spec("catboost"):
-        from catboost import CatBoostClassifier
-
-        models["catboost"] = CatBoostClassifier(
-            random_seed=seed, verbose=False, thread_count=1, allow_writing_files=False
-        )
+def record(path, name, split, models, parts):
+    """Fit models on a training part, and append what is measured on the test part."""
+    X, y, X_test, truth = parts
+    classes, codes = np.unique(y, return_inverse=True)
+    rows = []
     for method, model in models.items():
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            proba = model.fit(X[train], codes).predict_proba(X[test])
-        yield method, *measures(y[test], proba, classes), time.process_time() - start, np.nan
+            proba = model.fit(X, codes).predict_proba(X_test)
+        seconds = time.process_time() - start
+        rows.append((name, split, method, *measures(truth, proba, classes), seconds, len(y)))
+    append(path, (*FIELDS[:-1], "n_train"), rows)
+    cells = (f"{r[2]} {100 * r[3]:.2f}/{r[5]:.4f}/{r[8]:.1f}s" for r in rows)
+    print(split, name, "  ".join(cells), flush=True)
+
+
+# Training sizes of `sizes`; the ensemble has members at landmarks beyond 3,000.
+SIZES = (100, 300, 1000, 3000, 20000)
+
+
+def size_problems():
+    """{name: (X, y)} of 25,000 rows: clusters with curved borders, and rules along the axes."""
+    X, y = sklearn_sets.make_classification(
+        25_000, 20, n_informative=10, n_classes=4, n_clusters_per_class=3, random_state=0
+    )
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(25_000, 20))
+    rules = (Z[:, 0] > 0) ^ (Z[:, 1] > 0.5) ^ ((Z[:, 2] > 0) & (Z[:, 3] > 0))
+    rules ^= rng.random(len(Z)) < 0.05
+    return {"clusters": (X, y), "rules": (Z, rules.astype(int))}
+
+
+def sizes(options):
+    """Error, log loss and CPU seconds against the number of training rows."""
+    for name, (X, y) in size_problems().items():
+        for i, n in enumerate(SIZES):
+            title = f"{name}, n = {n}"
+            if (title, 0) in {(r["set"], int(r["split"])) for r in read_rows(options.rows)}:
+                continue
+            models = {m: GUARD[m](i) for m in ("fast", "catboost", "lightgbm", "hist_gradient")}
+            record(options.rows, title, 0, models, (X[:n], y[:n], X[-5000:], y[-5000:]))
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+TITLES = {
+    "fast": '**ensemble** (`effort="fast"`, the default)',
+    "full": 'ensemble, `effort="best"`',
+    "best": 'one model, `combine="best"`',
+    "catboost": "CatBoost, defaults",
+    "lightgbm": "LightGBM, defaults",
+    "hist_gradient": "HistGradientBoosting, defaults",
+    "svm": "RBF SVM, 5 × 5 grid",
+    "frame": "**ensemble on the frame**",
+    "by hand": "ensemble behind an encoding by hand",
+}
+
+
+def means_table(rows, methods, write):
+    """Means over the sets, and the first method minus each: error and log loss."""
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    kept, error = table_of(rows, methods, "error", sets)
+    loss, seconds = (table_of(rows, methods, c, sets)[1] for c in ("log_loss", "seconds"))
+    ranks = [np.array([rankdata(line) for line in table]).mean(axis=0) for table in (error, loss)]
+    write(
+        "| method | error % | rank | log loss | rank | CPU, × the first | first minus it: points "
+        "| won–tied–lost | log loss |"
+    )
+    write("|---|---|---|---|---|---|---|---|---|")
+    for j, method in enumerate(methods):
+        compared = ["", "", ""]
+        if j:
+            d, e = 100 * (error[:, 0] - error[:, j]), loss[:, 0] - loss[:, j]
+            compared = [
+                "{:+.2f} ± {:.2f}".format(*interval(d)),
+                f"{(d < 0).sum()}–{(d == 0).sum()}–{(d > 0).sum()}",
+                "{:+.3f} ± {:.3f}".format(*interval(e)),
+            ]
+        ratio = np.exp(np.log(seconds[:, j] / seconds[:, 0]).mean())
+        write(
+            f"| {TITLES[method]} | {100 * error[:, j].mean():.2f} | {ranks[0][j]:.2f} "
+            f"| {loss[:, j].mean():.3f} | {ranks[1][j]:.2f} | {ratio:.2f} | "
+            + " | ".join(compared)
+            + " |"
+        )
+    n_splits = len({(row["set"], row["split"]) for row in rows if row["set"] in kept})
+    difference = nemenyi(len(methods), len(kept))
+    write(
+        f"\n{len(kept)} sets, {n_splits} splits; Nemenyi's critical difference of mean ranks is "
+        f"{difference:.2f}; ± is half the 95 % interval, the sets as the sample."
+    )
+    return kept, error, loss, seconds
+
+
+def guard_table(rows, write):
+    """The table of `guard`, and one line for each set."""
+    methods = [m for m in GUARD if any(row["method"] == m for row in rows)]
+    kept, error, loss, seconds = means_table(rows, methods, write)
+    write("\n| set | " + " | ".join(m for m in methods) + " | CPU, fast / CatBoost |")
+    write("|---|" + "---|" * (len(methods) + 1))
+    for s, e, p, t_ in zip(kept, error, loss, seconds, strict=True):
+        cells = " | ".join(f"{100 * a:.1f}, {b:.3f}" for a, b in zip(e, p, strict=True))
+        write(f"| {s} | {cells} | {t_[0] / t_[methods.index('catboost')]:.1f} |")
+
+
+def sizes_table(rows, write):
+    """One line for each problem and size."""
+    methods = ("fast", "catboost", "lightgbm", "hist_gradient")
+    write("| problem | " + " | ".join(TITLES[m] for m in methods) + " |")
+    write("|---|" + "---|" * len(methods))
+    for name in dict.fromkeys(row["set"] for row in rows):
+        cells = {r["method"]: r for r in rows if r["set"] == name}
+        line = (
+            f"{100 * float(cells[m]['error']):.1f}, {float(cells[m]['log_loss']):.3f}, "
+            f"{float(cells[m]['seconds']):.1f} s"
+            for m in methods
+        )
+        write(f"| {name} | " + " | ".join(line) + " |")
+
+
+def page(options):
+    """Write the tables between the marks of docs/benchmarks_tables.md."""
+    path = Path(__file__).parents[1] / "docs" / "benchmarks_tables.md"
+    text = path.read_text(encoding="utf-8")
+    frame_methods = ("frame", "by hand", "hist_gradient")
+    tables = {
+        "guard": guard_table,
+        "frames": lambda rows, write: means_table(rows, frame_methods, write),
+        "sizes": sizes_table,
+    }
+    for name, table in tables.items():
+        if rows := read_rows(RESULTS / f"{name}.csv"):
+            lines: list = []
+            table(rows, lines.append)
+            start, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+            before, after = text.split(start)[0], text.split(end)[1]
+            text = f"{before}{start}\n" + "\n".join(lines) + f"\n{end}{after}"
+    path.write_text(text, encoding="utf-8")
 
 
 # --- the table of the confirming run --------------------------------------------------------------
@@ -840,16 +1068,19 @@ def main():
     parser.add_argument("--train", type=int, default=250)
     parser.add_argument("--other", help="sources of another version, for search: its src folder")
     options = parser.parse_args()
-    default = {"development": "development", "matrices": "matrices.csv", "guard": "guard.csv"}
-    files = options.rows or [Path(default.get(options.part, "confirm.csv"))]
+    default = {"development": Path("development"), "matrices": Path("matrices.csv")}
+    default |= {part: RESULTS / f"{part}.csv" for part in ("guard", "frames", "sizes")}
+    files = options.rows or [default.get(options.part, Path("confirm.csv"))]
     options.rows = files[0]
+    others = {"guard": guard, "frames": frames, "sizes": sizes, "page": page}
+    if options.part in others:
+        others[options.part](options)
+        return
     options.sets = options.sets or every_set()
     if options.part == "development":
         develop(options)
     elif options.part == "matrices":
         matrices(options)
-    elif options.part == "guard":
-        guard(options)
     elif options.part == "cost":
         cost(options)
     elif options.part == "search":

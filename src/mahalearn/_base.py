@@ -21,6 +21,7 @@ from ._validation import (
     check_objects,
     check_sample_weight,
     is_word,
+    like,
     refuse_dask,
     refuse_dask_query,
     refuse_fit_params,
@@ -117,7 +118,7 @@ class ScoreClassifierMixin(ClassifierMixin):
             Predicted class labels.
         """
         check_is_fitted(self)
-        return self.classes_[winners(self._scores(X), self._rounding)]
+        return like(X, self.classes_[winners(self._scores(X), self._rounding)])
 
     def decision_function(self, X: Objects) -> np.ndarray:
         """Scores of the classes.
@@ -134,9 +135,9 @@ class ScoreClassifierMixin(ClassifierMixin):
         """
         check_is_fitted(self)
         if len(self.classes_) > 2:
-            return self._all_scores(X)
+            return like(X, self._all_scores(X))
         scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0]
+        return like(X, scores[:, 1] - scores[:, 0])
 
     def _all_scores(self, X):
         """Scores of all classes, not only enough to find the winner."""
@@ -187,7 +188,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         log_proba : ndarray of shape (n_samples, n_classes)
             Log-probabilities, columns in the order of ``classes_``.
         """
-        return self._log_proba(X)
+        return like(X, self._log_proba(X))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Objects) -> np.ndarray:
@@ -206,7 +207,7 @@ class ScoreClassifierMixin(ClassifierMixin):
         proba : ndarray of shape (n_samples, n_classes)
             Probabilities, columns in the order of ``classes_``.
         """
-        return np.exp(self._log_proba(X))
+        return like(X, np.exp(self._log_proba(X)))
 
 
 class DensityClassifierMixin(ScoreClassifierMixin):

@@ -2,6 +2,7 @@
 
 import numbers
 import os
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -453,7 +454,7 @@ def validate_rows(estimator, X, *y, **options):
     It would take dates for numbers, and leave tensors to code that computes with NumPy. A sparse
     matrix becomes SparseRows where ``accept_sparse=True``.
     """
-    refuse_tensors(estimator, X)
+    X, *y = (as_numpy(estimator, values) for values in (X, *y))
     if is_sparse(X):
         X = X.matrix
     sample = X[0] if isinstance(X, (list, tuple)) and len(X) else X
@@ -473,11 +474,43 @@ def validate_rows(estimator, X, *y, **options):
     return SparseRows(checked)
 
 
+# --- arrays of other libraries --------------------------------------------------------------------
+
+
+def is_foreign(X):
+    """True for a tensor or array that scikit-learn's array API dispatch leaves as it is."""
+    foreign = hasattr(X, "__array_namespace__") or _is_torch(X)
+    return foreign and not isinstance(X, np.ndarray) and get_config()["array_api_dispatch"]
+
+
+def as_numpy(estimator, X):
+    """A NumPy array in place of a foreign one, if the estimator gives its results back as such."""
+    if not is_foreign(X):
+        return X
+    if not getattr(estimator, "_converts_arrays", False):
+        refuse_tensors(estimator, X)
+    return np.asarray(_namespace(X).asarray(X, device="cpu") if _is_torch(X) else X)
+
+
+def like(X, values):
+    """Results as arrays of the library and on the device of X; texts stay a NumPy array."""
+    if not is_foreign(X) or values.dtype.kind not in "biuf":
+        return values
+    return _namespace(X).asarray(values, device=X.device)
+
+
+def _is_torch(X):
+    return type(X).__module__.split(".")[0] == "torch"
+
+
+def _namespace(X):
+    return sys.modules["torch"] if _is_torch(X) else X.__array_namespace__()
+
+
 def refuse_tensors(estimator, X):
     """Refuse arrays that scikit-learn's array API dispatch would not convert to NumPy."""
     kind = type(X)
-    foreign = hasattr(X, "__array_namespace__") or kind.__module__.split(".")[0] == "torch"
-    if foreign and not isinstance(X, np.ndarray) and get_config()["array_api_dispatch"]:
+    if is_foreign(X):
         raise TypeError(
             f"{type(estimator).__name__} computes with NumPy arrays and does not take part in "
             f"scikit-learn's array API dispatch; got {kind.__module__}.{kind.__name__}. Pass a "

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from mahalearn.formulas import calibration
-from mahalearn.formulas.calibration import fit_temperature, log_loss
+from mahalearn.formulas.calibration import fit_temperature, fit_temperatures, log_loss
 
 
 def naive_loss(scores, truth, T):
@@ -64,6 +65,22 @@ def test_the_temperature_minimises_the_smoothed_loss(rng, scale, separated):
     losses = [smoothed_loss(t) for t in grid]
     assert losses[2] <= min(losses) + 1e-12 * abs(losses[2])
     assert min(losses[0], losses[-1]) > losses[2]
+
+
+def test_temperatures_of_several_tables_are_those_of_each(rng):
+    """Also where tables miss other classes, are logarithms of probabilities, or say nothing."""
+    n, c = 50, 3
+    truth, weights = np.arange(n) % c, rng.uniform(0.2, 2, size=n)
+    tables = rng.normal(size=(7, n, c)) * 10.0 ** np.arange(-3, 4)[:, None, None]
+    tables[:5, np.arange(n), truth] += 2.0
+    tables[1, :5, 2] = tables[2, :5, 2] = tables[3, 20:, 1] = -np.inf
+    tables[4] -= np.log(np.exp(tables[4]).sum(axis=1, keepdims=True))
+    tables[6] = 0.0
+    for w in (None, weights):
+        one_by_one = [fit_temperature(table, truth, w) for table in tables]
+        assert_allclose(fit_temperatures(tables, truth, w), one_by_one, rtol=1e-10)
+    tables[5, np.arange(n), truth] = -np.inf  # no object of a class that was seen
+    assert fit_temperatures(tables, truth)[5] == 1.0
 
 
 def test_useless_scores_get_the_largest_temperature_and_none_a_usable_one(rng):

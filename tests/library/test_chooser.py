@@ -12,7 +12,13 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -25,7 +31,7 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import grid, race
+from mahalearn.model_selection import grid, member_data, race
 from mahalearn.model_selection.evaluation import Scored
 from mahalearn.model_selection.families import FAMILIES
 from mahalearn.model_selection.member_data import VectorData
@@ -289,6 +295,30 @@ def test_the_costliest_members_are_left_out():
 # --- the race -------------------------------------------------------------------------------------
 
 
+def test_a_long_search_is_announced(monkeypatch, data, small_grids):
+    monkeypatch.setattr(race, "LONG_SECONDS", 0.0)
+    with pytest.warns(UserWarning, match="expected to take about .* s more; time_budget"):
+        chooser(("kernel_fisher",), cv=SPLITS).fit(*data)
+
+
+def test_long_measures_are_announced_before_they_are_computed(monkeypatch):
+    """With 130 objects a few hundred pairs are measured first, of 8,385."""
+    calls = []
+
+    def difference(a, b):
+        calls.append((a, b))
+        return abs(len(a) - len(b))
+
+    objects = ["x" * (1 + i % 7) for i in range(130)]
+    monkeypatch.setattr(member_data, "LONG_SECONDS", 0.0)
+    model = MahalanobisClassifierCV(("neighbors",), kernel=MeasureKernel(difference))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="all pairs of 130 objects are expected to take"):
+            model.fit(objects, np.arange(130) % 2)
+    assert 0 < len(calls) < 1000
+
+
 @pytest.mark.parametrize("counts", [(601, 600), (1200, 1), (1180, 20, 1), (9000, 12, 1)])
 def test_a_pilot_has_every_class_and_is_like_all_objects(counts):
     """Also where one object is left over, or is the only one of its class."""
@@ -317,6 +347,34 @@ def test_no_object_of_a_group_is_on_both_sides_of_a_pilot_split():
     assert len(rows) == race.PILOT_LEAST
     for train, test in part_splits:
         assert not set(groups[rows[train]]) & set(groups[rows[test]])
+
+
+def test_merged_splits_test_as_often_and_train_on_half():
+    y = np.arange(100) % 2
+    splits = list(StratifiedKFold(5).split(y, y))
+    (first, tested), second, _ = race.merged_splits(splits, 100)
+    assert set(first) == set(splits[0][0]) & set(splits[1][0]) and len(first) == 60
+    assert set(tested) == set(splits[0][1]) | set(splits[1][1])
+    assert set(second[1]) == set(splits[2][1]) | set(splits[3][1])
+    # Growing training parts: the smallest of those merged, and nothing that comes before a test.
+    for train, test in race.merged_splits(list(TimeSeriesSplit(8).split(y)), 100):
+        assert train.max() < test.min()
+
+
+def test_every_value_of_a_path_can_reach_the_final():
+    """The pilot tries every second one, the final the best of these and its neighbours."""
+    data = VectorData(np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2, None)
+    for family, kernel in (("kernel_fisher", "rbf"), ("svm", "laplacian"), ("kqd", "rbf")):
+        member = race.Member(family, family, kernel, family != "svm")
+        candidates = race.member_candidates(member, data, "krein", 16)
+        tried, reached = race.pilot_candidates(candidates), set()
+        assert len(tried) <= 2 / 3 * len(candidates)
+        for best in tried:
+            means = np.full(len(candidates), np.nan)
+            means[tried] = 0.0
+            means[best] = 1.0
+            reached |= set(race.finalists(candidates, means))
+        assert reached == set(range(len(candidates)))
 
 
 def test_finalists_are_the_best_cells_with_their_neighbours(monkeypatch):

@@ -75,7 +75,7 @@ def kernels(X, Z):
 # Kernel Fisher discriminant
 
 
-@pytest.mark.parametrize("sizes", [(5, 12, 20), (10, 10), (1, 6, 1, 30), (7, 25)])
+@pytest.mark.parametrize("sizes", [(5, 12, 20), (10, 10), (1, 6, 1, 30), (7, 25), (25, 7)])
 @pytest.mark.parametrize("beta", [1e-3, 0.1, 10.0])
 def test_fisher_is_the_naive_one(sizes, beta):
     X, y, Z = problem(sizes=sizes)

@@ -29,6 +29,7 @@ from .._validation import (
     is_dask_collection,
     is_real,
     known_codes,
+    like,
     refuse_dask_query,
     validate_rows,
 )
@@ -891,12 +892,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         d2 : ndarray of shape (n_samples, n_classes)
             Squared distances, columns in the order of ``classes_``.
         """
-        return self._known_distances(self._check_query(X))
+        return like(X, self._known_distances(self._check_query(X)))
 
     def _known_distances(self, queries):
         fitted = self._gaussians()
         d2 = fitted.evaluate(queries, missing=self._ignores_missing())[0]
         return fitted.all_classes(d2.T, np.inf).T
+
+    _converts_arrays = True
 
     explain = explain
 
@@ -954,4 +957,4 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         log_density : ndarray of shape (n_samples,)
             Log-densities.
         """
-        return logsumexp(self._scores(X), axis=1)
+        return like(X, logsumexp(self._scores(X), axis=1))

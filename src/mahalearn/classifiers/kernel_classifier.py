@@ -198,6 +198,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     random_state: Any = None
     _models: Any = None
 
+    @property
+    def _converts_arrays(self):
+        return self.landmarks is not None  # models of all objects keep to NumPy
+
     explain = explain
 
     def __sklearn_tags__(self):

@@ -22,7 +22,7 @@ from .._typing import (
     Standardize,
     Variant,
 )
-from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word
+from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word, like
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import N_ITER, error_offsets, map_offsets
 from ..training.distances import (
@@ -108,8 +108,8 @@ def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> n
     d2 : ndarray of shape (n_samples, n_classes)
         Squared distances, columns in the order of ``classes_``.
     """
-    X = self._check_query(X)
-    return self._all_columns(self._distances.sq_distances(X, self_similarity), np.inf)
+    d2 = self._distances.sq_distances(self._check_query(X), self_similarity)
+    return like(X, self._all_columns(d2, np.inf))
 
 
 class KernelMahalanobisTransformer(

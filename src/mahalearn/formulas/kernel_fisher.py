@@ -76,9 +76,8 @@ def _cholesky_model(K, slices, beta):
     """The discriminants by Cholesky factors of B; None if one fails."""
     n, K2 = len(K), K @ K.T  # K is symmetric; numpy forms half of AAᵀ
     B = np.empty_like(K2)
-    sums = np.column_stack([K[:, members].sum(axis=1) for members in slices])  # K1_j
-    total = sums.sum(axis=1)
-    problems = _distinct(slices)
+    problems, total = _distinct(slices), K.sum(axis=1)
+    sums = np.column_stack([K[:, members].sum(axis=1) for members in problems])  # K1_j
     sizes = np.array([members.stop - members.start for members in problems])
     parts = [None] * len(problems)
     for n_j in np.unique(sizes):
@@ -124,8 +123,10 @@ def _solve_core(R, n, e):
 
 
 def _distinct(slices):
-    """The problems to solve: of two classes one, the other is the same with its sign changed."""
-    return slices[:1] if len(slices) == 2 else slices
+    """The problems to solve: of two classes the smaller, the other is its with the sign changed."""
+    if len(slices) > 2:
+        return slices
+    return [min(slices, key=lambda members: members.stop - members.start)]
 
 
 def _stack(parts, slices, basis=None):
@@ -134,5 +135,6 @@ def _stack(parts, slices, basis=None):
     A = A if basis is None else basis @ A
     offsets = np.array([b for _, b in parts])
     if len(parts) < len(slices):
-        A, offsets = np.hstack([A, -A]), np.append(offsets, -offsets)
+        signs = np.array([1, -1] if _distinct(slices)[0] == slices[0] else [-1, 1])
+        A, offsets = A * signs, offsets * signs
     return LinearScores(A, offsets)

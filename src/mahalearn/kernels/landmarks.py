@@ -24,6 +24,7 @@ from .._validation import (
     check_objects,
     check_symmetric,
     is_dask_collection,
+    like,
     refuse_objects,
     take,
     validate_rows,
@@ -409,6 +410,8 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.rtol = rtol
         self.random_state = random_state
 
+    _converts_arrays = True
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel) and to_choose(self.landmarks)
@@ -506,9 +509,9 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Features φ(x), a row for each object.
         """
         check_is_fitted(self)
-        X = self._check(X, reset=False)
-        parts = [self._features.transform(k) for _, k in self._kernel_rows(X)]
-        return np.concatenate(parts)
+        rows = self._check(X, reset=False)
+        parts = [self._features.transform(k) for _, k in self._kernel_rows(rows)]
+        return like(X, np.concatenate(parts))
 
     def residual(self, X: Objects) -> np.ndarray:
         """The part of each object that the landmarks do not represent, k(x, x) − φᵀJφ.

@@ -140,10 +140,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     combine : {"stack", "best"}, default="stack"
         "stack": the weighted ensemble above. "best": one model.
     effort : {"fast", "best"}, default="fast"
-        "fast": every candidate is tried on a part of the objects (at least 400) and three of the
-        splits; the two best kernels of each member, with the neighbouring values of the
-        regularisation, are compared on all objects and splits. "best": every candidate is compared
-        on all of them, which takes several times as long.
+        "fast": every kernel, with every second value of the regularisation, is tried on a part of
+        the objects (at least 400) and two splits; the two best kernels of each member, with the
+        neighbouring values of the regularisation, are compared on all objects and splits. "best":
+        every candidate is compared on all of them, which takes several times as long.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         Treatment of negative eigenvalues, as in the plain estimators. Where this is "krein",
         the SVM and ridge regression flip them.
@@ -179,7 +179,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         "kernel" (None for those without a kernel by name), "params", "mean_score", "std_score" and
         "fold_scores" (of the folds, the same for all), "log_loss" on held-out objects after
         calibration, "weight" in the ensemble, "loss_without" (by how much the ensemble's log loss
-        grows without it), "n_candidates" (tried), "n_finalists" (of these compared on all objects
+        grows without it), "n_candidates", "n_finalists" (of these compared on all objects
         and splits), "seconds", "tied" (equal to the best but for chance), "chosen", and "note",
         which says why a family failed or was left out (its score is NaN).
     members_ : dict of str to estimator

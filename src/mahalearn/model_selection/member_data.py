@@ -1,5 +1,7 @@
 """The training objects of an ensemble, as the searches and the fits of its members take them."""
 
+import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,9 @@ from .evaluation import Objects
 N_LANDMARKS = 400
 # Rows of batches that an encoder learns from.
 ENCODED_ROWS = 20_000
+# What is expected to take longer is announced; measures are timed on so many objects before.
+LONG_SECONDS = 60.0
+TIMED_OBJECTS = 12
 
 
 class MemberData:
@@ -189,6 +194,7 @@ class ObjectData(MemberData):
         self.user_kernels = [form for kernel in kernels for form in _forms(kernel, X)]
         n, count, pairs = len(y), len(self.user_kernels), {}
         check_memory((3 + 2 * count) * n**2, f"{count} kernel matrices of {n} objects")
+        _announce(self.user_kernels, X)
         self.fitted = [_fit(kernel, X, y, pairs) for kernel in self.user_kernels]
         grams = [_gram(X, codes, *fitted) for fitted in self.fitted]
         self.spread = total_spread(grams[0])
@@ -233,6 +239,33 @@ def _suited(kernels, user_kernels, bounded):
     kinds = [getattr(kernel, "kind", None) for kernel in user_kernels]
     suited = [k for k, kind in zip(kernels, kinds, strict=True) if (kind == "rbf") == bounded]
     return [{"kernel": kernel} for kernel in suited or kernels]
+
+
+def measure_seconds(kernels, X):
+    """Seconds that the measures of all pairs of objects are expected to take.
+
+    Those of a few objects are computed twice: the first call compiles.
+    """
+    rows = np.random.default_rng(0).permutation(len(X))[:TIMED_OBJECTS]
+    some, timed = take(X, rows), {}
+    for kernel in map(as_kernel, kernels):
+        if isinstance(kernel, MeasureKernel) and kernel.pair_key not in timed:
+            for _ in range(2):
+                start = time.perf_counter()
+                kernel.pair_values(some, some)
+                timed[kernel.pair_key] = time.perf_counter() - start
+    return sum(timed.values()) * (len(X) / len(rows)) ** 2
+
+
+def _announce(kernels, X):
+    """Warn before the measures of many objects are computed, if they take long."""
+    if len(X) > 10 * TIMED_OBJECTS and (seconds := measure_seconds(kernels, X)) > LONG_SECONDS:
+        warnings.warn(
+            f"The measures of all pairs of {len(X)} objects are expected to take about "
+            f"{seconds:.0f} s. A single classifier with landmarks= measures far fewer pairs.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _fit(kernel, X, y, pairs):

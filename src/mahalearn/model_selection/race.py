@@ -1,7 +1,7 @@
 """The search of an ensemble: the candidates of all families race on shared kernels and folds.
 
-A pilot scores every candidate on a part of the objects and a few splits. What it finds best is
-scored on all objects and splits, and of that each member's best candidate is taken. Candidates of
+A pilot scores candidates on a part of the objects and a few splits. What it finds best is scored
+on all objects and splits, and of that each member's best candidate is taken. Candidates of
 all families go through one loop (`evaluation.score_candidates`), so that those with one kernel
 share its matrix, its class distances and its decompositions.
 """
@@ -9,6 +9,7 @@ share its matrix, its class distances and its decompositions.
 import time
 import warnings
 from collections import Counter
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,12 @@ from ..formulas.offsets import settled, settling_step
 from . import grid
 from .evaluation import Trial, frozen, grouped, score_candidates, with_params
 from .families import FAMILIES, family_grid
-from .member_data import N_LANDMARKS
-from .splits import fold_metrics
+from .member_data import LONG_SECONDS, N_LANDMARKS
+from .splits import tables_metrics
 
-# The pilot: this share of the objects, but at least so many and at most so many, and so many of
-# the splits (docs/chooser.md says how these were set). A budget of less than so many seconds makes
-# it smaller.
-PILOT_SHARE, PILOT_LEAST, PILOT_MOST, PILOT_SPLITS = 0.4, 400, 800, 3
+# The pilot: this share of the objects, but at least so many and at most so many, and so many splits
+# (docs/chooser.md says how these were set). A budget of less than so many seconds makes it smaller.
+PILOT_SHARE, PILOT_LEAST, PILOT_MOST, PILOT_SPLITS = 0.4, 400, 800, 2
 PILOT_SECONDS = 20.0
 # Beyond so many objects members are fitted at landmarks: fits of all take more than about 80 s.
 EXACT_OBJECTS = 3000
@@ -36,14 +36,14 @@ EXACT_OBJECTS = 3000
 LANDMARK_STEPS = 2
 # So many families remain within any budget of time.
 LEAST_FAMILIES = 3
-# A final that is expected to take longer is announced.
-LONG_SECONDS = 60.0
 # Of each class as many objects are in the pilot, if it has them.
 PILOT_CLASS = 10
 # Kernels (or other parameters beside the path) of a member that reach the final.
 FINAL_CELLS = 2
 # The SVM's C with a further kernel, where machines are the costliest members.
 FEWER_CS = (1.0, 10.0, 100.0)
+# Candidates whose metrics are computed at once.
+BATCH = 16
 # Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10
 # Candidates of an ensemble are compared by log loss plus so many times the error: with many classes
@@ -95,7 +95,7 @@ class Best(NamedTuple):
 class Result(NamedTuple):
     """The outcome of a race for one member.
 
-    best: a Best, None where it failed; n_candidates: scored in the pilot, or at all; n_finalists:
+    best: a Best, None where it failed; n_candidates: those of its grid; n_finalists:
     scored on all objects; seconds: its share of the time; note: why there is none.
     """
 
@@ -181,21 +181,30 @@ def score(candidates, data, splits, rules):
     arriving = (
         one for part, of in runs if part for one in score_candidates(part, of, rules.n_jobs)
     )
-    for one in with_bar(arriving, len(trials), "candidates") if rules.show else arriving:
-        if one.error is None:
-            held_out = one.scores, truth, starts, objects.classes
-            one = one._replace(metrics=_metrics(*held_out, rules.scoring, one.rounding))
-            if not np.isfinite(one.metrics).all():
-                one = one._replace(error=ValueError("the score is not defined on every fold"))
-        yield one.position, one
+    arriving = iter(with_bar(arriving, len(trials), "candidates") if rules.show else arriving)
+    while batch := list(islice(arriving, BATCH)):
+        tables = [one for one in batch if one.error is None]
+        metrics = iter(_metrics(tables, truth, starts, objects.classes, rules.scoring))
+        for one in batch:
+            if one.error is None:
+                one = one._replace(metrics=next(metrics))
+                if not np.isfinite(one.metrics).all():
+                    one = one._replace(error=ValueError("the score is not defined on every fold"))
+            yield one.position, one
 
 
-def _metrics(scores, truth, starts, classes, scoring, rounding):
-    """The scores of the folds; "ensemble": minus log loss and a share of the error."""
+def _metrics(scored, truth, starts, classes, scoring):
+    """Scores (r, f) of the folds; "ensemble": minus log loss and a share of the error."""
+    if not scored:
+        return []
+    scores, rounding = np.stack([s.scores for s in scored]), np.stack([s.rounding for s in scored])
+
+    def metrics(scoring):
+        return tables_metrics(scores, truth, starts, classes, scoring, rounding)
+
     if scoring != "ensemble":
-        return fold_metrics(scores, truth, starts, classes, scoring, rounding)
-    log_loss = fold_metrics(scores, truth, starts, classes, "neg_log_loss", rounding)
-    return log_loss + ERROR_SHARE * fold_metrics(scores, truth, starts, classes, None, rounding)
+        return metrics(scoring)
+    return metrics("neg_log_loss") + ERROR_SHARE * metrics(None)
 
 
 # --- the race -------------------------------------------------------------------------------------
@@ -236,11 +245,15 @@ def race(members, data, splits, spectrum, rules):
         results[member] = results[member]._replace(n_candidates=count)
     if rules.effort == "fast" or rules.time_budget is not None or at_landmarks:
         first = candidates_of(part)
-        means, seconds = np.full(len(first), -np.inf), np.zeros(len(first))
-        for i, one in score(first, part, part_splits, rules):
+        tried = pilot_candidates(first)
+        means, seconds = np.full(len(first), np.nan), np.zeros(len(first))
+        for k, one in score([first[i] for i in tried], part, part_splits, rules):
+            i = tried[k]
             _record(results, first[i].member, one)
             seconds[i] = one.seconds
             means[i] = -np.inf if one.error is not None else one.metrics.mean()
+        for path in _paths(first):  # a value that was not tried takes as long as its neighbours
+            seconds[path] = seconds[path].sum() / np.maximum(1, np.isfinite(means[path]).sum())
         chosen = finalists(first, means, rules.effort, at_landmarks)
         growth = _growth(part, part_splits, data, splits)
         expected = expected_seconds(first, chosen, seconds, growth, at_landmarks)
@@ -367,12 +380,27 @@ def _best_of(estimator, one, truth):
     return Best(model, one.params, one.metrics, temperature, held_out)
 
 
+def _paths(candidates):
+    """Positions of the candidates that differ in the path's value alone, a list for each path."""
+    return grouped(range(len(candidates)), lambda i: (candidates[i].member, candidates[i].path))
+
+
+def pilot_candidates(candidates):
+    """Positions of the candidates that a pilot tries: every second value of each path.
+
+    Families whose time grows no faster than the data are left to the final.
+    """
+    paths = [p for p in _paths(candidates) if family_of(candidates[p[0]].estimator).growth > 1]
+    return sorted(i for path in paths for i in path[::2])
+
+
 def finalists(candidates, means, effort="fast", at_landmarks=False):
     """Positions of the candidates that a pilot leaves: the larger the mean score, the better.
 
-    Of each member the FINAL_CELLS best kernels, and for each of them the best candidate with its
-    neighbours on the path; a family whose time grows no faster than the data keeps all. At
-    landmarks the best kernel, and more values above: there regularisation grows with the data.
+    means (k,): NaN where the pilot has not tried a candidate, −inf where it failed. Of each member
+    the FINAL_CELLS best kernels, and for each of them the best candidate with its neighbours on the
+    path; a family whose time grows no faster than the data keeps all. At landmarks the best kernel,
+    and more values above: there regularisation grows with the data.
     """
     chosen = []
     for group in grouped(range(len(candidates)), lambda i: candidates[i].member):
@@ -380,14 +408,15 @@ def finalists(candidates, means, effort="fast", at_landmarks=False):
             chosen += group
             continue
         cells = grouped(group, lambda i: candidates[i].cell)
-        leaders = [cell[int(np.argmax(means[cell]))] for cell in cells]
-        leaders = sorted(leaders, key=lambda i: -means[i])
+        scores = np.where(np.isnan(means), -np.inf, means)
+        leaders = [cell[int(np.argmax(scores[cell]))] for cell in cells]
+        leaders = sorted(leaders, key=lambda i: -scores[i])
         for leader in leaders[: 1 if at_landmarks else FINAL_CELLS]:
             path = [i for i in group if candidates[i].path == candidates[leader].path]
             place = path.index(leader)
             above = LANDMARK_STEPS if at_landmarks else 1  # a path is listed in descending order
             chosen += path[max(0, place - above) : place + 2]
-    return sorted(i for i in chosen if np.isfinite(means[i]))
+    return sorted(i for i in chosen if not np.isneginf(means[i]))
 
 
 def pilot_part(data, splits, time_budget=None):
@@ -396,20 +425,36 @@ def pilot_part(data, splits, time_budget=None):
     size = np.clip(PILOT_SHARE * n, PILOT_LEAST, PILOT_MOST)
     if time_budget is not None:
         size *= min(1.0, np.cbrt(time_budget / PILOT_SECONDS))
-    size = max(int(size), 5 * n_classes, 50)
-    if size >= n:
-        return data, splits[:PILOT_SPLITS]
+    size = min(max(int(size), 5 * n_classes, 50), n)
     rows = np.sort(sample_order(data.codes)[:size])
     position = np.full(n, -1)
     position[rows] = np.arange(size)
     codes = data.codes[rows]
     usable = []
-    for split in splits:
+    for split in merged_splits(splits, n):
         train, test = (position[side][position[side] >= 0] for side in split)
         # A part of the objects may leave a split nothing to learn from or to test.
         if len(test) and len(np.unique(codes[train])) > 1:
             usable.append((train, test))
-    return (data.part(rows), usable[:PILOT_SPLITS]) if usable else (data, splits[:PILOT_SPLITS])
+    if not usable:
+        return data, splits[:PILOT_SPLITS]
+    return data if size == n else data.part(rows), usable[:PILOT_SPLITS]
+
+
+def merged_splits(splits, n):
+    """Fewer splits of n objects: the test parts of several are one, at least n/2 objects train.
+
+    An object that one of the splits tests is in no training part of the merged one: what a splitter
+    keeps apart (groups, times) stays apart.
+    """
+    merged: list = []
+    for split in splits:
+        trained, tested = (np.bincount(part, minlength=n) > 0 for part in split)
+        if merged and 2 * np.sum(merged[-1][0] & trained) >= n:
+            merged[-1] = merged[-1][0] & trained, merged[-1][1] | tested
+        else:
+            merged.append((trained, tested))
+    return [(np.flatnonzero(trained), np.flatnonzero(tested)) for trained, tested in merged]
 
 
 def sample_order(codes):

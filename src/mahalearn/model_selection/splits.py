@@ -12,8 +12,8 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 
 from .._validation import is_whole
-from ..formulas.calibration import fit_temperature, log_softmax
-from ..formulas.offsets import TIE_RTOL, settled, settling_step, winners
+from ..formulas.calibration import fit_temperature, fit_temperatures, log_softmax
+from ..formulas.offsets import TIE_RTOL, settled, settling_steps, winners
 
 # A family ties with the best within this many standard errors of the difference.
 TIE_ERRORS = 0.5
@@ -26,22 +26,37 @@ def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
     calibrated as those of the fitted search are: by one temperature, from the held-out scores of
     all folds.
     """
-    folds = [slice(a, b) for a, b in pairwise(starts)]
+    rounding = np.broadcast_to(rounding, len(scores))[None]
+    return tables_metrics(scores[None], truth, starts, classes, scoring, rounding)[0]
+
+
+def tables_metrics(scores, truth, starts, classes, scoring, rounding):
+    """`fold_metrics` (r, f) of several tables: scores (r, m, c), rounding (r, m)."""
+    folds, codes = [slice(a, b) for a, b in pairwise(starts)], np.searchsorted(classes, truth)
     if scoring in (None, "accuracy", "balanced_accuracy"):
-        predicted = classes[winners(scores, rounding)]
+        predicted = winners(scores, rounding)
         if scoring == "balanced_accuracy":
-            return np.array([_balanced(truth[fold], predicted[fold]) for fold in folds])
-        return np.add.reduceat((predicted == truth).astype(float), starts[:-1]) / np.diff(starts)
-    scores = settled(scores, settling_step(scores, rounding))
-    codes = np.searchsorted(classes, truth)
-    temperature = cache(lambda: fit_temperature(scores, codes))
+            return np.array([[_balanced(codes[f], one[f]) for f in folds] for one in predicted])
+        return _fold_means((predicted == codes).astype(float), starts)
+    steps = settling_steps(np.moveaxis(scores, 0, -1), np.median(rounding, axis=1))
+    scores = settled(scores, steps.T[:, None])
     if scoring == "neg_log_loss":
-        log_p = log_softmax(scores / temperature())[np.arange(len(codes)), codes]
+        T = fit_temperatures(scores, codes)[:, None, None]
+        log_p = log_softmax(scores / T)[:, np.arange(len(codes)), codes]
         log_p = np.maximum(log_p, np.log(np.finfo(float).eps))  # as scikit-learn's
-        return np.add.reduceat(log_p, starts[:-1]) / np.diff(starts)
-    return np.array(
-        [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
-    )
+        return _fold_means(log_p, starts)
+    return np.array([_scorer_metrics(table, truth, folds, classes, scoring) for table in scores])
+
+
+def _fold_means(values, starts):
+    """Means (r, f) over the folds of values (r, m)."""
+    return np.add.reduceat(values, starts[:-1], axis=1) / np.diff(starts)
+
+
+def _scorer_metrics(scores, truth, folds, classes, scoring):
+    """A scorer's values (f,) of the folds of one table."""
+    temperature = cache(lambda: fit_temperature(scores, np.searchsorted(classes, truth)))
+    return [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
 
 
 def score_table(scoring, classes, scores, truth, temperature=lambda: 1.0):

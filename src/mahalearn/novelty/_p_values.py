@@ -7,7 +7,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Objects
-from .._validation import check_real
+from .._validation import check_real, like
 from ..formulas.conformal import benjamini_hochberg, prediction_sets
 from ._folds import check_confidence, warn_small_classes
 
@@ -44,7 +44,7 @@ class PValueMixin(OutlierMixin):
         p : ndarray of shape (n_samples,)
             Small for objects of none of the classes.
         """
-        return self._nearest(X)[1]
+        return like(X, self._nearest(X)[1])
 
     def score_samples(self, X: Objects) -> np.ndarray:
         """Return how regular each object is: `p_none`, ties ordered by the least distance.
@@ -61,7 +61,7 @@ class PValueMixin(OutlierMixin):
         """
         nearest, p = self._nearest(X)
         share = 0.5 + np.arctan(nearest.astype(float) / self._distance_scale) / np.pi
-        return p - np.clip(share, 1e-9, 1 - 1e-9) / (self._n_ranked + 1)
+        return like(X, p - np.clip(share, 1e-9, 1 - 1e-9) / (self._n_ranked + 1))
 
     def decision_function(self, X: Objects) -> np.ndarray:
         """Return `score_samples` less ``offset_``: negative where `predict` gives −1.
@@ -92,7 +92,7 @@ class PValueMixin(OutlierMixin):
         labels : ndarray of shape (n_samples,)
             −1 where ``p_none`` ≤ `level`.
         """
-        return np.where(self.decision_function(X) < 0, -1, 1)
+        return like(X, np.where(np.asarray(self.decision_function(X)) < 0, -1, 1))
 
     def predict_set(self, X: Objects, confidence: float = 0.95) -> np.ndarray:
         """Return the classes that each object may belong to.
@@ -109,9 +109,9 @@ class PValueMixin(OutlierMixin):
         sets : ndarray of shape (n_samples, n_classes), dtype bool
             True where a class is in the set; a row without any belongs to none of them.
         """
-        p = self.p_values(X)
+        p = np.asarray(self.p_values(X))
         warn_small_classes(self.class_labels_, self._class_counts(), confidence)
-        return prediction_sets(p, check_confidence(confidence))
+        return like(X, prediction_sets(p, check_confidence(confidence)))
 
     def select(self, X: Objects, fdr: float = 0.1) -> np.ndarray:
         """Return the novelties in a batch, with a bound on the share of false alarms among them.
@@ -132,7 +132,7 @@ class PValueMixin(OutlierMixin):
         """
         if not 0 < check_real(fdr, "fdr") < 1:
             raise ValueError(f"fdr must be between 0 and 1; got {fdr!r}.")
-        p = self.p_none(X)
+        p = self._nearest(X)[1]
         selected = benjamini_hochberg(p, fdr)
         least, n = 1 / (self._n_ranked + 1), int((p <= self.level).sum())
         if n and not selected.any() and n * fdr / len(p) < least:

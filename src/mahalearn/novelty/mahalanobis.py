@@ -17,11 +17,13 @@ from sklearn.utils.validation import (
 
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import (
+    as_numpy,
     check_choice,
     check_positive,
     check_real,
     is_dask_collection,
     known_codes,
+    like,
     refuse_dask_query,
     refuse_mixed_labels,
     validate_rows,
@@ -274,6 +276,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         self.trim = trim
         self.random_state = random_state
 
+    _converts_arrays = True
+
     # --- fitting ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, groups: ArrayLike | None = None) -> Self:
@@ -485,6 +489,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return self._table_rows(self._table(X, reset=True), y)
 
     def _table_rows(self, X, y):
+        y = as_numpy(self, y)
         if y is not None:
             y = _labels(y, X)
         return LocalRows(lambda: self._pieces(X, y), X.shape[1], y)
@@ -520,6 +525,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def _check_rows(self, X, reset=False):
         """Checked rows in single or double precision; resets n_features_in_ and normalize_."""
         refuse_dask_query(X)
+        X = as_numpy(self, X)
         if getattr(X, "dtype", None) == np.float16:
             X = np.asarray(X).astype(np.float32)
         X = validate_rows(self, X, reset=reset, dtype=FLOATS)
@@ -608,7 +614,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         model, X = self._state().model, self._check_rows(X)
         codes = np.zeros(len(X), np.intp) if len(model.classes) == 1 else None
         if y is not None:
-            codes = known_codes(_labels(y, X), model.classes)
+            codes = known_codes(_labels(as_numpy(self, y), X), model.classes)
         if groups is not None:
             check_consistent_length(X, groups)
         self._fitted = self._apart(model, X, codes, groups)
@@ -645,6 +651,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             Squared distances, columns in the order of ``class_labels_``; with ``relative=True``
             less that to all rows together, so that they may be negative.
         """
+        return like(X, self._sq_distances(X))
+
+    def _sq_distances(self, X):
         metric = self._state().model.metric
         return np.concatenate(
             [metric.sq_distances(part.astype(float)) for part in self._queries(X)]
@@ -671,8 +680,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             Columns in the order of ``class_labels_``: ``guarantee_`` says what they promise. The
             least possible value is 1/(n_j + 1).
         """
-        d2, limits = self.mahalanobis(X), self._class_limits()
-        return np.column_stack([limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)])
+        d2, limits = self._sq_distances(X), self._class_limits()
+        p = [limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)]
+        return like(X, np.column_stack(p))
 
     def _class_limits(self):
         limits = self._state().limits.by_class
@@ -763,7 +773,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         p, counts = np.full(len(classes), np.nan), np.zeros(len(classes), int)
         codes = batch_codes(y_batch, nearest, classes)
         if codes is not None or limits.by_class is not None:
-            d2 = self.mahalanobis(X_batch)
+            d2 = self._sq_distances(X_batch)
             for j, reference in enumerate(self._class_limits()):
                 rows = slice(None) if codes is None else codes == j
                 counts[j] = len(d2[rows])
@@ -791,7 +801,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             {column: share of the squared distance to the nearest class}, which sum to it.
         """
         model = self._state().model
-        d2, p = self.mahalanobis(X), self.p_none(X)
+        d2, p = self._sq_distances(X), self._nearest(X)[1]
         Z = np.concatenate(list(self._queries(X))).astype(float)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         background = model.background(Z)

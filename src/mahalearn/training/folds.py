@@ -1,7 +1,8 @@
 """The training sets of a cross-validation, and their distances.
 
 With all objects, where one matrix serves all folds and RC+ meets a definite kernel, folds are block
-updates of one inverse per class and α; otherwise every fold is fitted for itself.
+updates of one inverse per class and α; otherwise, and for two folds, every fold is fitted for
+itself.
 """
 
 from functools import cached_property
@@ -27,6 +28,9 @@ from .exact import (
 )
 from .landmark import KernelRows, LandmarkPlan, LandmarkTraining
 from .sources import collect
+
+# Block updates of one inverse are cheaper than fits for more folds than these.
+FEW_FOLDS = 2
 
 
 class Fold(NamedTuple):
@@ -129,7 +133,8 @@ class KernelFolds:
 
         Those of a step serve every classifier that asks for it, as far as memory allows.
         """
-        krige = variant == "RC+" and holds_once(self.splits) and self.definite_classes
+        many = variant == "RC+" and len(self) > FEW_FOLDS
+        krige = many and holds_once(self.splits) and self.definite_classes
 
         def compute(regs):
             if krige:
