@@ -42,7 +42,7 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-# Pages that others write; their examples are wrapped there.
+# Pages whose examples are still wider.
 WIDE = {"embeddings.md", "outliers.md", "ecosystem.md", "command_line.md"}
 
 

@@ -1,6 +1,6 @@
 """
-Text: sparse TF-IDF rows
-========================
+Text: which words decide the class
+==================================
 
 A vectoriser turns texts into sparse rows with a column for each word. Kernel classifiers take them
 as they are: nothing becomes dense beyond a block of ``working_memory``. The texts here are lines of
