@@ -1,4 +1,4 @@
-"""How far a reader has to walk: modules and module-to-module calls of two journeys, code lines.
+"""How far a reader has to walk: modules and module-to-module calls of journeys, code lines.
 
 `python -m benchmarks.walk`, or with another version of the package first on the path
 `PYTHONPATH=<other>/src python benchmarks/walk.py`. Each journey runs twice: the first run imports
@@ -79,6 +79,24 @@ def search_and_predict():
     mahalearn.KernelSearchCV(mahalearn.KernelQuadraticDiscriminant(), cv=3).fit(X, y).predict(X)
 
 
+def search_at_landmarks():
+    """The same at landmarks."""
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    model = mahalearn.KernelQuadraticDiscriminant(landmarks=20, random_state=0)
+    mahalearn.KernelSearchCV(model, cv=3).fit(X, y).predict(X)
+
+
+def print_search(journey, walk, goal):
+    """Modules of a search, and the pairs of them that call each other."""
+    walked = sorted(walk.modules - {"__init__", "_lazy"})  # finding the name is no step of the walk
+    pairs = sorted((a, b) for a, b in walk.arrows if a < b and (b, a) in walk.arrows)
+    print(f"\n{journey.__doc__} {len(walked)} modules ({goal})")
+    print("  " + ", ".join(walked))
+    print("  both ways: " + "; ".join(f"{a} and {b}" for a, b in pairs))
+
+
 # Methods that both versions have, under the same names.
 COMMON = "lda,qda,gaussian,svm,kqd,kfd,fd,qd"
 
@@ -156,10 +174,8 @@ def library_files():
 def main():
     """Print the figures."""
     print(f"mahalearn {mahalearn.__version__}")
-    walk = watched(search_and_predict)
-    walked = sorted(walk.modules - {"__init__", "_lazy"})  # finding the name is no step of the walk
-    print(f"\n{search_and_predict.__doc__} {len(walked)} modules (goal: 12; 0.1: 22)")
-    print("  " + ", ".join(walked))
+    print_search(search_and_predict, watched(search_and_predict), "goal: 12; 0.1: 22")
+    print_search(search_at_landmarks, watched(search_at_landmarks), "goal: three more")
     walk = watched(compare_a_table)
     print(f"\n{compare_a_table.__doc__} {len(walk.arrows)} call arrows between ", end="")
     print(f"{len(walk.modules)} modules (0.1: 223 and 76; goal: half)")

@@ -9,6 +9,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 from inventory import compile_inventory  # noqa: E402
+from pages import write_cheat_sheet  # noqa: E402
 
 import mahalearn  # noqa: E402
 
@@ -30,6 +31,7 @@ extensions = [
     "autolink",
     "docstrings",
     "mathml",
+    "pages",
 ]
 html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -95,6 +97,8 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_title = "mahalearn"
 html_static_path = ["_static"]
+html_extra_path = ["_build/extra"]  # made here
+write_cheat_sheet(HERE / "cheat_sheet.md", HERE / "_build" / "extra" / "cheat_sheet.pdf")
 html_css_files = ["mahalearn.css"]
 html_js_files = ["sortable.js"]
 html_logo = html_favicon = "_static/logo.svg"

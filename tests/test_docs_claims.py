@@ -167,3 +167,20 @@ def test_neighbours_and_searches_are_those_of_scikit_learn():
         for search in (GridSearchCV, mahalearn.KernelSearchCV)
     ]
     np.testing.assert_allclose(np.sort(scores[0]), np.sort(scores[1]), atol=1e-12)
+
+
+def test_the_cheat_sheet_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("skops")
+    few = np.flatnonzero(Y < 2)
+    names = {"X": X[few, :4], "y": Y[few], "X_new": X[:5, :4], "D": D[np.ix_(few, few)]}
+    frame = pd.DataFrame(names["X"], columns=list("abcd")).assign(y=names["y"])
+    (tmp_path / "folder").mkdir()
+    frame.to_parquet(tmp_path / "folder" / "part.parquet")
+    blocks = re.findall(r"```python\n(.*?)```", measured.page("cheat_sheet"), re.DOTALL)
+    assert len(blocks) > 7
+    for block in blocks:
+        exec(block.replace("landmarks=500", "landmarks=5"), names)
+    assert (tmp_path / "model.skops").exists()

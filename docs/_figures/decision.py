@@ -118,7 +118,7 @@ PARTS = [
     box(345, 442, 350, ["A kernel of your own", "kernel=k, k(X, Y) a matrix"], ANSWER, {1}),
     # matrices
     arrow(870, 144, 870, 176),
-    box(720, 176, 300, ["Look first", "print(diagnose(D, y))"], ANSWER, {1}),
+    box(720, 176, 300, ["Diagnose it", "print(diagnose(D, y))"], ANSWER, {1}),
     arrow(870, 228, 870, 252),
     box(
         720,
@@ -148,7 +148,7 @@ PARTS = [
         540,
         310,
         [
-            "May an object be of none of the classes?",
+            "May a sample be of none of the classes?",
             "MahalanobisNovelty()",
             "p-values, −1, false alarms",
         ],
@@ -168,7 +168,7 @@ PARTS = [
         540,
         310,
         [
-            "Do new objects come from another source?",
+            "Do new samples come from another source?",
             "detector.drift_test(X_new)",
             "one p-value for a batch",
         ],

@@ -33,10 +33,16 @@ p = model.p_none(X[new])
 rng = np.random.default_rng(1)
 fig, ax = plt.subplots(figsize=(8, 3), layout="constrained")
 for row, (name, color) in enumerate(
-    {"Barolo": "#3b6ea5", "Grignolino": "#5b8c5a", "Barbera (unknown)": "#c8553d"}.items()
+    {
+        "Barolo": "#3b6ea5",
+        "Grignolino": "#5b8c5a",
+        "Barbera (unknown)": "#c8553d",
+    }.items()
 ):
     values = p[names[new] == name]
-    ax.scatter(values, row + rng.uniform(-0.25, 0.25, len(values)), s=16, color=color)
+    ax.scatter(
+        values, row + rng.uniform(-0.25, 0.25, len(values)), s=16, color=color
+    )
 ax.axvline(model.level, color="k", lw=1, ls="--")
 ax.set_yticks(range(3), ["Barolo", "Grignolino", "Barbera\n(unknown)"])
 ax.set(xlabel="p-value of “none of the known classes”", xlim=(-0.02, 1.02))

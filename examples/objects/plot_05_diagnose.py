@@ -12,7 +12,11 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from mahalearn import KernelFisherDiscriminant, KernelSearchCV, ProximityKernel
+from mahalearn import (
+    KernelFisherDiscriminant,
+    KernelSearchCV,
+    ProximityKernel,
+)
 from mahalearn.datasets import polygons
 from mahalearn.measures import pairwise
 from mahalearn.proximity import diagnose
@@ -31,7 +35,9 @@ policies = ["krein", "clip", "flip", "square", "shift"]
 def error(spectrum):
     """Cross-validated error of kernel Fisher in per cent, for one treatment or a choice of them."""
     grid = {"spectrum": spectrum, "reg": np.logspace(-4, 1, 6)}
-    search = KernelSearchCV(KernelFisherDiscriminant(kernel="precomputed"), grid)
+    search = KernelSearchCV(
+        KernelFisherDiscriminant(kernel="precomputed"), grid
+    )
     model = make_pipeline(ProximityKernel(), search)
     return 100 * (1 - cross_val_score(model, D, corners, cv=10).mean())
 
@@ -47,12 +53,28 @@ order = np.argsort(corners, kind="stable")
 axes[0].imshow(D[np.ix_(order, order)], cmap="viridis")
 axes[0].set(title="distances, sorted by class", xticks=[], yticks=[])
 values = np.sort(report.eigenvalues)[::-1]
-axes[1].bar(range(len(values)), values, color=np.where(values > 0, "#3b6ea5", "#c8553d"), width=1)
-axes[1].set(title=f"spectrum: {report.negative_fraction:.0%} is negative", yscale="symlog")
+axes[1].bar(
+    range(len(values)),
+    values,
+    color=np.where(values > 0, "#3b6ea5", "#c8553d"),
+    width=1,
+)
+axes[1].set(
+    title=f"spectrum: {report.negative_fraction:.0%} is negative",
+    yscale="symlog",
+)
 axes[1].set(xlabel="rank of the eigenvalue")
-bars = axes[2].barh(list(errors), list(errors.values()), color=["#9ab4d2"] * 5 + ["#3b6ea5"])
+bars = axes[2].barh(
+    list(errors), list(errors.values()), color=["#9ab4d2"] * 5 + ["#3b6ea5"]
+)
 axes[2].axvline(100 * report.nearest_neighbor_error, color="#c8553d", ls="--")
-axes[2].text(100 * report.nearest_neighbor_error, -0.75, "1-NN", color="#c8553d", ha="center")
+axes[2].text(
+    100 * report.nearest_neighbor_error,
+    -0.75,
+    "1-NN",
+    color="#c8553d",
+    ha="center",
+)
 axes[2].bar_label(bars, fmt="%.1f", padding=3)
 axes[2].invert_yaxis()
 axes[2].margins(x=0.2)

@@ -1,6 +1,6 @@
 """
-Text: sparse TF-IDF rows
-========================
+Text: which words decide the class
+==================================
 
 A vectoriser turns texts into sparse rows with a column for each word. Kernel classifiers take them
 as they are: nothing becomes dense beyond a block of ``working_memory``. The texts here are lines of
@@ -26,19 +26,31 @@ loaders = {
 }
 texts, y = [], []
 for name, load in loaders.items():
-    lines = [line for line in load().DESCR.splitlines() if len(line.split()) > 3]
+    lines = [
+        line for line in load().DESCR.splitlines() if len(line.split()) > 3
+    ]
     texts += lines
     y += [name] * len(lines)
-train, test, y_train, y_test = train_test_split(texts, y, stratify=y, random_state=0)
+train, test, y_train, y_test = train_test_split(
+    texts, y, stratify=y, random_state=0
+)
 print(f"{len(train)} lines for training, {len(test)} to test")
 
 # %%
 # A pipeline is searched as a whole: in each fold the vectoriser sees the training lines alone.
-model = make_pipeline(TfidfVectorizer(sublinear_tf=True), KernelRidgeClassifier(kernel="linear"))
-search = KernelSearchCV(model, {"kernelridgeclassifier__reg": [1e-4, 1e-3, 1e-2]})
+model = make_pipeline(
+    TfidfVectorizer(sublinear_tf=True), KernelRidgeClassifier(kernel="linear")
+)
+search = KernelSearchCV(
+    model, {"kernelridgeclassifier__reg": [1e-4, 1e-3, 1e-2]}
+)
 search.fit(train, y_train)
-linear = make_pipeline(TfidfVectorizer(sublinear_tf=True), LinearSVC()).fit(train, y_train)
-print(f"kernel ridge {search.score(test, y_test):.2f}, LinearSVC {linear.score(test, y_test):.2f}")
+linear = make_pipeline(TfidfVectorizer(sublinear_tf=True), LinearSVC()).fit(
+    train, y_train
+)
+print(
+    f"kernel ridge {search.score(test, y_test):.2f}, LinearSVC {linear.score(test, y_test):.2f}"
+)
 
 # %%
 # Which words decide? The contributions of the columns add up to the margin between the two best
@@ -46,7 +58,10 @@ print(f"kernel ridge {search.score(test, y_test):.2f}, LinearSVC {linear.score(t
 line = test[int(np.argmax(search.predict_proba(test).max(axis=1)))]
 explanation = search.explain([line])[0]
 words = search.best_estimator_[0].get_feature_names_out()
-terms = {words[int(c[1:])]: value for c, value in explanation["contributions"].items()}
+terms = {
+    words[int(c[1:])]: value
+    for c, value in explanation["contributions"].items()
+}
 terms = dict(sorted(terms.items(), key=lambda item: item[1]))
 fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 ax.barh(list(terms), list(terms.values()))

@@ -20,7 +20,9 @@ def spirals(n, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     angle = rng.uniform(0.5, 9, n)
-    X = angle[:, None] * np.column_stack([np.cos(angle + np.pi * y), np.sin(angle + np.pi * y)])
+    X = angle[:, None] * np.column_stack(
+        [np.cos(angle + np.pi * y), np.sin(angle + np.pi * y)]
+    )
     return X + rng.normal(0, 0.45, X.shape), y
 
 
@@ -35,7 +37,9 @@ model = KernelQuadraticDiscriminant(
 ).fit(batches)
 seconds = process_time() - start
 accuracy = model.score(X_test, y_test)
-print(f"a million rows: {seconds:.1f} s of processor time, accuracy {accuracy:.3f}")
+print(
+    f"a million rows: {seconds:.1f} s of processor time, accuracy {accuracy:.3f}"
+)
 
 # %%
 # Fewer landmarks, on one batch: where the accuracy stops growing there are enough of them.
@@ -49,13 +53,35 @@ for m in numbers:
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 a, b = np.meshgrid(np.linspace(-11, 11, 200), np.linspace(-11, 11, 200))
-regions = model.predict(np.column_stack([a.ravel(), b.ravel()])).reshape(a.shape)
-left.contourf(a, b, regions, levels=[-0.5, 0.5, 1.5], colors=["#3b6ea5", "#c8553d"], alpha=0.3)
-left.scatter(*X_test[:1500].T, c=np.array(["#3b6ea5", "#c8553d"])[y_test[:1500]], s=3)
-left.scatter(*np.asarray(model.landmarks_).T, s=14, facecolors="none", edgecolors="k")
-left.set(title="Regions; circles are the 150 landmarks", xticks=[], yticks=[], aspect="equal")
+regions = model.predict(np.column_stack([a.ravel(), b.ravel()])).reshape(
+    a.shape
+)
+left.contourf(
+    a,
+    b,
+    regions,
+    levels=[-0.5, 0.5, 1.5],
+    colors=["#3b6ea5", "#c8553d"],
+    alpha=0.3,
+)
+left.scatter(
+    *X_test[:1500].T, c=np.array(["#3b6ea5", "#c8553d"])[y_test[:1500]], s=3
+)
+left.scatter(
+    *np.asarray(model.landmarks_).T, s=14, facecolors="none", edgecolors="k"
+)
+left.set(
+    title="Regions; circles are the 150 landmarks",
+    xticks=[],
+    yticks=[],
+    aspect="equal",
+)
 right.plot(numbers, scores, "o-", color="#3b6ea5")
-right.axhline(accuracy, color="#c8553d", ls="--", label="1,000,000 rows, 150 landmarks")
-right.set(xlabel="landmarks, 100,000 rows", ylabel="test accuracy", xscale="log")
+right.axhline(
+    accuracy, color="#c8553d", ls="--", label="1,000,000 rows, 150 landmarks"
+)
+right.set(
+    xlabel="landmarks, 100,000 rows", ylabel="test accuracy", xscale="log"
+)
 right.legend(frameon=False)
 plt.show()

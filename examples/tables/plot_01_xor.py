@@ -27,15 +27,26 @@ for ax, variant, reg in zip(axes, ["IC-", "IC+", "RC+"], [1e-2, 1e-2, 1e-2]):
     difference = model.decision_function(grid).reshape(a.shape)
     limit = np.quantile(np.abs(difference), 0.9)
     levels = np.linspace(-limit, limit, 13)
-    ax.contourf(a, b, difference, levels=levels, cmap="RdBu", extend="both", alpha=0.8)
+    ax.contourf(
+        a, b, difference, levels=levels, cmap="RdBu", extend="both", alpha=0.8
+    )
     ax.contour(a, b, difference, levels=[0], colors="k", linewidths=1)
     ax.scatter(*X.T, c=y, cmap="RdBu", edgecolors="k", linewidths=0.5, s=22)
     error = 1 - model.score(X_test, y_test)
-    ax.set(title=f"{variant}: {100 * error:.1f} % test errors", xticks=[], yticks=[])
+    ax.set(
+        title=f"{variant}: {100 * error:.1f} % test errors",
+        xticks=[],
+        yticks=[],
+    )
 fig.suptitle("Difference of the two scores; the black line is the border")
 plt.show()
 
 # %%
 # With a class of one object IC has nothing to say at all: its distance is 0 everywhere.
-single = KernelQuadraticDiscriminant("IC+", offset=None).fit(X[[0, 40, 41, 42]], [0, 1, 1, 1])
-print("IC+ distances to the class of one object:", single.mahalanobis(X_test[:3])[:, 0].round(6))
+single = KernelQuadraticDiscriminant("IC+", offset=None).fit(
+    X[[0, 40, 41, 42]], [0, 1, 1, 1]
+)
+print(
+    "IC+ distances to the class of one object:",
+    single.mahalanobis(X_test[:3])[:, 0].round(6),
+)

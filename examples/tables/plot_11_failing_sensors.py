@@ -1,18 +1,23 @@
 """
-Failing sensors
-===============
+Failing sensors: mark the dead ones with NaN
+============================================
 
 Twenty classes, ten sensors, of which some die (paper D's data). A dead sensor that reads 0 spoils
 the distance to the true class. Descent weights trust the *smallest* of the ten squared distances
-most, and lose less. If you know which sensor is dead, say so with NaN: the class densities of the
-others are exact.
+most, and lose less. If you know which sensor is dead, set it to NaN: the class densities of the
+others are exact, and far fewer rows are misclassified.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from mahalearn import GaussianClassifier
-from mahalearn.datasets import add_noise, drop_features, random_gaussians, sample_gaussians
+from mahalearn.datasets import (
+    add_noise,
+    drop_features,
+    random_gaussians,
+    sample_gaussians,
+)
 
 dead, levels = np.arange(8), np.array([0, 0.3, 1, 3, 10, 30, 100])
 lost = np.zeros((3, len(dead)))
@@ -26,24 +31,47 @@ for seed in range(repetitions):
         return GaussianClassifier.from_parameters(means, variances, **options)
 
     plain, ignore = model(), model(missing="ignore")
-    descent, difference = model(feature_weights="descent"), model(feature_weights="difference")
+    descent, difference = (
+        model(feature_weights="descent"),
+        model(feature_weights="difference"),
+    )
     for j, k in enumerate(dead):
         zeros = drop_features(X, k, random_state=seed)
         gaps = drop_features(X, k, value=np.nan, random_state=seed)
-        lost[:, j] += [plain.score(zeros, y), descent.score(zeros, y), ignore.score(gaps, y)]
+        lost[:, j] += [
+            plain.score(zeros, y),
+            descent.score(zeros, y),
+            ignore.score(gaps, y),
+        ]
     for j, level in enumerate(levels):
         Z = add_noise(X, level, n_noisy=3, random_state=seed)
-        noisy[:, j] += [plain.score(Z, y), descent.score(Z, y), difference.score(Z, y)]
+        noisy[:, j] += [
+            plain.score(Z, y),
+            descent.score(Z, y),
+            difference.score(Z, y),
+        ]
 
 # %%
-fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+fig, (left, right) = plt.subplots(
+    1, 2, figsize=(10, 4), layout="constrained", sharey=True
+)
 colors = ["#9aa3ad", "#3b6ea5", "#c8553d"]
-for curve, name, color in zip(lost, ["plain", "descent weights", 'NaN, missing="ignore"'], colors):
+for curve, name, color in zip(
+    lost, ["plain", "descent weights", 'NaN, missing="ignore"'], colors
+):
     left.plot(dead, 100 * curve / repetitions, "o-", color=color, label=name)
-for curve, name, color in zip(noisy, ["plain", "descent weights", "difference weights"], colors):
-    right.plot(levels, 100 * curve / repetitions, "o-", color=color, label=name)
-left.set(xlabel="dead sensors of 10", ylabel="accuracy in %", title="Dead sensors")
-right.set(xlabel="variance of the noise on three sensors", title="Noisy sensors")
+for curve, name, color in zip(
+    noisy, ["plain", "descent weights", "difference weights"], colors
+):
+    right.plot(
+        levels, 100 * curve / repetitions, "o-", color=color, label=name
+    )
+left.set(
+    xlabel="dead sensors of 10", ylabel="accuracy in %", title="Dead sensors"
+)
+right.set(
+    xlabel="variance of the noise on three sensors", title="Noisy sensors"
+)
 right.set_xscale("symlog", linthresh=0.3)
 left.legend(frameon=False)
 right.legend(frameon=False)

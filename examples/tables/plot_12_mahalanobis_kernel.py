@@ -24,21 +24,38 @@ models = {
 }
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
-for (name, model), color in zip(models.items(), ["#9aa3ad", "#3b6ea5", "#c8553d"]):
+for (name, model), color in zip(
+    models.items(), ["#9aa3ad", "#3b6ea5", "#c8553d"]
+):
     errors = []
     for factor in factors:
         unit = np.array([1, factor])
-        errors.append(100 * (1 - model.fit(X * unit, y).score(X_test * unit, y_test)))
+        errors.append(
+            100 * (1 - model.fit(X * unit, y).score(X_test * unit, y_test))
+        )
     axes[0].plot(factors, errors, "o-", color=color, label=name)
-axes[0].set(xscale="log", xlabel="factor of the second column", title="Test errors in %")
-axes[0].legend(frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1, 0.35))
+axes[0].set(
+    xscale="log",
+    xlabel="factor of the second column",
+    title="Test errors in %",
+)
+axes[0].legend(
+    frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1, 0.35)
+)
 
 # The borders at a factor of 100.
 a, b = np.meshgrid(np.linspace(-1.8, 2.8, 150), np.linspace(-1.3, 1.8, 150))
 grid, unit = np.column_stack([a.ravel(), b.ravel()]), np.array([1, 100])
 for ax, name in zip(axes[1:], ["SVC, gamma='scale'", "MahalanobisSVC, full"]):
     model = models[name].fit(X * unit, y)
-    ax.contourf(a, b, model.predict(grid * unit).reshape(a.shape), levels=1, cmap="RdBu", alpha=0.4)
+    ax.contourf(
+        a,
+        b,
+        model.predict(grid * unit).reshape(a.shape),
+        levels=1,
+        cmap="RdBu",
+        alpha=0.4,
+    )
     ax.scatter(*X.T, c=y, cmap="RdBu", edgecolors="k", linewidths=0.4, s=14)
     ax.set(title=f"{name}, factor 100", xticks=[], yticks=[])
 plt.show()

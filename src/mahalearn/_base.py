@@ -10,17 +10,17 @@ from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
 from ._typing import Kernel, Objects, Spectrum, Standardize
 from ._validation import (
     check_choice,
     check_classes,
+    check_labels,
     check_objects,
     check_sample_weight,
+    is_word,
     like,
     refuse_dask,
     refuse_dask_query,
@@ -262,21 +262,8 @@ class KernelEstimator(BaseEstimator):
         """
         self._policy = self._check_spectrum()
         refuse_dask(self, X, y)
-        labelled = not (isinstance(y, str) and y == NO_LABELS)
-        if takes_vectors(self.kernel):
-            refuse_objects(X)
-            sparse = takes_sparse(self.kernel)
-            checked = validate_rows(self, X, y, dtype=np.float64, accept_sparse=sparse)
-            X, y = checked if labelled else (checked, None)
-        else:
-            X = check_objects(X, self, reset=True)
-            if labelled:
-                if y is None:
-                    raise ValueError(
-                        f"{type(self).__name__} requires y to be passed, but the target y is None."
-                    )
-                y = column_or_1d(y, warn=True)
-                check_consistent_length(X, y)
+        X, labelled = self._check_objects(X), not is_word(y, NO_LABELS)
+        y = check_labels(self, X, y) if labelled else None
         precomputed, sample = is_precomputed(self.kernel), X
         weights = check_sample_weight(weights, len(X))
         if weights is not None:
@@ -287,7 +274,7 @@ class KernelEstimator(BaseEstimator):
         if labelled:
             self.classes_, codes = check_classes(y)
         else:
-            y, codes = None, np.zeros(len(X), dtype=np.intp)
+            codes = np.zeros(len(X), dtype=np.intp)
         kernel, gram = fitted or (None if precomputed else self.kernel, None)
         settings = kernel_settings(self, sample)
         if sample is not X:
@@ -303,13 +290,20 @@ class KernelEstimator(BaseEstimator):
         """The policy about negative eigenvalues."""
         return check_choice(self.spectrum, "spectrum", SPECTRA)
 
+    def _check_objects(self, X, reset=True, dtype=np.float64):
+        """Objects as the kernel takes them: rows of numbers, or any collection."""
+        if not takes_vectors(self.kernel):
+            return check_objects(X, self, reset=reset)
+        if reset:
+            refuse_objects(X)
+        sparse = takes_sparse(self.kernel)
+        return validate_rows(self, X, reset=reset, dtype=dtype, accept_sparse=sparse)
+
     def _check_query(self, X):
         check_is_fitted(self)
         refuse_dask_query(X)
-        if takes_vectors(self.kernel):
-            sparse = takes_sparse(self.kernel)
-            return validate_rows(self, X, reset=False, dtype=np.float64, accept_sparse=sparse)
-        return check_objects(X, self)
+        training = self._training
+        return training.query(self._check_objects(X, reset=False, dtype=training.dtypes))
 
     def kernel_spectrum(self) -> np.ndarray:
         """Eigenvalues of the training kernel matrix, before any correction; computed once.

@@ -96,8 +96,8 @@ def is_sparse(X):
 
 
 def as_dense(rows):
-    """The rows as an array."""
-    return rows.matrix.toarray() if is_sparse(rows) else np.asarray(rows)
+    """The rows as an array; what is not sparse (also a value of an ONNX graph) as it is."""
+    return rows.matrix.toarray() if is_sparse(rows) else rows
 
 
 def sq_norms(X):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from ._sparse import SparseRows, is_sparse
 
@@ -147,6 +147,17 @@ def common_classes(parts):
     """The classes of parts of the data, each given by its sorted labels."""
     refuse_mixed_labels([label for labels in parts for label in labels.tolist()])
     return check_class_list(np.concatenate(parts))
+
+
+def check_labels(estimator, X, y):
+    """Labels (n,), one for each object."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    y = column_or_1d(as_numpy(estimator, y), warn=True)
+    check_consistent_length(X, y)
+    return y
 
 
 def known_codes(y, classes):

@@ -35,8 +35,7 @@ from mahalearn.model_selection import grid, member_data, race
 from mahalearn.model_selection.evaluation import Scored
 from mahalearn.model_selection.families import FAMILIES
 from mahalearn.model_selection.member_data import VectorData
-from mahalearn.model_selection.scoring import choose
-from mahalearn.model_selection.splits import MOST_REPEATS, make_splits
+from mahalearn.model_selection.splits import MOST_REPEATS, choose, make_splits
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 CHEAP = ("gaussian", "kernel_fisher")

@@ -21,16 +21,21 @@ from mahalearn import (
     PrecomputedKernel,
 )
 from mahalearn.classifiers.kernel_classifier import Labels
-from mahalearn.formulas.landmarks import (
+from mahalearn.formulas.feature_space import (
     landmark_features,
 )
-from mahalearn.kernels.landmark_rows import LandmarkKernel, choose_landmarks
+from mahalearn.kernels.landmarks import LandmarkKernel, choose_landmarks
 from mahalearn.kernels.protocol import fit_kernel
 from mahalearn.persistence import load_model, save_model
-from mahalearn.training.landmark import LandmarkPlan
-from mahalearn.training.planning import learn_kernel, make_plan
-from mahalearn.training.sample import RowSample, key_limit, random_keys
-from mahalearn.training.sources import BATCH_ROWS, as_batches, collect, summarise
+from mahalearn.training.landmark import LandmarkPlan, RowSample, key_limit, random_keys
+from mahalearn.training.sources import (
+    BATCH_ROWS,
+    as_batches,
+    collect,
+    learn_kernel,
+    make_plan,
+    summarise,
+)
 
 N, Q = 90, 25
 METHODS = {

@@ -25,7 +25,7 @@ import naive
 from mahalearn import KernelSearchCV, MahalanobisSVC
 from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.model_selection import grid
-from mahalearn.model_selection.scoring import nearly_best
+from mahalearn.model_selection.splits import nearly_best
 from mahalearn.papers.rbf_reference import (
     PAPER_CS,
     PAPER_DELTAS,

@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazy(
         "GaussianClassifier": "classifiers.gaussian",
         "KernelFisherDiscriminant": "classifiers.kernel_fisher",
         "KernelKNeighborsClassifier": "classifiers.kernel_neighbors",
-        "KernelMahalanobisTransformer": "classifiers.distances",
+        "KernelMahalanobisTransformer": "classifiers.kernel_quadratic",
         "KernelPCAQuadraticDiscriminant": "classifiers.kernel_pca",
         "KernelQuadraticDiscriminant": "classifiers.kernel_quadratic",
         "KernelRidgeClassifier": "classifiers.kernel_ridge",

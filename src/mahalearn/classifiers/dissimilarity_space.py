@@ -30,7 +30,8 @@ from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps, winners
 from ..training.folds import KernelFolds
-from .distances import (
+from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
+from .kernel_quadratic import (
     check_distance_parameters,
     distance_options,
     fit_class_distances,
@@ -38,7 +39,6 @@ from .distances import (
     mahalanobis,
     reg_value,
 )
-from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 
 DISCRIMINANTS = ("fisher", "quadratic", "least_squares")
 SINGULAR = ("ridge", "pseudo_inverse")

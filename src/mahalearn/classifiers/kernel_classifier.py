@@ -9,9 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
 from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
@@ -19,29 +17,34 @@ from .._sparse import as_matrix, as_rows, column_moments
 from .._typing import ArrayLike, Objects
 from .._validation import (
     check_class_list,
-    check_objects,
+    check_labels,
     check_priors,
     is_dask_collection,
     n_rows,
     refuse_dask_labels,
-    refuse_dask_query,
-    refuse_objects,
     validate_rows,
 )
 from ..formulas.linalg import LinearScores
-from ..kernels.landmark_rows import landmark_method
-from ..kernels.landmarks import LANDMARK_SPECTRA, is_auto, landmark_choice, to_choose
+from ..kernels.landmarks import (
+    LANDMARK_SPECTRA,
+    is_auto,
+    landmark_choice,
+    landmark_method,
+    to_choose,
+)
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from ..training.folds import landmark_folds
-from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining
-from ..training.planning import AUTO_FOLDS, enough_landmarks, learn_kernel, make_plan
-from ..training.sample import in_proportion, random_folds
+from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining, in_proportion, random_folds
 from ..training.sources import (
+    AUTO_FOLDS,
     DaskSource,
     array_source,
     batch_source,
     check_batches,
     check_dask_table,
+    enough_landmarks,
+    learn_kernel,
+    make_plan,
     matrix_source,
     pairs_of,
 )
@@ -340,14 +343,6 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     # --- queries ----------------------------------------------------------------------------------
 
-    def _check_query(self, X):
-        check_is_fitted(self)
-        refuse_dask_query(X)
-        if takes_vectors(self.kernel):
-            options = {"dtype": self._training.dtypes, "accept_sparse": takes_sparse(self.kernel)}
-            return self._training.query(validate_rows(self, X, reset=False, **options))
-        return check_objects(X, self)
-
     def _scores(self, X):
         return self.query_scores(self._check_query(X))
 
@@ -574,21 +569,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return DaskSource(X, y, landmarks, sampled=sampled)
 
     def _check_labelled(self, X, y, reset=True):
-        if takes_vectors(self.kernel):
-            options = {"dtype": FLOATS, "accept_sparse": takes_sparse(self.kernel)}
-            if reset:
-                refuse_objects(X)
-                return validate_rows(self, X, y, **options)
-            X = validate_rows(self, X, reset=False, **options)
-        else:
-            X = check_objects(X, self, reset=reset)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        return X, y
+        X = self._check_objects(X, reset, FLOATS)
+        return X, check_labels(self, X, y)
 
     def _plan(self, source, n_folds=1, classes=None):
         """The plan of training data."""

@@ -8,7 +8,7 @@ from .._base import over_rows
 from .._typing import ArrayLike, Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_components, check_positive
 from ..formulas.kernel_pca import quadratic_scores
-from ..training.shared_rows import workspace_for
+from ..training.distances import workspace_for
 from .kernel_classifier import KernelClassifier, fitted_attribute
 
 

@@ -6,7 +6,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
 from .._validation import take
 from ..kernels.protocol import fit_named_kernel, is_named
-from ..training.shared_rows import SharedRows
+from ..training.distances import SharedRows
 from .kernel_classifier import KernelClassifier
 
 

@@ -57,9 +57,8 @@ from .member_data import (
     VectorData,
 )
 from .race import Member, Rules, race
-from .scoring import choose, fold_metrics
 from .search import BestEstimatorMixin
-from .splits import make_splits
+from .splits import choose, fold_metrics, make_splits
 from .weighing import (
     calibrate_members,
     held_out_rows,

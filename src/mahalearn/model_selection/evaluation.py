@@ -397,12 +397,20 @@ def _with_spread(trial, spread):
     return trial._replace(params={**trial.params, **params}, estimator=estimator)
 
 
+# Parameters of a kernel by name.
+_OF_KERNEL = ("kernel", "gamma", "degree", "coef0", "standardize")
+
+
+def _beside(estimator, varied):
+    """Key of what candidates that differ in the parameters `varied` have in common."""
+    params = shallow_params(estimator)
+    names = [name for name in sorted(params) if name not in varied]
+    return type(estimator), *((name, frozen(params[name])) for name in names)
+
+
 def _beside_axis(estimator):
     """Key of what candidates of one path have in common."""
-    params = shallow_params(estimator)
-    beside = (estimator._axis, "kernel", "gamma", "degree", "coef0", "standardize")
-    names = [name for name in sorted(params) if name not in beside]
-    return type(estimator), *((name, frozen(params[name])) for name in names)
+    return _beside(estimator, (estimator._axis, *_OF_KERNEL))
 
 
 def _score_path(trials, folds, objects):
@@ -533,33 +541,34 @@ def _score_refits(trials, objects, n_jobs):
     """Candidates without shared factorisations, in batches that share what they can."""
     batches = [
         group[i : i + BATCH]
-        for group in grouped(trials, lambda t: _beside_shared(t.estimator))
+        for group in grouped(trials, lambda t: _beside(t.estimator, _shared_parameters(t)))
         for i in range(0, len(group), BATCH)
     ]
+    yield from _score_fold_by_fold(_refit_fold, batches, objects, n_jobs)
+
+
+def _shared_parameters(trial):
+    """Parameters in which candidates may differ that a classifier fits together."""
+    return getattr(trial.estimator, "_shared_parameters", ())
+
+
+def _score_fold_by_fold(one_fold, groups, objects, n_jobs):
+    """The Scored of groups of trials; one_fold: (table or error, seconds) of each on a split."""
     run = Parallel(n_jobs=n_jobs, return_as="generator")
-    tables = run(
-        delayed(_refit_fold)([t.estimator for t in batch], objects, *split)
-        for batch in batches
-        for split in objects.splits
+    folds = run(
+        delayed(one_fold)(group, objects, *split) for group in groups for split in objects.splits
     )
-    for batch in batches:
-        folds = [next(tables) for _ in objects.splits]
-        for i, trial in enumerate(batch):
-            yield _assembled(trial, [fold[i] for fold in folds], objects)
-    assert next(tables, None) is None
+    for group in groups:
+        tables = zip(*[next(folds) for _ in objects.splits], strict=True)
+        for trial, of_trial in zip(group, tables, strict=True):
+            yield _assembled(trial, of_trial, objects)
+    assert next(folds, None) is None
 
 
-def _beside_shared(estimator):
-    """Key of what candidates of one batch have in common."""
-    params = shallow_params(estimator)
-    shared = getattr(estimator, "_shared_parameters", ())
-    names = [name for name in sorted(params) if name not in shared]
-    return type(estimator), *((name, frozen(params[name])) for name in names)
-
-
-def _refit_fold(estimators, objects, train, test):
-    """The tables of a fold, or the error, and the seconds of each estimator."""
+def _refit_fold(trials, objects, train, test):
+    """(table or error, seconds) of each trial on a split."""
     start, n = time.perf_counter(), len(objects.y)
+    estimators = [t.estimator for t in trials]
     X, X_test = parts_of(estimators[0], objects.X, train, test)
     arguments = fit_arguments(objects.fit_params, train, n)
     y = take(objects.y, train)
@@ -599,17 +608,7 @@ def _assembled(trial, folds, objects):
 def _score_pipelines(trials, objects, n_jobs):
     """Pipelines: in each fold the steps before the last are fitted once for all that share them."""
     groups = grouped(trials, lambda t: tuple(frozen(step) for _, step in t.estimator.steps[:-1]))
-    run = Parallel(n_jobs=n_jobs, return_as="generator")
-    tables = run(
-        delayed(_pipeline_fold)(group, objects, *split)
-        for group in groups
-        for split in objects.splits
-    )
-    for group in groups:
-        folds = [next(tables) for _ in objects.splits]
-        for trial in group:
-            yield _assembled(trial, [fold[trial.position] for fold in folds], objects)
-    assert next(tables, None) is None
+    yield from _score_fold_by_fold(_pipeline_fold, groups, objects, n_jobs)
 
 
 def transformed(pipeline, X, y, X_test=None):
@@ -622,13 +621,14 @@ def transformed(pipeline, X, y, X_test=None):
 
 
 def _pipeline_fold(trials, objects, train, test):
-    """{index: (table or error, seconds)} of pipelines that have the steps before in common."""
+    """(table or error, seconds) of pipelines that have the steps before in common."""
     start, pipeline = time.perf_counter(), trials[0].estimator
     y, out = take(objects.y, train), {}
+    X, X_test = parts_of(pipeline, objects.X, train, test)
     try:
-        X, X_test = transformed(pipeline, *_with_labels(objects, pipeline, train, test))
+        X, X_test = transformed(pipeline, X, y, X_test)
     except Exception as error:
-        return dict.fromkeys((t.position for t in trials), (error, 0.0))
+        return [(error, 0.0)] * len(trials)
     last = [t._replace(estimator=last_step(t.estimator)) for t in trials]
     shared = [
         t
@@ -647,17 +647,11 @@ def _pipeline_fold(trials, objects, train, test):
             except Exception as error:
                 out[trial.position] = error
     seconds = (time.perf_counter() - start) / len(trials)
-    return {index: (table, seconds) for index, table in out.items()}
-
-
-def _with_labels(objects, pipeline, train, test):
-    X, X_test = parts_of(pipeline, objects.X, train, test)
-    return X, take(objects.y, train), X_test
+    return [(out[t.position], seconds) for t in trials]
 
 
 def _kernel_key(estimator):
-    names = ("kernel", "gamma", "degree", "coef0", "standardize")
-    return tuple(frozen(getattr(estimator, name)) for name in names)
+    return tuple(frozen(getattr(estimator, name)) for name in _OF_KERNEL)
 
 
 class SplitFold:

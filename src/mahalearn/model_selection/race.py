@@ -24,7 +24,7 @@ from . import grid
 from .evaluation import Trial, frozen, grouped, score_candidates, with_params
 from .families import FAMILIES, family_grid
 from .member_data import LONG_SECONDS, N_LANDMARKS
-from .scoring import tables_metrics
+from .splits import tables_metrics
 
 # The pilot: this share of the objects, but at least so many and at most so many, and so many splits
 # (docs/chooser.md says how these were set). A budget of less than so many seconds makes it smaller.

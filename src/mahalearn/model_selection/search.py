@@ -19,9 +19,7 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
 from .._base import ScoreClassifierMixin
@@ -32,6 +30,7 @@ from .._typing import Objects as ObjectsLike
 from .._validation import (
     check_choice,
     check_classes,
+    check_labels,
     check_objects,
     is_dask_collection,
     refuse_dask,
@@ -57,8 +56,7 @@ from .evaluation import (
     with_params,
 )
 from .grid import default_candidates, second_stage
-from .scoring import fold_metrics, refuse_nan
-from .splits import check_splits, splits_of
+from .splits import check_splits, fold_metrics, refuse_nan, splits_of
 
 # Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10
@@ -456,13 +454,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             )
             X, y = validate_rows(self, X, y, dtype=dtype, accept_sparse=all(sparse))
         else:
-            if y is None:
-                raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None."
-                )
             X = check_objects(X, self, reset=True) if kernels else indexable(X)[0]
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
+            y = check_labels(self, X, y)
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)

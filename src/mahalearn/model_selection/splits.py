@@ -1,12 +1,132 @@
-"""The splits of a cross-validation: pairs of positions (train, test)."""
+"""The splits of a cross-validation, pairs of positions (train, test), and the metrics of folds."""
 
 import numbers
 import warnings
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 
 from .._validation import is_whole
+from ..formulas.calibration import fit_temperature, fit_temperatures, log_softmax
+from ..formulas.offsets import TIE_RTOL, settled, settling_steps, winners
+
+# A family ties with the best within this many standard errors of the difference.
+TIE_ERRORS = 0.5
+
+
+def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
+    """The metric of each fold: scores (m, c) and labels of all folds, fold f from starts[f] on.
+
+    rounding (m,): what it may leave in the scores. Where a scorer asks for probabilities, they are
+    calibrated as those of the fitted search are: by one temperature, from the held-out scores of
+    all folds.
+    """
+    rounding = np.broadcast_to(rounding, len(scores))[None]
+    return tables_metrics(scores[None], truth, starts, classes, scoring, rounding)[0]
+
+
+def tables_metrics(scores, truth, starts, classes, scoring, rounding):
+    """`fold_metrics` (r, f) of several tables: scores (r, m, c), rounding (r, m)."""
+    folds, codes = [slice(a, b) for a, b in pairwise(starts)], np.searchsorted(classes, truth)
+    if scoring in (None, "accuracy", "balanced_accuracy"):
+        predicted = winners(scores, rounding)
+        if scoring == "balanced_accuracy":
+            return np.array([[_balanced(codes[f], one[f]) for f in folds] for one in predicted])
+        return _fold_means((predicted == codes).astype(float), starts)
+    steps = settling_steps(np.moveaxis(scores, 0, -1), np.median(rounding, axis=1))
+    scores = settled(scores, steps.T[:, None])
+    if scoring == "neg_log_loss":
+        T = fit_temperatures(scores, codes)[:, None, None]
+        log_p = log_softmax(scores / T)[:, np.arange(len(codes)), codes]
+        log_p = np.maximum(log_p, np.log(np.finfo(float).eps))  # as scikit-learn's
+        return _fold_means(log_p, starts)
+    return np.array([_scorer_metrics(table, truth, folds, classes, scoring) for table in scores])
+
+
+def _fold_means(values, starts):
+    """Means (r, f) over the folds of values (r, m)."""
+    return np.add.reduceat(values, starts[:-1], axis=1) / np.diff(starts)
+
+
+def _scorer_metrics(scores, truth, folds, classes, scoring):
+    """A scorer's values (f,) of the folds of one table."""
+    temperature = cache(lambda: fit_temperature(scores, np.searchsorted(classes, truth)))
+    return [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
+
+
+def score_table(scoring, classes, scores, truth, temperature=lambda: 1.0):
+    """A scorer's value for a table of scores (m, c); temperature() is asked for probabilities."""
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    fold = FoldScores(classes, scores, temperature)
+    return scorer(fold, np.arange(len(scores))[:, None], truth)
+
+
+class FoldScores(ClassifierMixin, BaseEstimator):
+    """Scores of one fold as an estimator, for scorers; X are row numbers."""
+
+    def __init__(self, classes_, scores, temperature):
+        self.classes_ = classes_
+        self.scores = scores
+        self.temperature = temperature
+
+    def decision_function(self, X):
+        """Scores, in scikit-learn's shape."""
+        scores = self.scores[np.asarray(X)[:, 0]]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X):
+        """The class of the largest score."""
+        return self.classes_[winners(self.scores[np.asarray(X)[:, 0]])]
+
+    def predict_proba(self, X):
+        """Calibrated probabilities."""
+        return softmax(self.scores[np.asarray(X)[:, 0]] / self.temperature(), axis=1)
+
+
+def nearly_best(scores):
+    """Which scores equal the largest but for rounding: the means of equal counts may differ."""
+    largest = np.max(scores)
+    return scores >= largest - TIE_RTOL * max(1.0, abs(largest))
+
+
+def choose(fold_scores, test_ratio):
+    """The family to take: the first, in the order given, that ties with the best mean score.
+
+    fold_scores (f, J), families in the order of preference; test_ratio is the size of a test part
+    relative to a training part. A family ties where the mean of its paired fold differences from
+    the best is at most TIE_ERRORS standard errors. These are corrected for the overlap of the
+    training parts, without which differences look more certain than they are: the variance of a
+    difference times 1/J + test_ratio (C. Nadeau and Y. Bengio, Inference for the generalization
+    error, Machine Learning 52, 2003). Returns the index of the choice and which families tie.
+    """
+    fold_scores = np.asarray(fold_scores)
+    best = int(np.argmax(nearly_best(fold_scores.mean(axis=1))))
+    behind = fold_scores[best] - fold_scores
+    n = behind.shape[1]
+    variance = behind.var(axis=1, ddof=1) if n > 1 else np.zeros(len(behind))
+    error = np.sqrt(variance * (1 / n + test_ratio))
+    tied = behind.mean(axis=1) <= TIE_ERRORS * error + TIE_RTOL
+    return int(np.argmax(tied)), tied
+
+
+def refuse_nan(mean_scores, scoring):
+    """A score that is undefined on a fold cannot choose."""
+    if np.isnan(mean_scores).any():
+        raise ValueError(
+            f"scoring={scoring!r} gave NaN for some candidates; choose a score that is defined on "
+            "every fold."
+        )
+
+
+def _balanced(truth, predicted):
+    """Mean recall of the classes that are there, as scikit-learn's balanced accuracy."""
+    return float(np.mean([(predicted[truth == c] == c).mean() for c in np.unique(truth)]))
+
 
 # Folds of small data are repeated as long as that scores at most this many objects, twice or as
 # often as there are this many splits.

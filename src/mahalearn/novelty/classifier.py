@@ -20,9 +20,7 @@ from sklearn.preprocessing import (
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     check_array,
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
@@ -32,6 +30,7 @@ from .._validation import (
     check_choice,
     check_classes,
     check_count,
+    check_labels,
     check_objects,
     check_real,
     refuse_dask,
@@ -184,14 +183,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         method = check_choice(self.method, "method", METHODS)
         self._score = check_choice(self.nonconformity, "nonconformity", NONCONFORMITIES)
         check_classifier(self.estimator)
-        if y is None:
-            raise ValueError(
-                "ConformalClassifier requires y to be passed, but the target y is None."
-            )
         refuse_dask(self, X, y)
         X = self._check_objects(X, reset=True)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        y = check_labels(self, X, y)
         self.classes_, codes = check_classes(y)
         self._counts = np.bincount(codes)
         self._folds: Any = None

@@ -6,9 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     check_array,
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
 from .._base import NO_LABELS, KernelEstimator
@@ -28,16 +26,14 @@ from .._typing import (
 from .._validation import (
     check_choice,
     check_count,
+    check_labels,
     check_memory,
-    check_objects,
     check_reg,
     check_symmetric,
     refuse_dask,
-    refuse_objects,
     sorted_labels,
-    validate_rows,
 )
-from ..classifiers.distances import KernelMahalanobisTransformer
+from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer
 from ..formulas.class_metrics import unit_rows
 from ..kernels.protocol import (
     fit_kernel,
@@ -46,7 +42,6 @@ from ..kernels.protocol import (
     is_precomputed,
     kernel_matrix,
     standardizes,
-    takes_sparse,
     takes_vectors,
 )
 from ..training.exact import fit_training
@@ -285,19 +280,11 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     def _check_fit(self, X, y):
         """X ready for the kernel, class codes; sets class_labels_."""
         refuse_dask(self, X, y)
-        if takes_vectors(self.kernel):
-            refuse_objects(X)
-            sparse = takes_sparse(self.kernel)
-            X = validate_rows(self, X, dtype=np.float64, accept_sparse=sparse)
-        else:
-            X = check_objects(X, self, reset=True)
-        X = self._normalized(X)
+        X = self._normalized(self._check_objects(X))
         if y is None:
             self.class_labels_ = np.array([1])
             return X, np.zeros(len(X), dtype=np.intp)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        self.class_labels_, codes = sorted_labels(y)
+        self.class_labels_, codes = sorted_labels(check_labels(self, X, y))
         return X, codes
 
     def _check_query(self, X):

@@ -3,12 +3,11 @@
 from sklearn.base import is_classifier
 
 from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
-from ..classifiers.distances import KernelMahalanobisTransformer
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
 from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
-from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
+from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer, KernelQuadraticDiscriminant
 from ..classifiers.kernel_ridge import KernelRidgeClassifier
 from ..classifiers.learned_metric import RecursiveFeatureMachine
 from ..classifiers.one_vs_rest_svm import OneVsRestSVC

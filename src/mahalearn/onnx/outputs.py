@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-from ..classifiers.distances import KernelMahalanobisTransformer
+from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer
 from ..formulas.offsets import TIE_RTOL
 from ..kernels.landmarks import LandmarkMap
 from ..model_selection.ensemble import MahalanobisClassifierCV

@@ -48,7 +48,7 @@ def decision_map(methods, problem, seed):
 
 def distance_map(problem):
     """Squared distances to class 0 in XOR, by IC (α = 1e-4) and RC (σ² = 1), RBF with γ = 1."""
-    from ..classifiers.distances import KernelMahalanobisTransformer
+    from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer
 
     extent, points = plane(np.array([[-2.0, -2.0], [2.0, 2.0]]))
     panels = []

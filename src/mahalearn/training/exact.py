@@ -30,8 +30,7 @@ from ..kernels.protocol import (
     kernel_diagonal,
     kernel_matrix,
 )
-from .distances import fit_distances, mean_spread
-from .shared_rows import SharedRows
+from .distances import SharedRows, fit_distances, mean_spread
 
 
 class ExactTraining:

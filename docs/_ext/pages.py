@@ -1,0 +1,71 @@
+"""The cheat sheet as a PDF, and what search engines and messengers read of a page."""
+
+import re
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+
+BLOCK = re.compile(r"^## ([^\n]+)\n+```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CARD = "_static/social.png"
+
+
+def write_cheat_sheet(source, target):
+    """Two columns of the sections of a Markdown page, on one sheet of A4."""
+    from matplotlib.figure import Figure
+
+    text = re.sub(r"\n\n(?!#)", "\n", Path(source).read_text(encoding="utf-8"))
+    sections = BLOCK.findall(text)
+    figure = Figure(figsize=(11.69, 8.27))
+    figure.text(0.03, 0.945, "mahalearn", size=20, weight="bold", color="#2f5f95")
+    tagline = (
+        "Classify with distances: calibrated probabilities, and a p-value for “none of these”."
+    )
+    figure.text(0.2, 0.947, tagline, size=11, color="#333333")
+    lines = [len(code.splitlines()) + 2.4 for _, code in sections]
+    half = next(i for i in range(len(lines)) if sum(lines[:i]) >= sum(lines) / 2)
+    step = 0.88 / max(sum(lines[:half]), sum(lines[half:]))
+    for x, part in ((0.03, sections[:half]), (0.52, sections[half:])):
+        y = 0.89
+        for title, code in part:
+            figure.text(x, y, title, size=11, weight="bold", color="#b8472f", va="top")
+            figure.text(
+                x, y - 1.25 * step, code.rstrip(), size=8.6, family="monospace", va="top",
+                linespacing=step * 8.27 * 72 / 8.6 / 1.2,
+            )  # fmt: skip
+            y -= (len(code.splitlines()) + 2.4) * step
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target)
+
+
+def describe(app, page, template, context, doctree):
+    """Open Graph tags: title, description, card."""
+    title = re.sub(r"<[^>]+>", "", context.get("title", "")) or "mahalearn"
+    tags = context.get("metatags", "")
+    given = re.search(r'<meta content="([^"]*)" name="description"', tags)
+    if given:
+        description = given[1]
+    else:
+        paragraph = next(iter(doctree.findall(nodes.paragraph)), None) if doctree else None
+        description = escape(" ".join(paragraph.astext().split())[:200]) if paragraph else ""
+        if description:
+            tags += f'\n<meta name="description" content="{description}" />'
+    base = app.config.html_baseurl  # messengers need a full address; without one it is relative
+    image = base.rstrip("/") + "/" + CARD if base else context["pathto"](CARD, resource=True)
+    for name, content in {
+        "og:title": escape(title),
+        "og:site_name": "mahalearn",
+        "og:type": "website",
+        "og:description": description,
+        "og:image": image,
+        "twitter:card": "summary_large_image",
+    }.items():
+        kind = "property" if name.startswith("og") else "name"
+        tags += f'\n<meta {kind}="{name}" content="{content}" />'
+    context["metatags"] = tags
+
+
+def setup(app):
+    """Before pages are written."""
+    app.connect("html-page-context", describe)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
