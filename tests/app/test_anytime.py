@@ -211,6 +211,24 @@ def test_large_tables_are_ranked_on_a_sample(tmp_path):
     assert "stratified sample of 202 of 994 rows" in " ".join(done.output.split())
 
 
+def test_a_sample_of_a_matrix_is_drawn_where_it_is_asked_for(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)) + 3 * (y[:, None] != y)
+    problem = Problem("proximity", D, y, "matrix", proximity="dissimilarity")
+    assert sampled(problem, None, 0) is problem
+    part = sampled(problem, 30, 0)
+    rows = [int(name) - 1 for name in part.names]  # by which predict finds the columns
+    np.testing.assert_array_equal(part.X, D[np.ix_(rows, rows)])
+    assert "sample of 30 of 90 objects." in part.notes[-1]
+    np.savez(tmp_path / "d.npz", D=D, y=y)
+    options = ["--methods", "lda", "--jobs", 1, "--sample", 30, "--repeats", 1]
+    done = works(
+        "compare", "--proximity", tmp_path / "d.npz", *options, "--out", tmp_path / "o"
+    ).output
+    assert "the best, fitted on the sample of 30 rows" in " ".join(done.split())
+
+
 def test_quick_leaves_the_slow_methods_out(tmp_path):
     table = write_csv(tmp_path / "t.csv", *flowers(n=30))
     out = tmp_path / "o"

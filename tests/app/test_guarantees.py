@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from mahalearn.app.cli._predict import New, predictions
+from mahalearn.app.comparing import winner as winner_module
 from mahalearn.app.comparing.compare import fit_winner, rank
 from mahalearn.app.comparing.methods import class_scores
 from mahalearn.app.comparing.model import class_margins
@@ -26,15 +27,16 @@ def draw(rng, n, d=8):
     return pd.DataFrame(X, columns=[f"x{j}" for j in range(d)]), CLASSES[codes]
 
 
-def test_sets_and_flags_of_predict_keep_their_promise():
+@pytest.mark.parametrize(("method", "distances"), [("gaussian", "gaussian"), ("lda", "novelty")])
+def test_sets_and_flags_of_predict_keep_their_promise(method, distances, monkeypatch):
     """The control ranks new objects among margins of objects that the classifier was fitted on."""
+    monkeypatch.setattr(winner_module, "MOST_FOR_KERNEL", 0)  # as of a large table
     rng, covered, control, flagged = np.random.default_rng(0), [], [], []
     for _ in range(30):
         X, y = draw(rng, 90)
         new, truth = draw(rng, 300)
-        winner = fit_winner(
-            rank(Problem("vectors", X, y, "simulation"), ["gaussian"], Plan(repeats=1))
-        )
+        winner = fit_winner(rank(Problem("vectors", X, y, "simulation"), [method], Plan(repeats=1)))
+        assert winner.about["distances"] == distances
         model = winner.refitted.model
         rows, _, _ = predictions(model, New(new, None, []), winner.about, LEVEL, CONFIDENCE)
         covered.append(np.mean([c in row["set"].split(" | ") for c, row in zip(truth, rows)]))

@@ -789,3 +789,29 @@ def test_a_class_written_in_two_ways_is_named_in_the_refusal(tmp_path):
     table = write_csv(tmp_path / "t.csv", header, rows)
     sentence = refused("compare", table, "--target", "species", "--out", tmp_path / "o")
     assert "'Rose' and 'rose' differ in case or blanks only" in sentence
+
+
+def test_predict_reads_long_tables_as_train_did(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["device,t,v,note,state"]
+    for i in range(16):
+        values = np.sin(np.arange(12) / 2) * (1 + i % 2) + 0.1 * rng.normal(size=12)
+        lines += [f"d{i},{t},{v:.4f},x,{'ok' if i % 2 else 'bad'}" for t, v in enumerate(values)]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    works(
+        "train", tmp_path / "log.csv", "--id", "device", "--time", 2, "--value", "v", "--target",
+        "state", "--method", "kqd", "--measure", "euclidean", "--jobs", 1,
+        "--out", tmp_path / "m.skops",
+    )  # fmt: skip
+    new = tmp_path / "new.csv"
+    new.write_text("\n".join([lines[0].replace("state", "STATE"), *lines[1:49]]))
+    done = works("predict", tmp_path / "m.skops", new, "--out", tmp_path / "p.csv")
+    assert "48 rows became 4 series" in done.output and "Scored on 4 objects" in done.output
+    rows = list(csv.DictReader((tmp_path / "p.csv").open()))
+    assert [row["object"] for row in rows] == ["d0", "d1", "d2", "d3"]
+    assert [row["prediction"] for row in rows] == ["bad", "ok"] * 2
+    new.write_text("\n".join(",".join(line.split(",")[:3]) for line in lines[:13]))
+    works("predict", tmp_path / "m.skops", new, "--out", tmp_path / "one.csv")
+    new.write_text("a,b\n1,2\n")
+    sentence = refused("predict", tmp_path / "m.skops", new, "--out", tmp_path / "q.csv")
+    assert "There is no column 'device'" in sentence and "no column 'v'" in sentence

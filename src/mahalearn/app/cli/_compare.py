@@ -52,7 +52,7 @@ def compare(
         progress = out / "progress.jsonl"
         with _resumable(progress):
             ranked = run(part, methods, plan, jobs, budget, progress, resume)
-        quickly = METHODS[ranked.winner].cost <= QUICK
+        quickly = METHODS[ranked.winner].cost <= QUICK and problem.kind == "vectors"
         full_problem = problem if part is not problem and quickly else None
         fitted = "the best, fitted on all objects"
         if part is not problem and full_problem is None:

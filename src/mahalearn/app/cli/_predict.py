@@ -19,7 +19,7 @@ from ...formulas.conformal import (
 )
 from ...persistence import load_model, model_about
 from ...results import write_bytes, write_text
-from ..comparing.methods import METHODS
+from ..comparing.methods import DISTANCE_METHODS
 from ..comparing.scores import merged, score
 from ..reading.columns import row_names, written
 from ..reading.drift import column_drifts, drift_words
@@ -133,10 +133,10 @@ def predict(
         sys.stdout.buffer.flush()
     else:
         write_bytes(out, table_bytes(rows, out.suffix.lower()))
-    if about.get("distances") in METHODS:
+    if about.get("distances") in DISTANCE_METHODS:
         console.print(
             f"[dim]d2, typical, p none: by squared distances of the "
-            f"{escape(METHODS[about['distances']].title)}[/]"
+            f"{escape(DISTANCE_METHODS[about['distances']].title)}[/]"
         )
     for sentence in sentences:
         console.print(escape(sentence), highlight=False, soft_wrap=True)
@@ -146,7 +146,7 @@ def predict(
     console.print(
         f"{counted(len(rows), 'object')} predicted, {flagged} of them flagged as "
         f"{'an outlier' if flagged == 1 else 'outliers'}"
-        + ("." if printed else f": {escape(str(out))}")
+        + ("" if printed else f": {escape(str(out))}")
         + (f"; page: {escape(str(report))}" if report else next_step(flagged, printed)),
         highlight=False,
         soft_wrap=True,
@@ -195,13 +195,16 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
     new : New
     """
     form = form or TableFormat()
-    if about["kind"] == "proximity" or (about["kind"] == "objects" and not about["features"]):
+    of_table = about["features"] or about.get("series")
+    if about["kind"] == "proximity" or (about["kind"] == "objects" and not of_table):
         useless = [*form.asked(), *(["id"] if id is not None else [])]
         if useless:
             raise DataError(f"--{useless[0]} does nothing here; it serves a table.")
         return _new_objects(data, about, labels, interpolate)
     if labels is not None:
         raise DataError("--labels does nothing for a table; its column of classes is used.")
+    if about.get("series"):
+        return _new_series(data, about, form, id, interpolate)
     types = {f["name"]: f["type"] for f in about["features"]}
     texts = [name for name, kind in types.items() if kind == NAME]
 
@@ -226,6 +229,21 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
     if about["kind"] == "objects":
         X = rows_of(X)
     return New(X, names, [*notes, *differences], frame, truth)
+
+
+def _new_series(data, about, form, id, interpolate):
+    """Series of a table with a row for each time, by the columns that the model was trained on."""
+    from ..reading.objects import long_collection
+
+    def find(names):
+        return _column_like(about["target"], names)
+
+    frame, notes = read_table(data, find=find, **vars(form))
+    columns = {**about["series"], **({} if id is None else {"id": id})}
+    target = find(list(frame.columns))
+    new = long_collection(frame, **columns, target=target, interpolate=interpolate)
+    truth, renamed = (None, []) if new.labels is None else _classes_like(new.labels, about)
+    return New(new.objects, new.names, [*notes, *new.notes, *renamed], None, truth)
 
 
 def _column_like(target, names):

@@ -72,11 +72,13 @@ class Winner(NamedTuple):
 
 
 def sampled(problem, size, seed):
-    """A stratified sample of a large table, with a note that says so; else the problem itself."""
+    """A stratified sample of a large table, with a note that says so; else the problem itself.
+
+    Of a matrix or of objects, which take the memory of all pairs anyway, only if a size is named.
+    """
     problem.check_classes()
-    if problem.kind != "vectors" or size == 0:
-        return problem
-    size = size or (SAMPLE if len(problem) > LARGE else len(problem))
+    table = problem.kind == "vectors"
+    size = size or (SAMPLE if table and size is None and len(problem) > LARGE else len(problem))
     if size >= len(problem):
         return problem
     rng, rows = np.random.default_rng(seed), []
@@ -84,12 +86,15 @@ def sampled(problem, size, seed):
         members = np.flatnonzero(problem.y == label)
         wanted = min(n, max(SMALLEST_CLASS, round(size * n / len(problem))))
         rows.append(rng.choice(members, wanted, replace=False))
-    part = problem.take(np.sort(np.concatenate(rows)))
+    chosen = np.sort(np.concatenate(rows))
+    part = problem.take(chosen)
+    if problem.kind == "proximity" and part.names is None:  # which of them predict asks for
+        part.names = [str(i + 1) for i in chosen]
+    rest = "; the winner is fitted on all rows if it can be fitted on so many in a short time"
     part.notes.append(
         Note(
             f"The methods were compared on a stratified sample of {len(part)} of "
-            f"{len(problem)} rows; the winner is fitted on all rows if it can be fitted on so many "
-            "in a short time.",
+            f"{len(problem)} {'rows' + rest if table else 'objects'}.",
             "sample",
         )
     )
@@ -204,6 +209,7 @@ def describe(problem, ranked, refitted, command=None):
         "proximity": problem.proximity,
         "measure": problem.measure_name,
         "objects": problem.names if problem.kind == "proximity" else None,
+        "series": problem.series,
         "training": {
             "objects": len(problem),
             "counts": {str(k): n for k, n in problem.counts.items()},

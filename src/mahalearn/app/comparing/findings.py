@@ -16,7 +16,7 @@ import numpy as np
 from ...display import conformal_limit, pair_rule
 from ...formulas.linalg import negative_fraction, signature
 from .embedding import object_map
-from .methods import METHODS
+from .methods import DISTANCE_METHODS
 from .predictions import calibration, curves, per_class
 from .typicality import CONFIDENCE, drift, novelty
 
@@ -119,7 +119,7 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "hardest": _hardest(problem, labels, codes, held, errors, refitted.d2),
         "distances": _own_other(refitted.d2, codes, classes),
         "pairs": _pairs(problem, refitted.d2, geometry, codes, labels, confusion),
-        "distance_title": METHODS[refitted.distance_method].title,
+        "distance_title": DISTANCE_METHODS[refitted.distance_method].title,
         "novelty": unusual,
         "map": object_map(
             problem,
@@ -242,8 +242,8 @@ def _pairs(problem, d2, geometry, codes, labels, confusion):
     most = min(MOST_POINTS_OF_PAIR, MOST_POINTS // len(pairs))
     rows = []
     for a, b in pairs:
-        rule = pair_rule(geometry.last, [a, b])
-        rule = rule or _log_odds_rule(geometry.log_odds, geometry.last.classes_, [a, b])
+        rule = geometry.last and pair_rule(geometry.last, [a, b])
+        rule = rule or _log_odds_rule(geometry, [a, b])
         rows.append(_pair(problem, d2, codes, labels, (a, b), most, rule))
     return rows
 
@@ -300,15 +300,15 @@ def _limit(d2):
     return limit if np.isfinite(limit) else None
 
 
-def _log_odds_rule(log_odds, labels, columns):
+def _log_odds_rule(geometry, columns):
     """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
-    if log_odds is None:
+    if geometry.log_odds is None:
         return None
-    d2, logs = (values[:, columns] for values in log_odds)
+    d2, logs = (values[:, columns] for values in geometry.log_odds)
     rest = logs[:, 1] - logs[:, 0] - (d2[:, 0] - d2[:, 1]) / 2
     if not np.ptp(rest) <= 1e-6 * max(1.0, np.abs(d2).max()):
         return None
-    labels, constant = labels[columns], rest.mean()
+    labels, constant = geometry.last.classes_[columns], rest.mean()
     return lambda d2: labels[((d2[:, 0] - d2[:, 1]) / 2 + constant > 0).astype(int)]
 
 

@@ -222,6 +222,12 @@ def _qda(s):
     return _grid(QuadraticDiscriminantAnalysis(), {"reg_param": [0.001, 0.01, 0.1, 0.3, 0.6]}, s)
 
 
+def _novelty(s):
+    from ...novelty import MahalanobisNovelty
+
+    return MahalanobisNovelty(calibration="reservoir", random_state=s.seed)
+
+
 def _lda(s):
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -265,7 +271,8 @@ def _process(s):
 
 
 _VECTORS = ("vectors",)
-DISTANCE_METHOD = "kqd"  # the method whose distances are shown where the winner has none
+# Methods whose distances are shown where the winner has none: of few objects, and of large tables.
+DISTANCE_METHOD, LARGE_DISTANCES = "kqd", "novelty"
 METHODS = {
     method.name: method
     for method in (
@@ -323,6 +330,11 @@ METHODS = {
         ),
     )
 }
+
+
+# A detector has distances to the classes, but predicts none of them: no comparison takes it.
+_DETECTOR = Method(LARGE_DISTANCES, "Mahalanobis novelty detector", True, _novelty, _VECTORS)
+DISTANCE_METHODS = {**METHODS, LARGE_DISTANCES: _DETECTOR}
 
 
 def select_methods(wanted, kind, proximity, n_objects, n_features=0):

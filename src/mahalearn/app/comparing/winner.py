@@ -15,6 +15,8 @@ from ...formulas.linalg import center_gram, centering, eigh
 from ...novelty._folds import CrossFold
 from .methods import (
     DISTANCE_METHOD,
+    DISTANCE_METHODS,
+    LARGE_DISTANCES,
     METHODS,
     chosen_params,
     class_distances,
@@ -31,8 +33,8 @@ from .methods import (
 from .model import MeasureRows, TrainedModel, class_margins
 from .plan import FINAL_FOLDS, INNER_FOLDS, fit_plan, outer_splits, setting_for
 
-# With more objects, distances of a method without any of its own are those of Gaussians.
-MOST_FOR_KERNEL, QUICK_DISTANCES = 1000, "gaussian"
+# With more objects, distances of a method without any of its own are those of a novelty detector.
+MOST_FOR_KERNEL = 1000
 # Models of folds that a file holds, together; of larger ones there are fewer, which is as valid.
 MOST_BYTES = 32 * 2**20
 # Objects by which it is found out how a model decides between two classes.
@@ -79,8 +81,8 @@ def refit(problem, outcome, name, full_problem=None):
             d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
     if d2 is None:
         large = problem.kind == "vectors" and len(problem) > MOST_FOR_KERNEL
-        distance_method = QUICK_DISTANCES if large else DISTANCE_METHOD
-        measured, _ = _fit(problem, METHODS[distance_method].pipeline(setting))
+        distance_method = LARGE_DISTANCES if large else DISTANCE_METHOD
+        measured, _ = _fit(problem, DISTANCE_METHODS[distance_method].pipeline(setting))
         d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
     if full_problem is not None:
         classifier, _ = _fit(full_problem, fixed(classifier))
@@ -172,7 +174,7 @@ def _fit(problem, pipeline):
 class Geometry(NamedTuple):
     """The rule by which the fitted winner decides between classes, and its kernel."""
 
-    last: object  # the estimator that measures distances
+    last: object  # the estimator that measures distances; None of a detector, which decides nothing
     log_odds: tuple | None  # squared distances and log-probabilities of some objects
     spectrum: np.ndarray | None  # eigenvalues of the centred kernel
     kernel: str  # what that kernel is
@@ -183,7 +185,9 @@ def geometry_of(problem, refitted):
     model = refitted.model.distances
     last, logs, spectrum = flattened(model)[-1], None, None
     kernel = "the kernel matrix of the model's distances"
-    if pair_rule(last, [0, 1]) is None:
+    if not hasattr(last, "classes_"):
+        last = None
+    elif pair_rule(last, [0, 1]) is None:
         few = np.linspace(0, len(problem) - 1, RULE_OBJECTS).astype(int)
         logs = log_odds(model, take(problem.X, few) if len(problem) > RULE_OBJECTS else problem.X)
     if problem.kind == "vectors" and len(problem) <= SPECTRUM_OBJECTS:

@@ -119,6 +119,8 @@ class Problem:
         :func:`~mahalearn.app.reading.overview.column_overview`.
     units : dict of str to str
         Column -> unit that was taken off its numbers.
+    series : dict or None
+        The columns id, time and value (a list) of the long table that series were read from.
     """
 
     kind: str
@@ -137,6 +139,7 @@ class Problem:
     alternatives: dict | None = None
     overview: list = field(default_factory=list)
     units: dict = field(default_factory=dict)
+    series: dict | None = None
 
     @property
     def measure_name(self):

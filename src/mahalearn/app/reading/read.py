@@ -66,6 +66,8 @@ def read_problem(
         collection.notes[:0] = notes
         problem = collection_problem(collection, stem(data), **how)
         problem.target = target
+        names = [find_target(list(frame.columns), column) for column in (id, time, *value)]
+        problem.series = {"id": names[0], "time": names[1], "value": names[2:]}
         return problem
     if names_set(data):
         problem = builtin_problem(data)

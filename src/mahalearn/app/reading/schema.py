@@ -17,6 +17,7 @@ SCHEMA = {
     ],
     "classes!": [str],
     "objects!": ([str], None),
+    "series": ({"id!": str, "time!": str, "value!": [str]}, None),
     "training!": {
         "objects!": int,
         "counts": {...: int},
