@@ -78,17 +78,17 @@ _NO_LEAVE_ONE_OUT = dict.fromkeys(
     _CALIBRATED_ON_ALL_ROWS, "fit_predict needs leave-one-out ranks, and says so."
 )
 
-_FAMILIES_WITHOUT_WEIGHTS = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "The kernel families ignore weights, which a warning says, and the folds are others where "
-        "objects are repeated."
-    )
-}
+_WEIGHTED_AS_REPEATED = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+_FAMILIES_WITHOUT_WEIGHTS = dict.fromkeys(
+    _WEIGHTED_AS_REPEATED,
+    "The kernel families ignore weights, which a warning says, and the folds are others where "
+    "objects are repeated.",
+)
 _LEFT_OUT_WITH_ITS_WEIGHT = dict.fromkeys(
-    (
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-    ),
+    _WEIGHTED_AS_REPEATED,
     "Decisions are equal (test_weights.py). The temperature is of objects left out with all their "
     "weight; a copy that is left out would leave its other copies in.",
 )
