@@ -22,9 +22,11 @@ from ..words import counted, number
 from ._terminal import OUTPUTS, Console, check_out, csv_text, say_notes
 
 console = Console()
-# What of a time budget is for the cross-validation and fitting the winner; the rest is for
-# explanations and the page. Of it comes first what fits on all rows of a large table take.
+# What of a time budget is for reading, cross-validation and fitting the winner; the rest is for
+# explanations and the page. Before that comes what fits on all rows of a large table take.
 SHARE = 0.75
+# Processor time of the page. On a busy computer it lasts as much longer as reading did.
+PAGE_SECONDS = 4.0
 # Importance and learning curve have so many seconds each, however little time is left.
 LEAST_SECONDS = 1.0
 KEPT = "Finished folds are kept: --resume goes on from them."
@@ -47,8 +49,11 @@ def compare(
         if time_budget is not None:  # reading counts, but leaves something
             finals = 0.0 if everything is None else everything.seconds
             seconds = time_budget - (finals if finals < time_budget / 2 else 0.0)
-            end = started + seconds
-            budget = max(SHARE * seconds - (time.monotonic() - started), 0.2 * time_budget)
+            spent = time.monotonic() - started
+            page = PAGE_SECONDS * max(1.0, spent / time.process_time())
+            end = started + seconds - page
+            rest = max((1 - SHARE) * seconds, page + 2 * LEAST_SECONDS)
+            budget = max(seconds - rest - spent, 0.2 * time_budget)
         progress = out / "progress.jsonl"
         with _resumable(progress):
             ranked = run(part, methods, plan, jobs, budget, progress, resume)
@@ -60,7 +65,7 @@ def compare(
         with _resumable(progress), console.status("Fitting the best one on all objects"):
             winner = fit_winner(ranked, full_problem=full_problem, command=command)
             left = end - time.monotonic()
-            values = conclude(ranked, winner, min(SECONDS, max(LEAST_SECONDS, left / 4)))
+            values = conclude(ranked, winner, min(SECONDS, max(LEAST_SECONDS, left / 2)))
             values["stopped"] = ranked.outcome.stopped
             made = _write(out, values, winner.refitted.model, winner.about)
         if not ranked.outcome.stopped:
