@@ -22,7 +22,7 @@ member: predicting 2,000 rows, and the size of the file. `search` compares the t
 that of another version, --splits times in turns, of which the least counts. Times are those of the
 process (CPU seconds).
 
-    python -m benchmarks.ensemble guard  [--rows guard.csv] [--splits 1] [--train 300]
+    python -m benchmarks.ensemble guard  [--rows guard.csv] [--splits 1] [--train 300] [--methods …]
     python -m benchmarks.ensemble frames [--rows frames.csv] [--splits 1]
     python -m benchmarks.ensemble sizes  [--rows sizes.csv]
     python -m benchmarks.ensemble page
@@ -471,7 +471,7 @@ def guard(options):
         X, y = read_set(name.removeprefix("few-"))
         few = name.startswith("few-")
         train, test = few_of_each(y, seed) if few else halves(X, y, seed, options.train)
-        models = {method: make(seed) for method, make in GUARD.items()}
+        models = {method: GUARD[method](seed) for method in options.methods or GUARD}
         record(options.rows, name, i, models, (X[train], y[train], X[test], y[test]))
     guard_table(read_rows(options.rows), print)
 
@@ -608,7 +608,9 @@ def means_table(rows, methods, write):
 
 def guard_table(rows, write):
     """The table of `guard`, and one line for each set."""
-    methods = [m for m in GUARD if any(row["method"] == m for row in rows)]
+    measured = {(row["set"], row["method"]) for row in rows}
+    sets = {name for name, _ in measured}
+    methods = [m for m in GUARD if {(name, m) for name in sets} <= measured]
     kept, error, loss, seconds = means_table(rows, methods, write)
     write("\n| set | " + " | ".join(m for m in methods) + " | CPU, fast / CatBoost |")
     write("|---|" + "---|" * (len(methods) + 1))
@@ -1064,6 +1066,7 @@ def main():
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--rows", type=Path, nargs="*", default=None)
     parser.add_argument("--sets", nargs="*", default=None)
+    parser.add_argument("--methods", nargs="*", choices=GUARD, help="those of guard to measure")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--train", type=int, default=250)
     parser.add_argument("--other", help="sources of another version, for search: its src folder")

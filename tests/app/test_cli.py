@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mahalearn.app.cli.app import app
-from mahalearn.results import Row, append, read
+from mahalearn.papers.rows import Row, append, read
 
 
 def call(*arguments):

@@ -366,6 +366,8 @@ def test_the_learning_curve_falls_to_the_error_of_all_objects(signal):
     learning = signal.values["learning"]
     assert learning["sizes"] == sorted(learning["sizes"]) and learning["complete"]
     assert learning["sizes"][-1] == 90  # three of four folds of 120
+    for _, low, high in [*learning["errors"], learning["difference"]]:
+        assert high > low  # equal errors of a few objects make nothing certain
     assert learning["errors"][0][0] >= learning["errors"][-1][0] - 0.02
     low, mean, high = (learning["difference"][i] for i in (1, 0, 2))
     assert low <= mean <= high

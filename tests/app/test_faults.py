@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from own_data import refused
 
-from mahalearn.results import Row, append, locked, read
+from mahalearn.papers.rows import Row, append, read
+from mahalearn.results import locked
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 

@@ -15,11 +15,12 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from typer.testing import CliRunner
 
-from mahalearn import OneVsRestSVC, results
+from mahalearn import OneVsRestSVC
 from mahalearn.app.cli.app import app
 from mahalearn.datasets import checkerboard_kernel
 from mahalearn.datasets.dataset import Dataset
 from mahalearn.papers import claims, paper_b
+from mahalearn.papers import rows as results
 from mahalearn.papers.agreement import compare
 from mahalearn.papers.describe import context, describe
 from mahalearn.papers.methods import ACCURACY, BALANCED, COMMON, Searched, knn

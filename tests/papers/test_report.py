@@ -17,7 +17,7 @@ from mahalearn.papers.agreement import Compared, compare, count, rank_correlatio
 from mahalearn.papers.blocks import chance_block, scatter_blocks, table_block
 from mahalearn.papers.page import document
 from mahalearn.papers.protocol import Convention, Published
-from mahalearn.results import CellSummary, Row
+from mahalearn.papers.rows import CellSummary, Row
 
 EVIL = '<script>alert("x")</script>&'
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mahalearn.results import Row, append, merge, read, summarise, write, write_text
+from mahalearn.papers.rows import Row, append, merge, read, summarise, write
+from mahalearn.results import write_text
 
 
 def row(repetition=0, **changes):

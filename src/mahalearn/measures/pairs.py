@@ -37,10 +37,10 @@ def pairwise(
         The rows. What an object is depends on the measure: a string, a sequence, an array of
         points, a row of a table.
     measure : str, measure or callable
-        A name ("hausdorff", "modified_hausdorff", "edit", "gower", "compression", "correlation"), a
-        measure such as ``EditDistance("angular")``, or a function of two objects that returns a
-        number. If it has to learn from training objects and has not (Gower's ranges), it learns
-        from `other`, or from `objects` if there are no others.
+        A name of :data:`mahalearn.measures.MEASURES` such as "edit", "dtw" or "hausdorff"; a
+        measure such as ``EditDistance("angular")``; or a function of two objects that returns a
+        number. A measure that learns from training objects and is not fitted (Gower's ranges)
+        learns from `other`, or from `objects` if there are no others.
     other : sequence of objects, default=None
         The columns, for example training objects; `objects` if None.
     symmetrize : {"mean", "min", "max", None}, default="mean"

@@ -7,8 +7,8 @@ cells that would agree if another published number of the same kind stood there.
 import math
 from typing import NamedTuple
 
-from ..results import CellSummary, summarise
 from .protocol import Published
+from .rows import CellSummary, summarise
 
 # A number agrees with another within this many standard errors of their difference …
 STANDARD_ERRORS = 2.0

@@ -115,15 +115,16 @@ def _command(experiments, quick, repetitions, jobs):
 
 def write_page(folder, docs=None, command=""):
     """Write the page of the rows in a folder, and Markdown with figures if `docs` names a file."""
-    from .. import results
     from ..app.report import html, markdown
+    from ..results import write_text
+    from . import rows as rows_file
     from .claims import statements
     from .describe import context
     from .page import document
     from .record import read, sentence, times
     from .registry import EXPERIMENTS
 
-    stored = results.read(folder)
+    stored = rows_file.read(folder)
     rows = [row for row in stored if row.experiment in EXPERIMENTS]
     if len(rows) < len(stored):
         unknown = sorted({row.experiment for row in stored} - set(EXPERIMENTS))
@@ -135,13 +136,13 @@ def write_page(folder, docs=None, command=""):
         )
     made_by = f"Made by: {command}." if command else sentence(read(folder), rows)
     page = document(rows, context(), statements(rows), made_by)
-    results.write_text(folder / "report.html", html.render(page))
+    write_text(folder / "report.html", html.render(page))
     for line in (*page["summary"], times(rows)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print(f"{len(rows)} rows; page: {folder / 'report.html'}", markup=False, soft_wrap=True)
     if docs is not None:
         text, figures = markdown.render(page)
-        results.write_text(docs, text)
+        write_text(docs, text)
         for name, picture in figures.items():
-            results.write_text(docs.parent / "images" / name, picture)
+            write_text(docs.parent / "images" / name, picture)
         console.print(f"Markdown: {docs}", markup=False, soft_wrap=True)

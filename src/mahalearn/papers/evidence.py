@@ -1,8 +1,8 @@
 """The numbers that statements about the papers rest on, repetition by repetition."""
 
-from ..results import summarise
 from .agreement import POINT, SHARE, STAND_IN
 from .registry import EXPERIMENTS
+from .rows import summarise
 
 
 class Evidence:

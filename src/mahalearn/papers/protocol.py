@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 
-from .. import results
 from ..app.workers import worker_pool
+from ..results import versions
+from . import rows as rows_file
 from .record import commit
 
 
@@ -203,7 +204,7 @@ def run_cell(experiment, cell, earlier):
     with threadpool_limits(limits=1):
         data = experiment.source(Draw(cell.dataset, cell.repetition, seed, cell.setting))
         measured = experiment.method(cell.method).run(data, seed, earlier)
-    return results.Row(
+    return rows_file.Row(
         *cell[:4],
         error=measured.error,
         balanced_error=measured.balanced_error,
@@ -212,7 +213,7 @@ def run_cell(experiment, cell, earlier):
         seed=seed,
         setting=cell.setting,
         status=getattr(data, "status", "generated"),
-        versions={**results.versions(), "commit": commit()} if commit() else results.versions(),
+        versions={**versions(), "commit": commit()} if commit() else versions(),
         seconds=round(time.process_time() - start, 3),
     )
 
@@ -256,10 +257,10 @@ def run(experiments, path, *, quick=False, repetitions=None, jobs=1, report=None
             if reason := _unavailable(experiment, dataset):
                 missing[experiment.id, dataset] = reason
                 note = {"missing": reason}
-                results.append(
-                    path, results.Row(experiment.id, dataset, results.NO_DATA, 0, values=note)
+                rows_file.append(
+                    path, rows_file.Row(experiment.id, dataset, rows_file.NO_DATA, 0, values=note)
                 )
-        rows = results.read(path)
+        rows = rows_file.read(path)
         done = {row.key for row in rows}
         todo = [c for c in cells if c[:2] not in missing and tuple(c) not in done]
         earlier = {}
@@ -294,7 +295,7 @@ def _run_and_save(name, cell, earlier, path):
     from .registry import EXPERIMENTS
 
     row = run_cell(EXPERIMENTS[name], cell, earlier)
-    results.append(path, row)
+    rows_file.append(path, row)
     return row
 
 

@@ -107,10 +107,10 @@ class _Work:
 
     def fit(self, fold, train=None):
         """The pipeline fitted on (a part of) a fold, and the held-out objects as it takes them."""
-        whole, test = self.splits[fold]
         if train is None and fold in self.models:
             return self.models[fold]
-        part = whole if train is None else train
+        part, test = self.splits[fold]
+        part = part if train is None else train
         X_train, X_test = self.problem.fold(part, test)
         model = fitted(self.pipeline, X_train, self.problem.y[part]), X_test
         if train is None:
@@ -241,13 +241,14 @@ class _Work:
             return None
         finished = list(errors)
         ratio = float(np.mean([len(test) / len(train) for train, test in self.splits]))
+        step = 1 / float(np.mean([len(test) for _, test in self.splits]))
         half = min(finished[:-1], key=lambda s: abs(s - finished[-1] / 2))
         change = np.subtract(errors[finished[-1]], errors[half])
         return {
             "sizes": [sizes[s] for s in finished],
-            "errors": [error_interval(errors[s], ratio) for s in finished],
+            "errors": [error_interval(errors[s], ratio, step) for s in finished],
             "from": sizes[half],
-            "difference": corrected_interval(change, ratio),
+            "difference": corrected_interval(change, ratio, resolution=step),
             "complete": finished[-1] == 1.0,
         }
 
