@@ -529,7 +529,8 @@ def record(path, name, split, models, parts):
 
 
 # Training sizes of `sizes`; the ensemble has members at landmarks beyond 3,000.
-SIZES = (100, 300, 1000, 3000, 20000)
+SIZES = (100, 300, 1000, 20000, 3000)
+SIZE_METHODS = ("fast", "lightgbm", "hist_gradient")
 
 
 def size_problems():
@@ -546,12 +547,12 @@ def size_problems():
 
 def sizes(options):
     """Error, log loss and CPU seconds against the number of training rows."""
-    for name, (X, y) in size_problems().items():
-        for i, n in enumerate(SIZES):
+    for i, n in enumerate(SIZES):
+        for name, (X, y) in size_problems().items():
             title = f"{name}, n = {n}"
             if (title, 0) in {(r["set"], int(r["split"])) for r in read_rows(options.rows)}:
                 continue
-            models = {m: GUARD[m](i) for m in ("fast", "catboost", "lightgbm", "hist_gradient")}
+            models = {m: GUARD[m](i) for m in SIZE_METHODS}
             record(options.rows, title, 0, models, (X[:n], y[:n], X[-5000:], y[-5000:]))
 
 
@@ -621,15 +622,14 @@ def guard_table(rows, write):
 
 def sizes_table(rows, write):
     """One line for each problem and size."""
-    methods = ("fast", "catboost", "lightgbm", "hist_gradient")
-    write("| problem | " + " | ".join(TITLES[m] for m in methods) + " |")
-    write("|---|" + "---|" * len(methods))
+    write("| problem | " + " | ".join(TITLES[m] for m in SIZE_METHODS) + " |")
+    write("|---|" + "---|" * len(SIZE_METHODS))
     for name in dict.fromkeys(row["set"] for row in rows):
         cells = {r["method"]: r for r in rows if r["set"] == name}
         line = (
             f"{100 * float(cells[m]['error']):.1f}, {float(cells[m]['log_loss']):.3f}, "
             f"{float(cells[m]['seconds']):.1f} s"
-            for m in methods
+            for m in SIZE_METHODS
         )
         write(f"| {name} | " + " | ".join(line) + " |")
 

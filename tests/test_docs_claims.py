@@ -43,6 +43,10 @@ SENTENCES = {
         "%), and more than Mahalanobis++ ({near_plus} %), kNN ({near_knn} %) and the softmax "
         "({near_softmax} %).",
     ),
+    "chooser": (
+        "a mean error of {stack_error} % (CatBoost {catboost_error}, a tuned RBF SVM {svm_error}, "
+        "random forest {rf_error})",
+    ),
     "kernel_ridge": ("it has the lowest mean error of the seven single methods, {ridge} %.",),
 }
 

@@ -17,7 +17,6 @@ from ..comparing.methods import METHODS, QUICK
 from ..reading.problem import DataError
 from ..report import html
 from ..report.comparison import document, results_table
-from ..report.export import save_figures
 from ..words import counted, number
 from ._terminal import OUTPUTS, Console, check_out, csv_text, say_notes
 
@@ -36,7 +35,7 @@ MANY = 20_000
 
 def compare(
     problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(), resume=False,
-    sample=None, quick=False, figures=None, everything=None, started=None,
+    sample=None, quick=False, everything=None, started=None,
 ):  # fmt: skip
     """Compare, save the best, write the page."""
     check_out(out, force or (resume and _stopped(out)), OUTPUTS, inputs)
@@ -67,23 +66,20 @@ def compare(
             left = end - time.monotonic()
             values = conclude(ranked, winner, min(SECONDS, max(LEAST_SECONDS, left / 2)))
             values["stopped"] = ranked.outcome.stopped
-            made = _write(out, values, winner.refitted.model, winner.about)
+            _write(out, values, winner.refitted.model, winner.about)
         if not ranked.outcome.stopped:
             progress.unlink(missing_ok=True)
         show(ranked.board, plan.by)
         if everything is not None:
             deadline = math.inf if time_budget is None else started + time_budget
-            finals = _finals(everything, out, ranked, winner, values, deadline)
-            made, fitted = finals or (made, "the best, fitted on the sample")
+            fitted = _finals(everything, out, ranked, winner, values, deadline)
+            fitted = fitted or "the best, fitted on the sample"
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
     ):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
     if ranked.outcome.stopped:
         console.print(KEPT)
-    if figures is not None:
-        save_figures(made, figures)
-        console.print(f"{figures}  [dim]figures and numbers[/]", soft_wrap=True, highlight=False)
 
 
 def _stopped(out):
@@ -106,20 +102,18 @@ def _resumable(progress):
 
 
 def _write(out, values, model, about):
-    """Write all results at once; returns the document of the page."""
-    made = document(values)
+    """Write all results at once."""
     texts = {
         "results.csv": csv_text(results_table(values)),
         "comparison.json": json.dumps(values, ensure_ascii=False, default=str),
-        "report.html": html.render(made),
+        "report.html": html.render(document(values)),
     }
     files = {out / name: text.encode() for name, text in texts.items()}
     write_files({out / "model.skops": model_bytes(model, about=about), **files})
-    return made
 
 
 def _finals(everything, out, ranked, winner, values, deadline):
-    """Fit finalists on all rows of a large table; the best becomes the saved model."""
+    """Fit finalists on all rows of a large table; returns the title of the best, which is saved."""
     from ._large import show_finalists
 
     try:
@@ -142,9 +136,9 @@ def _finals(everything, out, ranked, winner, values, deadline):
         "sample": len(everything.problem),
         "finalists": [one.row() for one in finalists],
     }
-    made = _write(out, values, best.model, _about_finalist(winner, everything, best))
+    _write(out, values, best.model, _about_finalist(winner, everything, best))
     show_finalists(finalists)
-    return made, best.title
+    return best.title
 
 
 def _about_finalist(winner, everything, best):

@@ -20,7 +20,7 @@ STEERING = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd"
 TURNING = [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 CONTROLS = STEERING | dict.fromkeys(TURNING, "\ufffd")
 # Options that do not change results, or that others stand for.
-SILENT = ("jobs", "force", "figures", "config", "resume")
+SILENT = ("jobs", "force", "config", "resume")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 

@@ -169,9 +169,6 @@ def compare(
     resume: Annotated[
         bool, seldom("--resume", help="Continue a killed run from its finished folds.")
     ] = False,
-    figures: Annotated[
-        Path | None, seldom(help="Folder for the figures (SVG, PNG) and numbers (CSV).")
-    ] = None,
     landmarks: Landmarks = None,
     scheduler: Scheduler = None,
     jobs: Jobs = None,
@@ -223,7 +220,6 @@ def compare(
             command=command,
             inputs=options.inputs,
             started=started,
-            figures=figures,
         )
 
 
@@ -507,25 +503,18 @@ def _write_comparison_page(folder, figures=None):
     """Write the page of a comparison again, and its figures into a folder."""
 
     with _reported_errors():
-        import json
-
-        from ...results import write_text
         from ..reading.problem import DataError
-        from ..report import html
-        from ..report.comparison import document
-        from ..report.export import save_figures
+        from ..report.notebook import UNREADABLE, Report
 
-        path = folder / "comparison.json"
         try:
-            made = document(json.loads(path.read_text(encoding="utf-8")))
-            page = html.render(made)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            comparison = Report.load(folder)
+            comparison.save(folder / "report.html")
+        except UNREADABLE:
             raise DataError(
-                f"{str(path)!r} is not what this version of mahalearn compare writes; run compare "
-                "again."
+                f"{str(folder / 'comparison.json')!r} is not what this version of mahalearn "
+                "compare writes; run compare again."
             ) from None
-        write_text(folder / "report.html", page)
         typer.echo(f"page: {folder / 'report.html'}")
         if figures is not None:
-            saved = save_figures(made, figures)
+            saved = comparison.save_figures(figures)
             typer.echo(f"{len(saved)} files of figures and tables: {figures}")

@@ -8,7 +8,7 @@ from . import html
 from .comparison import document
 from .export import KINDS, save_figures
 
-_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Report:
@@ -39,7 +39,7 @@ class Report:
     def __init__(self, values):
         try:
             self.values, self.document = values, document(values)
-        except _UNREADABLE:
+        except UNREADABLE:
             raise ValueError(
                 "These are not the values of a comparison that this version of mahalearn knows; "
                 "run compare again."
