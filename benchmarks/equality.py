@@ -54,6 +54,7 @@ from mahalearn.model_selection.grid import (
 
 # {regular expression on keys: reason}; such differences are counted apart and do not fail.
 KNOWN: dict[str, str] = {
+    r"^ensemble: (?!.*combine=best)": "candidates are chosen by log loss and error, not log loss",
     r"^roads: (svm|ridge|fisher)\(.* weights$": "sample_weight was refused, and is taken now",
 }
 
