@@ -143,9 +143,9 @@ class ScoreClassifierMixin(ClassifierMixin):
         """Scores of all classes, not only enough to find the winner."""
         return self._scores(X)
 
-    def query_scores(self, X: Any) -> np.ndarray:
+    def query_scores(self, queries: Any) -> np.ndarray:
         """Scores of queries that need no more checks."""
-        return self._scores(X)
+        return self._scores(queries)
 
     def _log_proba(self, X):
         check_is_fitted(self)

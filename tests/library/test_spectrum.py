@@ -128,7 +128,7 @@ def test_training_rows_give_the_fitted_values(model, correction):
     rows = training.cross(np.arange(len(K)))[training.order]
     same = np.abs(rows - training.gram()).max() < 1e-10
     assert same == (correction != "shift")
-    if hasattr(fitted, "_distances") and correction != "shift":
+    if fitted._distances is not None and correction != "shift":
         d2 = fitted._distances.training_sq_distances()
         assert_allclose(fitted.mahalanobis(np.arange(len(K))), d2, atol=1e-7 * np.abs(d2).max())
 

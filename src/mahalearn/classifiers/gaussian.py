@@ -869,10 +869,10 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
         return self.query_scores(self._check_query(X))
 
-    def query_scores(self, X: Any) -> np.ndarray:
+    def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
         fitted = self._gaussians()
-        scores, log_dets, n_directions = fitted.evaluate(X, missing=self._ignores_missing())
+        scores, log_dets, n_directions = fitted.evaluate(queries, missing=self._ignores_missing())
         scores += log_dets
         scores += n_directions * np.log(2 * np.pi)
         scores *= -0.5

@@ -349,9 +349,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _all_scores(self, X):
         return self.query_scores(self._check_query(X), complete=True)
 
-    def query_scores(self, X: Any, complete: bool = False) -> np.ndarray:
+    def query_scores(self, queries: Any, complete: bool = False) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        scores = self._fitted_models().scores(self._training, X, complete=complete)
+        scores = self._fitted_models().scores(self._training, queries, complete=complete)
         return self._all_columns(scores[..., 0], -np.inf)
 
     def _all_columns(self, values, fill):

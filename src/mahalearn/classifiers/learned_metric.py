@@ -146,8 +146,8 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
     def _scores(self, X):
         return self.query_scores(self._check_query(X))
 
-    def query_scores(self, X: Any) -> np.ndarray:
+    def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        Z = (X - self._center) / self._spread
+        Z = (queries - self._center) / self._spread
         chunks = row_chunks(len(Z), BLOCKS * len(self._rows))
         return np.concatenate([self._model.predict(take(Z, c), self._rows) for c in chunks])

@@ -285,9 +285,9 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     def _scores(self, X):
         return self.query_scores(self._check_query(X))
 
-    def query_scores(self, X: Any) -> np.ndarray:
+    def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        decisions = np.hstack([machine.decisions(X) for machine in self._machines])
+        decisions = np.hstack([machine.decisions(queries) for machine in self._machines])
         return _pair_scores(decisions, len(self.classes_))
 
     # --- explanations -----------------------------------------------------------------------------
