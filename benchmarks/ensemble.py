@@ -528,7 +528,7 @@ def record(path, name, split, models, parts):
     print(split, name, "  ".join(cells), flush=True)
 
 
-# Training sizes of `sizes`; the ensemble has members at landmarks beyond 3,000.
+# Training sizes of `sizes`; the ensemble has members at landmarks beyond 2,000.
 SIZES = (100, 300, 1000, 20000, 3000)
 SIZE_METHODS = ("fast", "lightgbm", "hist_gradient")
 
@@ -624,7 +624,7 @@ def sizes_table(rows, write):
     """One line for each problem and size."""
     write("| problem | " + " | ".join(TITLES[m] for m in SIZE_METHODS) + " |")
     write("|---|" + "---|" * len(SIZE_METHODS))
-    for name in dict.fromkeys(row["set"] for row in rows):
+    for name in dict.fromkeys(r["set"] for r in sorted(rows, key=lambda r: int(r["n_train"]))):
         cells = {r["method"]: r for r in rows if r["set"] == name}
         line = (
             f"{100 * float(cells[m]['error']):.1f}, {float(cells[m]['log_loss']):.3f}, "

@@ -30,8 +30,8 @@ from .splits import tables_metrics
 # (docs/chooser.md says how these were set). A budget of less than so many seconds makes it smaller.
 PILOT_SHARE, PILOT_LEAST, PILOT_MOST, PILOT_SPLITS = 0.4, 400, 800, 2
 PILOT_SECONDS = 20.0
-# Beyond so many objects members are fitted at landmarks: fits of all take minutes.
-EXACT_OBJECTS = 3000
+# Beyond so many objects members are fitted at landmarks: with all, a fit takes more than 80 s.
+EXACT_OBJECTS = 2000
 # Values of a path above the pilot's best one that the final has at landmarks.
 LANDMARK_STEPS = 2
 # So many families remain within any budget of time.
