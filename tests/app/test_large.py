@@ -166,6 +166,23 @@ def test_more_rows_than_so_many_are_worked_through_part_by_part(
     assert "everything" not in json.loads((tmp_path / "few" / "comparison.json").read_text())
 
 
+def test_a_finalist_without_distances_takes_those_of_the_sample(folder, tmp_path):
+    """Kernel Fisher has none; few rows of the same kind look unknown, far ones do."""
+    works(
+        "compare", folder / "t", "--target", "kind", "--methods", "kfd", "--folds", 2, "--repeats", 1,
+        "--sample", 300, "--jobs", 1, "--out", tmp_path / "o", *SMALL,
+    )  # fmt: skip
+    about = model_about(tmp_path / "o" / "model.skops")
+    assert about["training"]["objects"] > 300
+    frame = made()
+    frame.loc[:9, ["x", "y"]] += 1e3
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    saved = tmp_path / "o" / "model.skops"
+    works("predict", saved, tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    outlier = pd.read_csv(tmp_path / "p.csv")["outlier"].astype(bool)
+    assert outlier[:10].all() and outlier[10:].mean() < 0.08
+
+
 def test_a_short_time_budget_leaves_a_ranking_on_the_sample(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_compare, "MANY", 1000)
     monkeypatch.setattr(_large, "FIT_PASSES", 1e6)  # as if a pass took long

@@ -16,7 +16,7 @@ from ..comparing.everything import (
     fit_everything,
     tested,
 )
-from ..comparing.methods import LANDMARKS, METHODS
+from ..comparing.methods import LANDMARKS, METHODS, has_distances
 from ..comparing.winner import chosen_on
 from ..reading.encoder import describe_table
 from ..reading.large import ParquetTable, first_pass
@@ -124,11 +124,13 @@ class Everything:
         total = sum(self.summary.counts.values())
         with counting("test", self.table.n_rows) as rows.tell:
             classifiers = [*(model for _, model, _ in models), refitted.model.classifier]
-            truth, predicted_parts = tested(rows, classifiers)
+            # Where a model has no distances, those of the winner on the sample are calibrated.
+            measuring = [m if has_distances(m) else refitted.model.distances for m in classifiers]
+            truth, predicted_parts = tested(rows, classifiers, measuring)
         fitted = total - len(truth)
         results = [
-            finalist(rows, name, model, fitted, truth, parts, seconds)
-            for (name, model, seconds), parts in zip(models, predicted_parts)
+            finalist(rows, name, model, measured, fitted, truth, parts, seconds)
+            for (name, model, seconds), measured, parts in zip(models, measuring, predicted_parts)
         ]
         predicted = np.concatenate([part[0] for part in predicted_parts[-1]])
         sample = board[0]

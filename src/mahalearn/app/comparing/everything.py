@@ -192,8 +192,11 @@ def _group_arrays(rows, i, position):
     return X[~test], y[~test]
 
 
-def tested(rows, models):
-    """Predictions of the test rows: their classes, and for each model labels, scores, distances."""
+def tested(rows, models, measuring):
+    """Predictions of the test rows: their classes, and for each model labels, scores, distances.
+
+    measuring: for each model the one that measures its distances, itself or another.
+    """
     truth, outputs = [], [[] for _ in models]
     for position, frame in rows.table.parts():
         labelled = frame[rows.summary.target].notna().to_numpy()
@@ -207,14 +210,14 @@ def tested(rows, models):
         frame = frame[labelled][test].reset_index(drop=True)
         truth.append(rows.labels(frame[rows.summary.target]))
         X = frame[rows.features]
-        for model, results in zip(models, outputs, strict=True):
-            results.append((model.predict(X), class_scores(model, X)[0], class_distances(model, X)))
+        for model, other, results in zip(models, measuring, outputs, strict=True):
+            results.append((model.predict(X), class_scores(model, X)[0], class_distances(other, X)))
     if not truth:
         raise DataError("There are too few rows to hold some out for a test.")
     return np.concatenate(truth), outputs
 
 
-def finalist(rows, name, model, fitted_rows, truth, outputs, seconds):
+def finalist(rows, name, model, measured, fitted_rows, truth, outputs, seconds):
     """A finalist with a model to save: calibrated, and ranked, on the test rows."""
     predicted = np.concatenate([part[0] for part in outputs])
     codes = np.searchsorted(rows.classes, truth)
@@ -223,7 +226,9 @@ def finalist(rows, name, model, fitted_rows, truth, outputs, seconds):
     d2 = np.vstack([part[2] for part in outputs])[:MOST_CALIBRATION]
     true = codes[: len(d2)]
     held_out = [np.sort(d2[true == j, j]) for j in range(len(rows.classes))]
-    folds = [CrossFold(model, None, d2, true)]
-    trained = TrainedModel(model, model, held_out, temperature, folds, class_margins(scores, codes))
+    folds = [CrossFold(measured, None, d2, true)]
+    trained = TrainedModel(
+        model, measured, held_out, temperature, folds, class_margins(scores, codes)
+    )
     title, errors = METHODS[name].title, int((predicted != truth).sum())
     return Finalist(name, title, fitted_rows, errors, len(truth), seconds, trained)
