@@ -169,8 +169,8 @@ def test_more_rows_than_so_many_are_worked_through_part_by_part(
 def test_a_finalist_without_distances_takes_those_of_the_sample(folder, tmp_path):
     """Kernel Fisher has none; few rows of the same kind look unknown, far ones do."""
     works(
-        "compare", folder / "t", "--target", "kind", "--methods", "kfd", "--folds", 2, "--repeats", 1,
-        "--sample", 300, "--jobs", 1, "--out", tmp_path / "o", *SMALL,
+        "compare", folder / "t", "--target", "kind", "--methods", "kfd", "--folds", 2,
+        "--repeats", 1, "--sample", 300, "--jobs", 1, "--out", tmp_path / "o", *SMALL,
     )  # fmt: skip
     about = model_about(tmp_path / "o" / "model.skops")
     assert about["training"]["objects"] > 300
