@@ -2,7 +2,7 @@
 
 import re
 import sys
-from html import escape
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +74,7 @@ def test_guide_has_the_figures_of_the_benchmark_pages(page):
 def test_rank_plots_are_those_of_the_pages():
     for name, panels, _ in ranks.plots():
         drawn = (ranks.IMAGES / f"{name}.svg").read_text(encoding="utf-8")
-        assert escape(ranks.description(panels)) in drawn, "run python docs/_figures/measured.py"
+        assert ranks.description(panels) in unescape(drawn), "run python docs/_figures/measured.py"
 
 
 def test_cliques_are_the_largest_groups_within_the_critical_difference():
