@@ -318,12 +318,13 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             self._stream = stream if calibration == "reservoir" else None
             self._fitted = self._finish(stream)
             return self._warn_of_level()
-        trimmed = self._trimmed(rows, stream) if self.trim else None
+        trimmed: Any = self._trimmed(rows, stream) if self.trim else None
         if self.trim:
             stream = rows.collect(wanted, ~trimmed)
         model, pilot = self._fit_classes(stream)
         del stream  # its matrices
-        limits, scores, start = None, [], 0
+        limits: Any = None
+        scores, start = [], 0
         for d2, codes in model.measured(rows):
             positions = np.arange(start, start := start + len(d2))
             ranked = ~trimmed[positions] if self.trim else np.ones(len(d2), bool)
