@@ -20,6 +20,7 @@ from mahalearn import (
     MahalanobisClassifierCV,
     MeasureKernel,
     OneVsRestSVC,
+    PrecomputedKernel,
 )
 from mahalearn.measures import (
     Compression,
@@ -521,3 +522,43 @@ def counted_series():
         return float(np.linalg.norm(a - b))
 
     return distance, calls
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelQuadraticDiscriminant(),
+        KernelQuadraticDiscriminant("FK+", spectrum="clip"),
+        DissimilaritySpaceDiscriminant(),
+        KernelQuadraticDiscriminant(landmarks=np.arange(0, 40, 2)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("power", [1, 2])
+def test_dissimilarities_have_one_default_on_every_road(model, power):
+    # As a measure, as a matrix in any unit, and by row numbers into a matrix.
+    D = pairwise(WORDS, "edit")
+    kind = {1: "neg", 2: "neg_squared"}[power]
+    train, test = np.arange(0, len(CODE), 2), np.arange(1, len(CODE), 2)
+    at = {} if model.landmarks is None else {"landmarks": np.arange(20)}
+    expected = None
+    for unit in (1.0, 1e4):
+        K = -((unit * D) ** power)
+        by_matrix = clone(model).set_params(kernel="precomputed", **at)
+        by_matrix.fit(K[np.ix_(train, train)], CODE[train])
+        scores = by_matrix.decision_function(K[np.ix_(test, train)])
+        expected = scores if expected is None else expected
+        assert_allclose(scores, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+    if model.landmarks is None:
+        by_measure = clone(model).set_params(kernel=MeasureKernel("edit", kind))
+        by_measure.fit([WORDS[i] for i in train], CODE[train])
+        scores = by_measure.decision_function([WORDS[i] for i in test])
+        assert_allclose(scores, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+        by_number = clone(model).set_params(kernel=PrecomputedKernel(K)).fit(train, CODE[train])
+        scores = by_number.decision_function(test)
+        assert_allclose(scores, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+        search = KernelSearchCV(
+            by_matrix, {"variant": [model.variant]}, cv=[(train, test)], refit=False
+        )
+        accuracy = (by_matrix.predict(K[np.ix_(test, train)]) == CODE[test]).mean()
+        assert_allclose(search.fit(K, CODE).cv_results_["mean_test_score"], accuracy)

@@ -141,18 +141,13 @@ def resolved_reg_on(reg_on, variant):
     return reg_on
 
 
-def auto_reg(kernel, reg_on, variant, spread):
-    """reg="auto" as a number in the units of reg_on, for a fitted kernel (None: precomputed)."""
-    if not is_dissimilarity(kernel):
+def auto_reg(of_dissimilarities, reg_on, variant, spread):
+    """reg="auto" as a number in the units of reg_on; of_dissimilarities: the kernel is theirs."""
+    if not of_dissimilarities:
         return DEFAULT_REG
     if reg_on == "relative":
         return MEASURE_REG
     return MEASURE_REG * spread() ** (2 if variant.startswith("FK") else 1)
-
-
-def is_dissimilarity(kernel):
-    """True for a fitted kernel (None: precomputed) of a measure of dissimilarity."""
-    return kernel is not None and kernel.is_dissimilarity
 
 
 def without_one(alphas, counts, reg_on, variant):

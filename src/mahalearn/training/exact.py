@@ -15,6 +15,7 @@ from .._validation import (
     check_memory,
     check_square,
     check_symmetric,
+    is_negated_dissimilarity,
     take,
     warn_dissimilarity_as_kernel,
 )
@@ -198,6 +199,13 @@ class TrainingKernel(ExactTraining):
         """The kernel is known to be positive definite."""
         return self.kernel is not None and bool(self.kernel.positive_definite)
 
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities; of a precomputed one its values tell."""
+        if self.kernel is None:
+            return is_negated_dissimilarity(self.X)
+        return self.kernel.is_dissimilarity
+
     def release(self):
         """Forget what only a fit needs: the Gram matrix and its decomposition."""
         super().release()
@@ -316,6 +324,11 @@ class CorrectedKernel(ExactTraining):
     def kernel(self):
         """The fitted kernel, not corrected."""
         return self.original.kernel
+
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities."""
+        return self.original.of_dissimilarities
 
     def release(self):
         """Forget what only a fit needs: the Gram matrix and its decomposition."""

@@ -15,6 +15,7 @@ from .._validation import (
     check_count,
     check_finite_distances,
     check_memory,
+    is_negated_dissimilarity,
     known_codes,
     take,
 )
@@ -540,6 +541,13 @@ class LandmarkTraining:
     def kernel(self):
         """The fitted kernel, None where objects are given by their kernel rows."""
         return self.plan.rows.kernel
+
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities; of kernel rows the landmarks' values tell."""
+        if self.kernel is None:
+            return is_negated_dissimilarity(self.plan.gram)
+        return self.kernel.is_dissimilarity
 
     def kernel_eigenvalues(self):
         """Eigenvalues of the landmarks' kernel matrix."""
