@@ -581,7 +581,7 @@ def test_a_search_with_default_grids_holds_numbers(kind):
         found = KernelSearchCV(cls(**params), cv=FOLDS).fit(given.X, given.y)
         for candidate in found.cv_results_["params"]:
             values = (
-                candidate[name] for name in ("gamma", found.estimator._axis) if name in candidate
+                candidate[name] for name in ("gamma", found.estimator.path_parameter) if name in candidate
             )
             assert all(isinstance(value, (int, float)) for value in values)
         plain = clone(found.estimator).set_params(**found.best_params_).fit(given.X, given.y)

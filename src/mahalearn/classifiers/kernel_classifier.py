@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -33,7 +34,7 @@ from ..kernels.landmarks import (
     to_choose,
 )
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
-from ..training.folds import landmark_folds
+from ..training.folds import Folds, LandmarkFolds, SplitFold
 from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining, in_proportion, random_folds
 from ..training.sources import (
     AUTO_FOLDS,
@@ -179,7 +180,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     A subclass gives
 
-    - ``_axis``: the parameter along which a search has a path of values;
+    - ``path_parameter``: the parameter along which a search has a path of values, `reg` if it does
+      not say another one;
     - ``_check_parameters()``: refuses wrong parameters, before any data are looked at;
     - ``_fit_path(training, labels, values)``: the models of one training set for all values of the
       path, with ``scores(training, queries, complete=False)``: (m, c, r) scores of queries (without
@@ -191,9 +193,13 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     A fitted classifier has its training set and the models of a path of one value. These are made
     anew when the training set has changed; public attributes that depend on them are
     `fitted_attribute`s.
+
+    A search asks for ``held_out_scores`` of candidates on Folds: those of KernelFolds for all
+    objects, or of ``landmark_folds``, for which ``landmark_source``, ``sample_source`` and
+    ``with_chosen_landmarks`` prepare the data; then for ``fit_shared``.
     """
 
-    _axis = "reg"
+    path_parameter: Any = "reg"
     landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
     random_state: Any = None
     _models: Any = None
@@ -313,22 +319,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _models_of(self, training, classes):
         """The classes that a training set has objects of, and its models for one value."""
         present, training = training.seen()
-        value = self._axis_value(training)
+        value = self._path_value(training)
         if np.ndim(value) == 1 and len(value) == len(classes):
             value = np.asarray(value)[present]
         labels = Labels(classes, present, training.codes, training.counts)
         return present, self._fit_path(training, labels, [value])
 
-    def _axis_value(self, training, kernel=None):
+    def _path_value(self, training, kernel=None):
         """The one value of the path of a plain estimator.
 
         kernel: as fitted, where the training set knows its values alone.
         """
-        return getattr(self, self._axis)
+        return getattr(self, self.path_parameter)
 
-    def _fixed_axis_value(self, kernel):
+    def _fixed_path_value(self, kernel):
         """The same for a fitted kernel, as far as it is known without the training set."""
-        return getattr(self, self._axis)
+        return getattr(self, self.path_parameter)
 
     def _model_temperature(self):
         return self._fitted_models().temperature
@@ -384,25 +390,65 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     # --- folds ------------------------------------------------------------------------------------
 
-    def _fold_scores(self, folds, values):
+    @property
+    def shared_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Parameters in which candidates may differ that are fitted together."""
+        return (self.path_parameter,)
+
+    def held_out_scores(self, candidates: list[Any], folds: Folds) -> list[Any]:
+        """Scores (M, c) of the held-out objects of all folds, and rounding (M,), of each candidate.
+
+        candidates: classifiers that differ from this one in the path's parameter alone.
+        """
+        for candidate in candidates:
+            candidate._check_parameters()
+        values = [candidate._fixed_path_value(folds.kernel) for candidate in candidates]
+        if all(isinstance(value, numbers.Real) for value in values):
+            path = sorted(set(values))
+            scores, rounding = folds.assembled(self._fold_scores(folds, path), len(path))
+            places = [path.index(value) for value in values]
+            return [(scores[..., r], rounding[:, r]) for r in places]
+        # Values that each fold resolves by itself.
+        paths = [KernelClassifier._fold_scores(candidate, folds) for candidate in candidates]
+        tables = [folds.assembled(path, 1) for path in paths]
+        return [(scores[..., 0], rounding[:, 0]) for scores, rounding in tables]
+
+    def split_scores(
+        self, candidates: list[Any], X: Any, y: Any, X_test: Any, **fit_params: Any
+    ) -> list[Any]:
+        """(classes, scores (m, c), rounding) of each candidate, fitted on X, y, for X_test."""
+        model = clone(self)
+        if self.landmarks is None and not fit_params:
+            training, _ = model._fit_training(X, y)
+            queries = model._check_query(X_test)
+            # Of rows of a matrix the classifier knows where k(x, x) matters.
+            if training.self_similarities(queries) is not None:
+                fold = SplitFold(training, model.classes_, queries)
+                tables = self.held_out_scores(candidates, fold)
+                return [(model.classes_, scores, noise[0]) for scores, noise in tables]
+        return super().split_scores(candidates, X, y, X_test, **fit_params)
+
+    def _fold_scores(self, folds, values=None):
         """Held-out scores of each fold: (fold, steps, present classes, (m, c, r), rounding (r,)).
 
         The same as fitting on each fold. A subclass may do better, where a fold is an update.
+        values: of the path; None for the estimator's own, which each fold resolves by itself.
         """
         for f in range(len(folds)):
             training, present, queries = folds[f]
             labels = Labels(folds.classes, present, training.codes, training.counts)
-            models = self._fit_path(training, labels, values)
+            path = [self._path_value(training, folds.kernel)] if values is None else values
+            models = self._fit_path(training, labels, path)
             scores = models.scores(training, queries)
-            yield f, slice(0, len(values)), present, scores, models.rounding
+            yield f, slice(0, len(path)), present, scores, models.rounding
 
-    def _landmark_folds(self, source, splits):
+    def landmark_folds(self, source: Any, splits: Any) -> LandmarkFolds:
         """The training sets of a cross-validation at landmarks."""
-        return landmark_folds(source, splits, partial(self._plan, source), self._landmark_policy())
+        return LandmarkFolds(source, splits, partial(self._plan, source), self._landmark_policy())
 
-    def _landmark_parts(self, X, y, n_folds):
+    def sample_source(self, X: Any, y: Any, n_folds: int) -> Any:
         """Data of a search that are not in memory: X and y are a sample's, with its folds."""
-        source = self._landmark_data(X, y)
+        source = self.landmark_source(X, y)
         self.classes_, folds = source.scanned.classes, partial(random_folds, n_folds)
         # A pass at one landmark says which rows the training sets of a plan will keep.
         some = source.changed(landmarks=1) if to_choose(self.landmarks) else source
@@ -412,7 +458,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         labels = self.classes_[sample.codes]
         return source.changed(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
 
-    def _with_landmarks_chosen(self, source, *, shared):
+    def with_chosen_landmarks(self, source: Any, *, shared: bool) -> Any:
         """A source with the seed that the kernels of a search share, and the landmarks if `shared`.
 
         The seed is that of a plain fit with the same random_state. k-means and a uniform choice do
@@ -438,7 +484,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _landmark_policy(self):
         """The policy about negative eigenvalues, as landmarks allow it."""
-        spectrum = self._check_spectrum()
+        spectrum = self.checked_spectrum()
         if spectrum not in LANDMARK_SPECTRA:
             raise ValueError(
                 "spectrum='shift' has no form at landmarks; use 'krein', 'clip' or 'flip'."
@@ -447,7 +493,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _landmark_training(self, X, y, chosen=None):
         """The training set of data at landmarks; chosen: landmarks that a search has chosen."""
-        source = self._landmark_data(X, y).changed(chosen=chosen)
+        source = self.landmark_source(X, y).changed(chosen=chosen)
         auto = is_auto(landmark_choice(self.landmarks).landmarks)
         plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1)
         folds = partial(random_folds, AUTO_FOLDS) if auto else None
@@ -505,7 +551,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             if classes is None:
                 raise ValueError("classes must be given in the first call to partial_fit.")
             classes = check_class_list(classes)
-            source = self._landmark_data(X, y, square=False)
+            source = self.landmark_source(X, y, square=False)
             plan = self._plan(source, classes=classes)
             if is_auto(landmark_choice(self.landmarks).landmarks):
                 folds = partial(random_folds, AUTO_FOLDS)
@@ -522,7 +568,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self._training.add(self._training.query(X), y)
         return self
 
-    def _from_training(self, training):
+    def from_training(self, training: Any) -> Self:
         """The classifier of a training set that was merged elsewhere."""
         self._check_parameters()
         self._use(training)
@@ -532,7 +578,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self._fitted_models()
         return self
 
-    def _landmark_data(self, X, y, *, square=True):
+    def landmark_source(self, X: Any, y: Any, *, square: bool = True) -> Any:
         """Checked training data; square: a precomputed matrix may be one of all objects."""
         self._landmark_policy()
         landmarks = as_rows(landmark_choice(self.landmarks).landmarks)

@@ -153,7 +153,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
     0.97
     """
 
-    _axis = "n_neighbors"
+    path_parameter = "n_neighbors"
     smooth_scores = False
 
     def __init__(

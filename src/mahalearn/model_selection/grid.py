@@ -149,13 +149,15 @@ def default_candidates(estimator, n_train=np.inf) -> list[dict[str, Any]]:
         return list(ParameterGrid(list(GAUSSIANS)))
     if isinstance(estimator, RecursiveFeatureMachine):
         return list(ParameterGrid(LEARNED_METRICS))
-    if not hasattr(estimator, "_axis"):
+    if getattr(estimator, "path_parameter", None) is None:
         raise ValueError(
             f"KernelSearchCV has no default grid for {type(estimator).__name__}; pass param_grid, "
             "such as {'C': [1, 10, 100]}."
         )
     values = path_values(estimator, n_train)
-    return in_order_of_preference(estimator._axis, widths(estimator.kernel), [({}, values)])
+    return in_order_of_preference(
+        estimator.path_parameter, widths(estimator.kernel), [({}, values)]
+    )
 
 
 def second_stage(estimator, best) -> list[dict[str, Any]]:

@@ -26,7 +26,6 @@ from .exact import (
     lookup_kernel,
     with_policy,
 )
-from .landmark import KernelRows, LandmarkPlan, LandmarkTraining
 from .sources import collect
 
 # Block updates of one inverse are cheaper than fits for more folds than these.
@@ -54,7 +53,75 @@ def is_leave_one_out(splits, n):
     return once and len({int(test[0]) for _, test in splits}) == n
 
 
-class KernelFolds:
+class Folds:
+    """The training sets of a cross-validation, as classifiers ask for them.
+
+    kernel: as fitted or as users name it, None for precomputed values; splits: pairs of positions
+    (train, test); y, codes: labels and class indices of all objects; classes: sorted labels;
+    spectrum: the policy about negative eigenvalues. ``folds[f]`` is a Fold. One matrix for all
+    folds, and what is known of it, are KernelFolds'.
+    """
+
+    kernel: Any
+    splits: list
+    y: np.ndarray
+    codes: np.ndarray
+    spectrum: str
+    # The kernel matrix of all objects as given, None where each fold has a kernel of its own; the
+    # values that regularisation is measured in.
+    matrix: Any = None
+    lookup: Any = None
+    positive_definite: Any = False
+    definite_classes: Any = False
+
+    def __len__(self):
+        return len(self.splits)
+
+    def __getitem__(self, f):
+        raise NotImplementedError
+
+    @property
+    def classes(self):
+        """Sorted labels of all classes."""
+        return np.unique(self.y)
+
+    def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
+        """FoldDistances of all folds and steps, where every fold is fitted for itself."""
+        for f in range(len(self)):
+            yield fitted_fold(self, f, variant, regs, reg_on, volumes, common)
+
+    def assembled(self, fold_scores, n_values):
+        """Held-out scores (M, c, r) of all folds one after the other, and their rounding (M, r).
+
+        fold_scores: (fold, steps, present classes, scores (m, c, r), rounding (r,)). −inf for a
+        class that a fold has not seen.
+        """
+        starts = np.cumsum([0] + [len(test) for _, test in self.splits])
+        scores = np.full((starts[-1], len(self.classes), n_values), -np.inf)
+        rounding = np.full((starts[-1], n_values), -1.0)
+        for f, steps, present, held_out, noise in fold_scores:
+            rows = slice(starts[f], starts[f + 1])
+            scores[rows, present, steps] = held_out
+            rounding[rows, steps] = noise
+        assert (rounding != -1).all()
+        return scores, rounding
+
+
+class SplitFold(Folds):
+    """One training set and its held-out objects."""
+
+    def __init__(self, training, classes, queries):
+        self.kernel, self.spectrum = training.kernel, training.spectrum
+        self.codes, n = training.codes, len(training.codes)
+        self.y = classes[self.codes]
+        self.splits = [(np.arange(n), np.arange(n, n + len(queries)))]
+        self.fold = Fold(training, np.arange(len(classes)), queries)
+
+    def __getitem__(self, f):
+        return self.fold
+
+
+class KernelFolds(Folds):
     """Objects under one kernel, and the training sets of a cross-validation on them.
 
     Parameters
@@ -94,12 +161,9 @@ class KernelFolds:
         folds._folds, folds._distances = {}, {}
         return folds
 
-    def __len__(self):
-        return len(self.splits)
-
     @property
     def matrix(self):
-        """The kernel matrix of all objects as given, None where each fold has a kernel of its own.
+        """The kernel matrix of all objects, None where each fold has a kernel of its own.
 
         A correction depends on the training set, too.
         """
@@ -111,11 +175,6 @@ class KernelFolds:
     def positive_definite(self):
         """The kernel is known to be positive definite."""
         return self.lookup is not None and self.lookup.positive_definite
-
-    @property
-    def classes(self):
-        """Sorted labels of all classes."""
-        return np.unique(self.y)
 
     @cached_property
     def definite_classes(self):
@@ -139,7 +198,7 @@ class KernelFolds:
         def compute(regs):
             if krige:
                 return _kriging_folds(self, regs, reg_on, volumes)
-            return fitted_folds(self, variant, regs, reg_on, volumes, common)
+            return Folds.distances(self, variant, regs, reg_on, volumes=volumes, common=common)
 
         n_doubles = len(regs) * len(self.codes) * (self.codes.max() + 1)
         if len(row_chunks(len(self), n_doubles)) > 1:
@@ -234,13 +293,8 @@ class FoldDistances(NamedTuple):
         )
 
 
-def fitted_folds(folds, variant, regs, reg_on, volumes, common):
-    """FoldDistances where every fold is fitted for itself."""
-    for f in range(len(folds)):
-        yield _fitted_fold(folds, f, variant, regs, reg_on, volumes, common)
-
-
-def _fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):
+def fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):
+    """FoldDistances of a fold that is fitted for itself."""
     fold = folds[f]
     alphas = resolve_alphas(regs, reg_on, variant, fold.training)
     model = fold.training.distances(variant, alphas, spectral=volumes)
@@ -338,7 +392,7 @@ def _kriging_folds(folds, regs, reg_on, volumes):
                 train, test = folds.splits[f]
                 present = sizes[f] > 0
                 if i in lost:  # α below the rounding of K: decompose
-                    refitted = _fitted_fold(folds, f, "RC+", regs[steps], reg_on, volumes)
+                    refitted = fitted_fold(folds, f, "RC+", regs[steps], reg_on, volumes)
                     yield refitted._replace(steps=steps)
                     continue
                 by_object = np.moveaxis(d2[i][:, objects.place][:, :, present], 0, -1)
@@ -392,55 +446,47 @@ def _updated(objects, centred, left_out, sizes, alphas, which, steps):
 # --- in a landmark space --------------------------------------------------------------------------
 
 
-class LandmarkFolds(NamedTuple):
+class LandmarkFolds(Folds):
     """The training sets of a cross-validation by moments.
 
     training: that of all rows, its folds being cells of rows that are in the same training sets;
     cells[f] lists those of fold f. Where there would be too many cells, training is None, and every
-    fold has a pass of its own. X, y, splits: rows, labels, and pairs of positions (train, test).
-    rows: X by its kernel rows, where the training set holds them all.
+    fold has a pass of its own. X: the rows; rows: these by their kernel rows, where the training
+    set holds them all. Regularisation is measured in the landmarks' kernel matrix.
+
+    Parameters
+    ----------
+    source : Source of the rows
+    splits : pairs of positions (train, test)
+    make_plan : function of the number of folds that returns the plan
+    spectrum : the policy about negative eigenvalues
     """
 
-    plan: LandmarkPlan
-    training: LandmarkTraining | None
-    cells: list
-    X: Any
-    y: np.ndarray
-    splits: list
-    spectrum: str
-    rows: KernelRows | None = None
-
-    @property
-    def kernel(self):
-        """The kernel as fitted, None where objects are given by their kernel rows."""
-        return self.plan.rows.kernel
-
-    @property
-    def matrix(self):
-        """None: there is no matrix of all objects."""
-
-    @property
-    def definite_classes(self):
-        """False: no closed form of all objects' matrices."""
-        return False
-
-    @property
-    def lookup(self):
-        """The landmarks' kernel matrix: what regularisation is measured in."""
-        return CheckedKernel(self.plan.gram)
+    def __init__(self, source, splits, make_plan, spectrum):
+        n, self.splits, self.spectrum = len(splits), splits, spectrum
+        self.X, self.y, self.training = source.X, source.y, None
+        if source.folds is not None:
+            self.training = source.collect(make_plan(n), source.folds)
+            self.cells = [[g for g in range(n) if g != f] for f in range(n)]
+        else:
+            member = np.zeros((len(source.y), n), bool)
+            for f, (train, _) in enumerate(splits):
+                member[train, f] = True
+            patterns, cell = np.unique(member, axis=0, return_inverse=True)
+            self.cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
+            if len(patterns) <= 2 * n:
+                # Rows of no training set need no moments, but a pass does not ask.
+                self.training = source.collect(make_plan(len(patterns)), cell.ravel())
+        self.plan = make_plan(1) if self.training is None else self.training.plan
+        all_rows = self.training is not None and source.folds is None
+        self.rows = self.training.keep_sample_values().all_rows() if all_rows else None
+        self.codes = np.searchsorted(self.classes, self.y)
+        self.kernel, self.lookup = self.plan.rows.kernel, CheckedKernel(self.plan.gram)
 
     @property
     def classes(self):
         """Sorted labels of all classes."""
         return self.plan.classes
-
-    @property
-    def codes(self):
-        """Class of each row."""
-        return np.searchsorted(self.classes, self.y)
-
-    def __len__(self):
-        return len(self.splits)
 
     def __getitem__(self, f):
         train, test = self.splits[f]
@@ -452,28 +498,3 @@ class LandmarkFolds(NamedTuple):
         present, training = training.seen()
         queries = take(self.X, test) if self.rows is None else self.rows.select(test)
         return Fold(training, present, queries)
-
-    def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
-        """FoldDistances of all folds."""
-        return fitted_folds(self, variant, regs, reg_on, volumes, common)
-
-
-def landmark_folds(source, splits, make_plan, spectrum):
-    """The training sets of splits of a source; make_plan(n_folds) gives the plan."""
-    n = len(splits)
-    if source.folds is not None:
-        training = source.collect(make_plan(n), source.folds)
-        cells = [[g for g in range(n) if g != f] for f in range(n)]
-    else:
-        member = np.zeros((len(source.y), n), bool)
-        for f, (train, _) in enumerate(splits):
-            member[train, f] = True
-        patterns, cell = np.unique(member, axis=0, return_inverse=True)
-        cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
-        if len(patterns) > 2 * n:
-            return LandmarkFolds(make_plan(1), None, cells, source.X, source.y, splits, spectrum)
-        # Rows of no training set need no moments, but a pass does not ask.
-        training = source.collect(make_plan(len(patterns)), cell.ravel())
-    rows = training.keep_sample_values().all_rows() if source.folds is None else None
-    folds = training.plan, training, cells, source.X, source.y, splits, spectrum
-    return LandmarkFolds(*folds, rows)
