@@ -437,6 +437,13 @@ def few_of_each(y, seed):
     return train, rng.permutation(np.setdiff1d(np.arange(len(y)), train))[:1000]
 
 
+def read_split(name, seed, most_train):
+    """X, labels, and positions of a training and a test part."""
+    X, y = read_set(name.removeprefix("few-"))
+    few = name.startswith("few-")
+    return X, y, *(few_of_each(y, seed) if few else halves(X, y, seed, most_train))
+
+
 def catboost(seed):
     """CatBoost with its defaults, one thread."""
     from catboost import CatBoostClassifier
@@ -468,9 +475,7 @@ def guard(options):
     """Measure the methods of GUARD on the first splits of all sets, then on the second ones."""
     for i, name in missing(options, options.sets or GUARD_SETS):
         seed = CONFIRMATION + i
-        X, y = read_set(name.removeprefix("few-"))
-        few = name.startswith("few-")
-        train, test = few_of_each(y, seed) if few else halves(X, y, seed, options.train)
+        X, y, train, test = read_split(name, seed, options.train)
         models = {method: GUARD[method](seed) for method in options.methods or GUARD}
         record(options.rows, name, i, models, (X[train], y[train], X[test], y[test]))
     guard_table(read_rows(options.rows), print)
@@ -799,8 +804,7 @@ def develop(options):
             path = folder / f"{name}-{i}.npz"
             if path.exists():
                 continue
-            X, y = read_set(name)
-            train, test = halves(X, y, DEVELOPMENT + i, options.train)
+            X, y, train, test = read_split(name, DEVELOPMENT + i, options.train)
             start = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

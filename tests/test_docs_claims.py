@@ -2,6 +2,7 @@
 
 import re
 import sys
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_figures"))
 
 import measured  # noqa: E402
+import ranks  # noqa: E402
 
 # Sentences of the guide with figures, as docs/_figures/measured.py reads them off the pages.
 SENTENCES = {
@@ -67,6 +69,20 @@ def test_guide_has_the_figures_of_the_benchmark_pages(page):
     figures, text = measured.figures(), words(measured.page(page))
     for sentence in SENTENCES[page]:
         assert sentence.format(**figures) in text
+
+
+def test_rank_plots_are_those_of_the_pages():
+    for name, panels, _ in ranks.plots():
+        drawn = (ranks.IMAGES / f"{name}.svg").read_text(encoding="utf-8")
+        assert ranks.description(panels) in unescape(drawn), "run python docs/_figures/measured.py"
+
+
+def test_cliques_are_the_largest_groups_within_the_critical_difference():
+    assert ranks.cliques([1.0, 2.0, 2.5, 5.0, 5.5], 1.6) == [(0, 2), (3, 4)]
+    assert ranks.cliques([1.0, 2.0, 3.0, 4.0], 1.5) == [(0, 1), (1, 2), (2, 3)]
+    assert ranks.cliques([1.0, 4.0], 1.0) == []
+    # Demšar 2006, section 3.2.2: four classifiers on 14 sets have a difference of 1.25.
+    assert round(ranks.critical_difference(4, 14), 2) == 1.25
 
 
 def number(cell):

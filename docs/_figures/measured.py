@@ -1,5 +1,7 @@
 """Figures of README.md from the benchmark pages: python docs/_figures/measured.py writes them.
 
+It draws the critical-difference plots of the pages, too (``ranks``).
+
 ``figures()`` reads the tables of the pages. ``tests/test_docs_claims.py`` compares README and the
 guide with it, so that no page contradicts another.
 """
@@ -65,7 +67,7 @@ def figures():
         found[key] = near[row]
     small = table("benchmarks_tables", "method", "error %", "log loss")
     for key, row in {
-        "stack": "stack",
+        "stack": "ensemble",
         "mean4": "mean of SVM, CatBoost, ExtraTrees, logistic regression",
         "catboost": "CatBoost",
         "svm": "RBF SVM, 8 × 8 grid",
@@ -128,4 +130,7 @@ def write():
 
 
 if __name__ == "__main__":
+    import ranks
+
     write()
+    ranks.write()

@@ -487,12 +487,6 @@ def flattened(estimator):
     return [estimator]
 
 
-def kernel_spectrum(model):
-    """Eigenvalues of the centred kernel of a fitted pipeline's training objects; None without."""
-    last = flattened(model)[-1]
-    return last.kernel_spectrum() if hasattr(last, "kernel_spectrum") else None
-
-
 def log_odds(model, X):
     """Squared distances to the classes and log-probabilities, None if the model has not both."""
     *steps, last = flattened(model)

@@ -51,9 +51,6 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         Predicts labels.
     distances : fitted estimator
         Has ``mahalanobis``, or is a pipeline that ends with such; None if there is none.
-    held_out : list of ndarray
-        For each class, squared distances of its own objects to it, each measured by a model that
-        had not seen the object, ascending.
     temperature : float
         What the classifier's scores, or the logarithms of its own probabilities, are divided by
         before they become probabilities; 1 leaves its own probabilities as they are.
@@ -66,12 +63,9 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         had not seen the object, ascending.
     """
 
-    def __init__(
-        self, classifier, distances=None, held_out=None, temperature=1.0, folds=None, margins=None
-    ):
+    def __init__(self, classifier, distances=None, temperature=1.0, folds=None, margins=None):
         self.classifier = classifier
         self.distances = distances
-        self.held_out = held_out
         self.temperature = temperature
         self.folds = folds
         self.margins = margins
