@@ -204,7 +204,8 @@ class OneVsRestSVC(KernelClassifier):
         check_positive(self.C, "C")
         check_positive(self.tol, "tol")
 
-    def checked_spectrum(self):
+    def checked_spectrum(self) -> str:
+        """The policy about negative eigenvalues."""
         if self.spectrum == "krein":
             raise ValueError(
                 f"spectrum={self.spectrum!r} is no option of the support vector machine. The Kreĭn "
