@@ -148,6 +148,18 @@ class ScoreClassifierMixin(ClassifierMixin):
         """Scores of queries that need no more checks."""
         return self._scores(queries)
 
+    # --- what an ensemble asks for ----------------------------------------------------------------
+
+    # A kernel classifier of all objects, whose kernel values others may share; those with equal
+    # parts come one after the other.
+    shares_kernel = False
+    sharing_order: tuple[int, int] = (0, 0)
+
+    def shared_scores(self, queries: Any, rows: Any) -> np.ndarray:
+        """Scores (m, c) of checked queries, relative to the largest: common terms are gone."""
+        scores = self.query_scores(queries)
+        return scores - scores.max(axis=1, keepdims=True)
+
     def _log_proba(self, X):
         check_is_fitted(self)
         return log_softmax(self._scores(X) / self.temperature_, axis=1)
@@ -313,7 +325,7 @@ class KernelEstimator(BaseEstimator):
         return values
 
     def _fit_training(self, X, y, fitted=None, weights=None):
-        """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
+        """Check the training data; sets classes_ and kernel_; returns the training set.
 
         With y=NO_LABELS all objects are of one class, and classes_ is not set. fitted: the fitted
         kernel and the Gram matrix of X, where a search has computed them. weights: of the objects;
@@ -343,7 +355,13 @@ class KernelEstimator(BaseEstimator):
             self._training.weights = weights[self._training.order]
         self.kernel_ = "precomputed" if precomputed else kernel.as_fitted
         self._eigenvalues = None
-        return self._training, codes
+        return self._training
+
+    @property
+    def training_(self) -> Any:
+        """The training set: all objects, or moments in a landmark space."""
+        check_is_fitted(self)
+        return self._training
 
     def checked_spectrum(self) -> str:
         """The policy about negative eigenvalues."""

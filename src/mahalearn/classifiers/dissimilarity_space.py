@@ -29,6 +29,7 @@ from .._validation import check_choice, check_count, check_priors
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps
+from ..training.exact import lookup_kernel
 from ..training.folds import KernelFolds
 from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 from .kernel_quadratic import (
@@ -496,7 +497,9 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             splits = list(splitter.split(codes[shared], codes[shared]))
         tests = [everyone[shared][test] for _, test in splits]
         splits = [(np.setdiff1d(everyone, test), test) for test in tests]
-        folds = KernelFolds.within(training, labels.names[codes], codes, splits)
+        lookup = lookup_kernel(training.original)
+        y, spectrum = labels.names[codes], training.spectrum
+        folds = KernelFolds(None, y, codes, splits, None, spectrum, lookup=lookup)
         parts = []
         for f in range(len(folds)):
             fold = folds[f]

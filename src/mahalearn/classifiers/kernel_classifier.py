@@ -9,9 +9,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
 
 from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
 from .._sparse import as_matrix, as_rows, column_moments
@@ -158,7 +155,7 @@ def fitted_attribute(function):
 
     def get(self):
         try:
-            return function(self, self._fitted_models())
+            return function(self, self.models_)
         except ValueError as error:
             raise AttributeError(f"{function.__name__} is not known yet: {error}") from error
 
@@ -254,7 +251,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             self.__dict__.pop("landmarks_", None)  # of an earlier fit
             self._fit_training(X, y, shared, weights)
             self._models = None
-        self._fitted_models()
+        self._make_models()
         self._training.release()
         return self
 
@@ -279,18 +276,25 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def linear_margin(self, a: int, b: int) -> Any:
         """Coefficients (n,) and constant of score a minus score b, None if they are not linear."""
         present = np.flatnonzero(self._training.counts)
-        return self._fitted_models().margin(*np.searchsorted(present, [a, b]))
+        return self.models_.margin(*np.searchsorted(present, [a, b]))
 
     @property
-    def sharing_order(self) -> tuple[int, int]:
+    def shares_kernel(self) -> bool:  # type: ignore[override]
+        """True for a classifier of all objects, whose kernel values others may share."""
+        return self.landmarks is None
+
+    @property
+    def sharing_order(self) -> tuple[int, int]:  # type: ignore[override]
         """Key of a sort that puts those with one kernel, and one model of distances, together."""
+        if not self.shares_kernel:
+            return 0, 0
         return id(self._training.original.kernel), id(self._distances)
 
-    @property
-    def training_(self) -> Any:
-        """The training set: all objects, or moments in a landmark space."""
-        check_is_fitted(self)
-        return self._training
+    def shared_scores(self, queries: Any, rows: Any) -> np.ndarray:
+        """Scores (m, c) of checked queries; rows: these as SharedRows."""
+        if not self.shares_kernel:
+            return self.query_scores(self._training.query(queries))
+        return self.query_scores(queries if is_precomputed(self.kernel) else rows)
 
     def _check_size(self, X, y):
         """Refuse batches, and say that an exact fit on many objects takes long."""
@@ -309,12 +313,15 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                 stacklevel=5,
             )
 
-    def _fitted_models(self):
-        """The models of the training set, made where they are missing."""
+    @property
+    def models_(self) -> Any:
+        """The models of the training set, of a path of one value; made where they are missing."""
         if self._models is None:
-            check_is_fitted(self)
-            _, self._models = self._models_of(self._training, self.classes_)
+            self._make_models()
         return self._models
+
+    def _make_models(self):
+        _, self._models = self._models_of(self.training_, self.classes_)
 
     def _models_of(self, training, classes):
         """The classes that a training set has objects of, and its models for one value."""
@@ -337,15 +344,15 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return getattr(self, self.path_parameter)
 
     def _model_temperature(self):
-        return self._fitted_models().temperature
+        return self.models_.temperature
 
     @property
     def _distances(self):
-        return self._fitted_models().distances
+        return self.models_.distances
 
     @property
     def _rounding(self):
-        return float(self._fitted_models().rounding[0])
+        return float(self.models_.rounding[0])
 
     # --- queries ----------------------------------------------------------------------------------
 
@@ -357,7 +364,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def query_scores(self, queries: Any, complete: bool = False) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        scores = self._fitted_models().scores(self._training, queries, complete=complete)
+        scores = self.models_.scores(self._training, queries, complete=complete)
         return self._all_columns(scores[..., 0], -np.inf)
 
     def _all_columns(self, values, fill):
@@ -419,7 +426,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """(classes, scores (m, c), rounding) of each candidate, fitted on X, y, for X_test."""
         model = clone(self)
         if self.landmarks is None and not fit_params:
-            training, _ = model._fit_training(X, y)
+            training = model._fit_training(X, y)
             queries = model._check_query(X_test)
             # Of rows of a matrix the classifier knows where k(x, x) matters.
             if training.self_similarities(queries) is not None:
@@ -446,9 +453,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """The training sets of a cross-validation at landmarks."""
         return LandmarkFolds(source, splits, partial(self._plan, source), self._landmark_policy())
 
-    def sample_source(self, X: Any, y: Any, n_folds: int) -> Any:
+    def sample_source(self, data: Any, y: Any, n_folds: int) -> Any:
         """Data of a search that are not in memory: X and y are a sample's, with its folds."""
-        source = self.landmark_source(X, y)
+        source = self.landmark_source(data, y)
         self.classes_, folds = source.scanned.classes, partial(random_folds, n_folds)
         # A pass at one landmark says which rows the training sets of a plan will keep.
         some = source.changed(landmarks=1) if to_choose(self.landmarks) else source
@@ -575,22 +582,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         if takes_vectors(self.kernel):
             sparse = takes_sparse(self.kernel)
             validate_rows(self, self.landmarks_, dtype=FLOATS, accept_sparse=sparse)
-        self._fitted_models()
+        self._make_models()
         return self
 
-    def landmark_source(self, X: Any, y: Any, *, square: bool = True) -> Any:
+    def landmark_source(self, data: Any, y: Any, *, square: bool = True) -> Any:
         """Checked training data; square: a precomputed matrix may be one of all objects."""
         self._landmark_policy()
         landmarks = as_rows(landmark_choice(self.landmarks).landmarks)
         vectors, precomputed = takes_vectors(self.kernel), is_precomputed(self.kernel)
-        if is_dask_collection(X):
-            return self._dask_source(X, y, landmarks)
+        if is_dask_collection(data):
+            return self._dask_source(data, y, landmarks)
         if y is None:
             name = type(self).__name__
-            batches = partial(self._checked_batches, check_batches(X, name), name)
+            batches = partial(self._checked_batches, check_batches(data, name), name)
             return batch_source(batches, landmarks, vectors=vectors, precomputed=precomputed)
         refuse_dask_labels(y)
-        X, y = self._check_labelled(X, y)
+        X, y = self._check_labelled(data, y)
         if precomputed:
             return matrix_source(X, y, landmarks, square=square)
         return array_source(X, y, landmarks, vectors=vectors)
@@ -639,13 +646,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         )
 
     def _learned_kernel(self, source):
-        options = {
-            "gamma": self.gamma,
-            "degree": self.degree,
-            "coef0": self.coef0,
-            "standardize": self.standardize,
-        }
-        return learn_kernel(source.scanned, self.kernel, **options)
+        return learn_kernel(source.scanned, self)
 
     def _with_enough_landmarks(self, training):
         """The training set of all folds with as few landmarks as predict well."""

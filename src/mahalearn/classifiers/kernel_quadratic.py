@@ -211,7 +211,7 @@ class KernelMahalanobisTransformer(
             The fitted transformer.
         """
         check_distance_parameters(self)
-        training, _ = self._fit_training(X, y)
+        training = self._fit_training(X, y)
         self.reg_ = reg_value(self, training)
         self._distances, _ = fit_class_distances(self, training, [self.reg_])
         training.release()

@@ -15,7 +15,7 @@ from .._validation import check_finite_distances, check_symmetric, take
 from ..formulas.kernel_mahalanobis import centre_on_class, kriging_class, rc_rounding
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.precomputed import CheckedKernel
-from ..kernels.protocol import check_kernel_values, is_named, is_stateless
+from ..kernels.protocol import check_kernel_values, is_stateless
 from .distances import alphas_of, refuse_map, resolve_alphas
 from .exact import (
     ExactTraining,
@@ -129,17 +129,18 @@ class KernelFolds(Folds):
     X, y, codes : the objects as given, their labels and class indices; X is the kernel matrix where
         `kernel` is None
     splits : pairs of arrays (train, test) of positions
-    kernel : as users name it, its scales resolved to numbers
+    kernel : the kernel, its scales resolved to numbers
     spectrum : the policy about negative eigenvalues
     gram : the matrix of all objects, where it is known
-    params : gamma, degree, coef0 and standardize
+    lookup : the kernel values of all objects by position, where they are known
     """
 
-    def __init__(self, X, y, codes, splits, kernel, spectrum="krein", gram=None, **params):
+    def __init__(self, X, y, codes, splits, kernel, spectrum, gram=None, lookup=None):
         self.X, self.y, self.codes, self.splits = X, y, codes, splits
-        self.kernel, self.spectrum, self.params = kernel, spectrum, params
+        self.kernel, self.spectrum, self.lookup = kernel, spectrum, lookup
         self._folds, self._distances = {}, {}
-        self.lookup = None
+        if lookup is not None:
+            return
         if kernel is None:
             self.lookup = CheckedKernel(TrainingKernel(X, codes, None).X)
         elif gram is not None:
@@ -147,19 +148,8 @@ class KernelFolds(Folds):
             if not kernel.symmetric:
                 gram = check_symmetric(gram, "The Gram matrix")
             self.lookup = CheckedKernel(gram, bool(kernel.positive_definite))
-        elif is_named(kernel) or is_stateless(kernel):
-            _, training = fit_training(X, y, codes, kernel, **params)
-            self.lookup = lookup_kernel(training)
-
-    @classmethod
-    def within(cls, training, y, codes, splits):
-        """Folds of the objects of one training set, under its kernel as fitted."""
-        folds = cls.__new__(cls)
-        folds.X, folds.y, folds.codes, folds.splits = None, y, codes, splits
-        folds.kernel, folds.spectrum, folds.params = None, training.spectrum, {}
-        folds.lookup = lookup_kernel(training.original)
-        folds._folds, folds._distances = {}, {}
-        return folds
+        elif is_stateless(kernel):
+            self.lookup = lookup_kernel(fit_training(X, y, codes, kernel)[1])
 
     @property
     def matrix(self):
@@ -235,9 +225,7 @@ class KernelFolds(Folds):
             queries = test
         else:
             X = take(self.X, train)
-            _, training = fit_training(
-                X, self.y[train], codes, self.kernel, self.spectrum, **self.params
-            )
+            _, training = fit_training(X, self.y[train], codes, self.kernel, self.spectrum)
             queries = take(self.X, test)
         return Fold(training, present, queries)
 
