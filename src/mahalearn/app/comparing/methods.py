@@ -225,7 +225,7 @@ def _qda(s):
 def _novelty(s):
     from ...novelty import MahalanobisNovelty
 
-    return MahalanobisNovelty(calibration="reservoir", random_state=s.seed)
+    return MahalanobisNovelty(random_state=s.seed)
 
 
 def _lda(s):

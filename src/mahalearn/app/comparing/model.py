@@ -61,14 +61,26 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
     margins : list of ndarray or None
         For each class, margins of its own objects (see :func:`margin`), each by a classifier that
         had not seen the object, ascending.
+    own_ranks : bool
+        The distances are those of a detector whose own p-values rank new objects among all training
+        objects. The folds tell drift alone.
     """
 
-    def __init__(self, classifier, distances=None, temperature=1.0, folds=None, margins=None):
+    def __init__(
+        self,
+        classifier,
+        distances=None,
+        temperature=1.0,
+        folds=None,
+        margins=None,
+        own_ranks=False,
+    ):
         self.classifier = classifier
         self.distances = distances
         self.temperature = temperature
         self.folds = folds
         self.margins = margins
+        self.own_ranks = own_ranks
 
     def __sklearn_is_fitted__(self):
         return True
@@ -105,7 +117,7 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         values : FoldValues
             With p_values (m, c), p_none (m,), and nearest, from which drift is judged. An object
             and those of a fold are compared inside one model, which had seen neither. Of one fold
-            alone they are exact (split conformal).
+            alone they are exact (split conformal), and so are the detector's own.
         """
         rows = X
         first = self.distances.steps[0][1] if hasattr(self.distances, "steps") else None
@@ -115,7 +127,11 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
             class_distances(fold.model, X if fold.members is None else rows[:, fold.members])
             for fold in self.folds
         ]
-        return evaluate_folds(self.folds, distances)
+        values = evaluate_folds(self.folds, distances)
+        if not self.own_ranks:
+            return values
+        detector, Z = self.distances[-1], self.distances[:-1].transform(X)
+        return values._replace(p_values=detector.p_values(Z), p_none=detector.p_none(Z))
 
     def prediction_sets(self, X, confidence=0.95):
         """Sets (m, c) of classes that hold the true one with about this probability.
@@ -134,13 +150,14 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         values : FoldValues
             Of `typicality`.
         level : float, default=0.05
-            p_none of at most this; 1/(n + 1) where n training objects allow no smaller value.
+            p_none of at most this; 1/(n + 1) where n objects of folds allow no smaller value.
 
         Returns
         -------
         outliers : ndarray of shape (m,), dtype bool
         """
-        least = 1 / (1 + sum(len(fold.codes) for fold in self.folds))
+        n = 0 if self.own_ranks else sum(len(fold.codes) for fold in self.folds)
+        least = 1 / (1 + n) if n else 0.0
         return values.p_none <= max(level, least) + 1e-12
 
 

@@ -82,13 +82,16 @@ def refit(problem, outcome, name, full_problem=None):
         distance_method = LARGE_DISTANCES if large else DISTANCE_METHOD
         measured, _ = _fit(problem, DISTANCE_METHODS[distance_method].pipeline(setting))
         d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
+    # A detector ranks by itself, but not where a row's group makes it look typical.
+    own_ranks = distance_method == LARGE_DISTANCES and problem.groups is None
     if full_problem is not None:
         classifier, _ = _fit(full_problem, fixed(classifier))
     held = outcome.held_out(name, problem.y)
     temperature = float(fit_temperature(held.scores, held.truth))
     first = held.first_predictions()
     margins = class_margins(held.scores[first], held.truth[first])
-    model = TrainedModel(classifier, measured, temperature, folds, margins)
+    folds = folds[:1] if own_ranks else folds
+    model = TrainedModel(classifier, measured, temperature, folds, margins, own_ranks)
     return Refitted(model, distance_method, d2, params, parts)
 
 
