@@ -97,10 +97,8 @@ class LinearPath(NamedTuple):
 
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
-        model = self.models[0]
-        return model.coefficients[:, a] - model.coefficients[:, b], model.offsets[
-            a
-        ] - model.offsets[b]
+        A, b0 = self.models[0].coefficients, self.models[0].offsets
+        return A[:, a] - A[:, b], b0[a] - b0[b]
 
     @classmethod
     def of(cls, models, largest):
@@ -110,10 +108,7 @@ class LinearPath(NamedTuple):
     def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
         offsets = np.stack([model.offsets for model in self.models], axis=-1)
-        if len(self.models) == 1:
-            A = self.models[0].coefficients
-        else:
-            A = np.concatenate([model.coefficients for model in self.models], axis=1)
+        A = np.concatenate([model.coefficients for model in self.models], axis=1)
 
         def scores(k):
             values = (k @ A.astype(k.dtype, copy=False)).reshape(len(k), -1, len(offsets))
@@ -209,8 +204,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Positions of landmarks do not survive the slicing of columns.
-        tags.input_tags.pairwise &= to_choose(self.landmarks)
+        if self.landmarks is not None:  # positions do not survive the slicing of columns
+            tags.input_tags.pairwise &= to_choose(self.landmarks)
         return tags
 
     @refuses_weights

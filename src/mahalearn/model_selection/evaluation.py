@@ -283,9 +283,9 @@ class Setting(NamedTuple):
         """
         kernel = self.fitted
         scaled = getattr(kernel, "scale_", None) is not None and kernel.scale is not None
-        if scaled or getattr(kernel, "name", "") in _UNIT or folds().lookup is None:
+        if scaled or getattr(kernel, "name", "") in _UNIT or folds().gram is None:
             return 1.0
-        K = folds().lookup.K
+        K = folds().gram
         diagonal = K.diagonal()
         unit = np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10
         return 1.0 if unit else total_spread(K)
@@ -371,7 +371,7 @@ def _kernel_of(estimator, objects):
             fitted.degree if name in POLYNOMIAL else None,
             fitted.coef0 if name in (*POLYNOMIAL, "sigmoid") else None,
         )
-        if not corrects(spectrum, fitted.positive_definite) and spectrum in CORRECTIONS:
+        if spectrum in CORRECTIONS and not corrects(spectrum, fitted.positive_definite):
             spectrum = "krein"  # nothing to correct: classifiers that would share the matrix
         # One standardisation for all widths of a name: its numbers need not be part of the key.
         pairs = None if fitted.pair_key is None else (fitted.pair_key, standardize)

@@ -121,9 +121,9 @@ _PATHS = {
 }
 # Candidates of classifiers without a path, or those of their first stage.
 _GRIDS = {
-    MahalanobisSVC: [{"C": C, "delta": 1.0} for C in PAPER_CS],
-    GaussianClassifier: list(ParameterGrid(list(GAUSSIANS))),
-    RecursiveFeatureMachine: list(ParameterGrid(LEARNED_METRICS)),
+    MahalanobisSVC: lambda: [{"C": C, "delta": 1.0} for C in PAPER_CS],
+    GaussianClassifier: lambda: list(ParameterGrid(list(GAUSSIANS))),
+    RecursiveFeatureMachine: lambda: list(ParameterGrid(LEARNED_METRICS)),
 }
 
 
@@ -159,7 +159,7 @@ def default_candidates(estimator, n_train=np.inf) -> list[dict[str, Any]]:
     n_train: size of the smallest training part.
     """
     if (candidates := _of_class(_GRIDS, estimator)) is not None:
-        return [dict(params) for params in candidates]
+        return candidates()
     if getattr(estimator, "path_parameter", None) is None:
         raise ValueError(
             f"KernelSearchCV has no default grid for {type(estimator).__name__}; pass param_grid, "

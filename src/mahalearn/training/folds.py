@@ -68,9 +68,9 @@ class Folds:
     codes: np.ndarray
     spectrum: str
     # The kernel matrix of all objects as given, None where each fold has a kernel of its own; the
-    # values that regularisation is measured in.
+    # matrix whose spread regularisation is measured in.
     matrix: Any = None
-    lookup: Any = None
+    gram: Any = None
     positive_definite: Any = False
     definite_classes: Any = False
 
@@ -152,14 +152,17 @@ class KernelFolds(Folds):
             self.lookup = lookup_kernel(fit_training(X, y, codes, kernel)[1])
 
     @property
+    def gram(self):
+        """The kernel values of all objects, before any correction."""
+        return None if self.lookup is None else self.lookup.K
+
+    @property
     def matrix(self):
         """The kernel matrix of all objects, None where each fold has a kernel of its own.
 
         A correction depends on the training set, too.
         """
-        if self.lookup is None or corrects(self.spectrum, self.positive_definite):
-            return None
-        return self.lookup.K
+        return None if corrects(self.spectrum, self.positive_definite) else self.gram
 
     @property
     def positive_definite(self):
@@ -169,13 +172,23 @@ class KernelFolds(Folds):
     @cached_property
     def definite_classes(self):
         """One matrix serves all folds, and that of each class is definite."""
-        return has_definite_classes(self)
+        K = self.matrix
+        if K is None or self.positive_definite or self.spectrum == "ignore":
+            return K is not None
+        rows = [np.flatnonzero(self.codes == j) for j in range(self.codes.max() + 1)]
+        blocks = (K[np.ix_(members, members)] for members in rows)
+        return all(is_psd(center_gram(B, centering(B), overwrite=True)) for B in blocks)
 
     @cached_property
     def by_class(self):
         """The objects sorted by class and fold, and their kernel values about each class mean."""
-        objects = sort_folds(self)
-        return objects, [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
+        fold_of = np.full(len(self.codes), len(self))
+        for f in reversed(range(len(self))):
+            fold_of[self.splits[f][1]] = f
+        order = np.lexsort([fold_of, self.codes])
+        K, slices = self.matrix[np.ix_(order, order)], class_slices(np.bincount(self.codes))
+        objects = SortedFolds(K, np.diagonal(K), slices, order.argsort())
+        return objects, [centre_on_class(K, objects.kxx, members) for members in slices]
 
     def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
         """FoldDistances of all folds and steps: the same distances as fits on each fold have.
@@ -310,20 +323,6 @@ def holds_once(splits):
     return all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
 
 
-def has_definite_classes(folds):
-    """True where one matrix serves all folds, and that of each class is definite."""
-    if folds.matrix is None:
-        return False
-    if folds.positive_definite or folds.spectrum == "ignore":
-        return True
-    for j in range(folds.codes.max() + 1):
-        rows = np.flatnonzero(folds.codes == j)
-        K = folds.matrix[np.ix_(rows, rows)]
-        if not is_psd(center_gram(K, centering(K), overwrite=True)):
-            return False
-    return True
-
-
 class SortedFolds(NamedTuple):
     """All objects in the order of class and fold, so that a class is a slice.
 
@@ -340,18 +339,6 @@ class SortedFolds(NamedTuple):
         in_training = np.zeros(len(self.K), dtype=bool)
         in_training[self.place[train]] = True
         return [np.flatnonzero(~in_training[members]) for members in self.slices]
-
-
-def sort_folds(folds):
-    """The objects of KernelFolds sorted for block updates."""
-    n = len(folds.codes)
-    fold_of = np.full(n, len(folds))
-    for f in reversed(range(len(folds))):
-        fold_of[folds.splits[f][1]] = f
-    order = np.lexsort([fold_of, folds.codes])
-    K = folds.matrix[np.ix_(order, order)]
-    slices = class_slices(np.bincount(folds.codes))
-    return SortedFolds(K, np.diagonal(K), slices, order.argsort())
 
 
 def _kriging_folds(folds, regs, reg_on, volumes):
@@ -469,7 +456,7 @@ class LandmarkFolds(Folds):
         all_rows = self.training is not None and source.folds is None
         self.rows = self.training.keep_sample_values().all_rows() if all_rows else None
         self.codes = np.searchsorted(self.classes, self.y)
-        self.kernel, self.lookup = self.plan.rows.kernel, CheckedKernel(self.plan.gram)
+        self.kernel, self.gram = self.plan.rows.kernel, self.plan.gram
 
     @property
     def classes(self):
