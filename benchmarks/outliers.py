@@ -2,8 +2,7 @@
 
 New objects of normal classes are ranked among the training objects of each fold, inside the model
 that had not seen that fold, as `mahalearn predict` does. A share of at most 0.1 should have a
-typicality of at most 0.1. Beside it stands the rule of mahalearn 0.1, which compared distances of
-different models. A few minutes on one core.
+typicality of at most 0.1. A few minutes on one core.
 """
 
 import argparse
@@ -38,16 +37,15 @@ MODELS = (
 SIZES = (((20, 20), 3), ((30, 120), 3), ((100, 100), 2), ((100, 100), 5))
 
 
-def unusual_shares(variant, reg, reg_on, counts, folds, rng, old_rule=False):
+def unusual_shares(variant, reg, reg_on, counts, folds, rng):
     """For each class, the share of its new objects with a typicality of at most LEVEL."""
     y = np.repeat(np.arange(len(counts)), counts)
     X = _objects(y, rng)
     model = KernelQuadraticDiscriminant(variant, reg, reg_on=reg_on, gamma=0.2, offset=None)
     pipeline = Pipeline([("encode", TableEncoder()), ("classify", model)]).fit(X, y)
     problem = Problem("vectors", X, y, "normal")
-    d2, models, _ = held_out_folds(problem, pipeline, Plan(folds=folds))
-    held_out = [np.sort(d2[y == j, j]) for j in range(len(counts))]
-    trained = TrainedModel(pipeline, pipeline, held_out, folds=None if old_rule else models)
+    _, models, _ = held_out_folds(problem, pipeline, Plan(folds=folds))
+    trained = TrainedModel(pipeline, pipeline, folds=models)
     labels = np.repeat(np.arange(len(counts)), 200)
     usual = trained.typicality(_objects(labels, rng)).p_values
     return [np.mean(usual[labels == j, j] <= LEVEL) for j in range(len(counts))]
@@ -63,13 +61,11 @@ def main():
     draws = parser.parse_args().draws
     print(f"share of regular objects with typicality ≤ {LEVEL}, mean of {draws} draws, by class")
     for model, (counts, folds) in product(MODELS, SIZES):
-        told = []
-        for old_rule in (False, True):
-            rng = np.random.default_rng(0)
-            shares = [unusual_shares(*model, counts, folds, rng, old_rule) for _ in range(draws)]
-            told.append(", ".join(f"{v:.3f} (n = {n})" for v, n in zip(np.mean(shares, 0), counts)))
+        rng = np.random.default_rng(0)
+        shares = [unusual_shares(*model, counts, folds, rng) for _ in range(draws)]
+        text = ", ".join(f"{v:.3f} (n = {n})" for v, n in zip(np.mean(shares, 0), counts))
         name = "{} {:g} on {}".format(*model).ljust(24)
-        print(f"{name}{folds} folds: {told[0]}; rule of 0.1: {told[1]}", flush=True)
+        print(f"{name}{folds} folds: {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from mahalearn.app.report.notebook import compare
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 methods = ["gaussian", "kqd", "lda", "knn"]
-comparison = compare(X, y, methods=methods, folds=5, repeats=1, name="wine")
-board = comparison.values["leaderboard"]
+report = compare(X, y, methods=methods, folds=5, repeats=1, name="wine")
+board = report.values["leaderboard"]
 tied = [row for row in board if row["tied"]]
 
 fig, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
@@ -33,6 +33,6 @@ ax.set(
 plt.show()
 
 # %%
-# ``comparison.report("page.html")`` writes the whole page, as the command ``mahalearn compare``
-# does. In a notebook each section shows itself:
-comparison.report().section("leaderboard")
+# ``report.save("page.html")`` writes the whole page, as the command ``mahalearn compare`` does. In a
+# notebook each section shows itself:
+report.section("leaderboard")

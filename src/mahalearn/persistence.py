@@ -71,6 +71,7 @@ HOMES = {
     "Rotated": "formulas.class_gaussians",
     "Spiked": "formulas.class_gaussians",
     "ClassMetrics": "formulas.class_metrics",
+    "Histogram": "formulas.class_metrics",
     "RelativeMetric": "formulas.class_metrics",
     "SharedMetric": "formulas.class_metrics",
     "DifferenceWeights": "formulas.feature_weights",

@@ -2,9 +2,7 @@
 
 import base64
 import copy
-import csv
 import hashlib
-import io
 import json
 import re
 import subprocess
@@ -18,7 +16,7 @@ import numpy as np
 import pytest
 from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
 
-from mahalearn.app.comparing.findings import _confusion, _own_other, _pair
+from mahalearn.app.comparing.findings import _confusion, _pair, _roots, is_wide
 from mahalearn.app.comparing.methods import chosen_params
 from mahalearn.app.comparing.predictions import (
     NARROWEST,
@@ -30,7 +28,6 @@ from mahalearn.app.comparing.predictions import (
 from mahalearn.app.reading.problem import Problem
 from mahalearn.app.report import html
 from mahalearn.app.report.comparison import document
-from mahalearn.app.report.export import figure_files
 from mahalearn.app.report.figures import FIGURES, PAPER, SERIES, _style, clean, drawn, svg
 from mahalearn.app.report.notebook import Report, compare
 from mahalearn.app.words import counted
@@ -151,7 +148,7 @@ def test_the_first_screen_names_classes_columns_and_suspects(found):
     found["importance"], found["problem"]["kind"] = None, "objects"
     assert card(found, "drives")[0] == "The nearest objects"
     row = {"name": "x", "class": "a", "taken_for": "b", "wrong": 2, "times": 2}
-    row |= {"own_probability": 0.01, "others_as_far": 0.5}
+    row |= {"own_probability": 0.01, "others_as_far": 0.5, "text": None, "reasons": []}
     found["hardest"]["rows"], found["notes"] = [row], []
     drifting = {"name": "k", "objects": 9, "medians": [1.0, 2.0], "p_value": 0.001}
     found["drift"] = {"rows": [drifting]}
@@ -357,9 +354,9 @@ def test_importance_finds_the_column_that_matters(signal):
 def test_a_wrong_label_is_among_the_hardest_and_explained_by_its_value(signal):
     first = signal.values["hardest"]["rows"][0]
     assert (first["name"], first["class"], first["taken_for"]) == ("row 101", "no", "yes")
-    explained = next(c for c in signal.values["contributions"] if c["name"] == "row 101")
-    top = explained["rows"][0]
-    assert top["feature"] == "signal" and top["value"] == "4" and top["change"] > 0
+    column, value, change = first["reasons"][0]
+    assert (column, value) == ("signal", "4") and change > 0
+    assert f"signal = 4 (+{change:.2f})" in html.render(signal.document)
 
 
 def test_the_learning_curve_falls_to_the_error_of_all_objects(signal):
@@ -429,18 +426,10 @@ def test_distances_are_roots_and_wide_ones_get_logarithmic_axes():
     codes = np.arange(40) % 2
     d2 = np.full((40, 2), 9.0)
     d2[np.arange(40), codes] = 4.0
-    plain = _own_other(d2, codes, ["a", "b"])
-    edges = np.array(plain["edges"])
-    assert edges[0] == 0 and not plain["log"]
-    own, other = plain["classes"][0]["own"], plain["classes"][0]["other"]
-    assert sum(own) == sum(other) == 20
-    assert edges[np.argmax(own)] <= 2 <= edges[np.argmax(own) + 1]
-    assert edges[np.argmax(other)] <= 3 <= edges[np.argmax(other) + 1]
-    wide = _own_other(d2 * np.geomspace(1, 1e6, 40)[:, None], codes, ["a", "b"])
-    ratios = np.divide(wide["edges"][1:], wide["edges"][:-1])
-    assert wide["log"] and np.ptp(ratios) < 1e-3
+    assert set(_roots(d2[codes == 0, 0])) == {2.0} and not is_wide(_roots(d2))
+    assert is_wide(_roots(d2 * np.geomspace(1, 1e6, 40)[:, None]))
     d2[0, 0] = -4.0  # in a Kreĭn space
-    assert _own_other(d2, codes, ["a", "b"])["edges"][0] == -2
+    assert _roots(d2)[0, 0] == -2
 
 
 def figures_of(made):
@@ -448,7 +437,7 @@ def figures_of(made):
         for block in blocks:
             if block["kind"] in FIGURES:
                 yield block
-            nested = block["kind"] in ("figures", "choice", "group", "details")
+            nested = block["kind"] in ("figures", "group", "details")
             yield from walk(block["items"] if nested else [])
 
     return [block for section in made["sections"] for block in walk(section["blocks"])]
@@ -625,7 +614,6 @@ def test_fifty_classes_and_five_thousand_objects_stay_below_two_megabytes(found)
         "confusion": _confusion(codes, predicted, c).tolist(),
         "curves": curves(rows, codes[few], scores[few]),
         "calibration": calibration(codes[few], scores[few], np.arange(5000) % 2, 1.0),
-        "distances": _own_other(d2, codes, names),
         "pairs": pairs,
     }
     found["problem"] |= {"n": n, "counts": [(name, n // c) for name in names]}
@@ -665,43 +653,27 @@ def test_the_same_values_give_the_same_page(found):
     assert html.render(document(found)) == html.render(document(copy.deepcopy(found)))
 
 
-def test_every_figure_is_saved_with_its_numbers(evil, tmp_path):
-    made = document(evil)
-    files = dict(figure_files(made, kinds=("svg", "csv")))
-    names = {name.removesuffix(".svg") for name in files if name.endswith(".svg")}
-    assert len(names) == len(figures_of(made)) >= 8
-    assert all(re.fullmatch(r"[\w-]+\.(svg|csv)", name) for name in files)
-    for name, content in files.items():
-        if name.endswith(".svg"):
-            ElementTree.fromstring(content)
-            assert b"var(--" not in content and b"<script" not in content
-        else:
-            rows = list(csv.reader(io.StringIO(content.decode("utf-8"))))
-            assert len(rows) > 1 and len({len(row) for row in rows}) == 1
-            assert not any(c.startswith(("=", "+", "@")) for row in rows for c in row)
-    pair = list(csv.reader(io.StringIO(files["pair-1.csv"].decode("utf-8"))))
-    assert len(pair) - 1 == len(evil["pairs"][0]["points"])
-    confusion = list(csv.reader(io.StringIO(files["table-map.csv"].decode("utf-8"))))
-    assert [[int(v) for v in row[1:]] for row in confusion[1:]] == evil["confusion"]
-
-
-def test_figures_of_the_command_line(results, tmp_path):
-    done = works("report", results, "--figures", tmp_path / "f")
-    saved = {path.name for path in (tmp_path / "f").iterdir()}
-    figure = {"object-map.svg", "object-map.png", "object-map.csv"}
-    assert figure | {"reliability.svg", "table-leaderboard.csv"} <= saved
-    assert f"{len(saved)} files" in done.output
-    assert (tmp_path / "f" / "object-map.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+def test_every_figure_has_its_numbers(evil):
+    figures = figures_of(document(evil))
+    assert len(figures) >= 6
+    for block in figures:
+        drawing = drawn(block)
+        assert drawing.rows and {len(row) for row in drawing.rows} == {len(drawing.columns)}
+        text = svg(drawing, "f", "t", themed=False)
+        ElementTree.fromstring(text)
+        assert "var(--" not in text and "<script" not in text
+    pair = next(block for block in figures if block["id"] == "pair-1")
+    assert len(drawn(pair).rows) == len(evil["pairs"][0]["points"])
 
 
 def test_a_notebook_shows_the_same_pieces(signal, results, tmp_path):
-    shown = signal.report(tmp_path / "r.html")
+    shown = signal
+    shown.save(tmp_path / "r.html")
     saved = unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
     said = saved.replace("\N{NO-BREAK SPACE}", " ")
     for one in shown.document["answers"]:
         assert one["answer"] in said and one["detail"] in said
-    assert shown.answer.startswith(shown.document["answers"][0]["answer"])
-    whole, board = shown._repr_html_(), signal._repr_html_()
+    whole, board = shown._repr_html_(), shown.section("leaderboard")._repr_html_()
     assert whole.startswith('<div class="mahalearn notebook">') and "<script" not in whole
     assert whole.count("<section") == len(shown.document["sections"])
     assert board.count("<section") == 1 and "Leaderboard" in board
@@ -710,10 +682,12 @@ def test_a_notebook_shows_the_same_pieces(signal, results, tmp_path):
         shown.section("x")
     ids = [set(re.findall(r' id="([^"]+)"', text)) for text in (whole, board)]
     assert not ids[0] & ids[1], "two outputs of one notebook share no id"
-    assert repr(Report.load(results)) == f"<Report: {Report.load(results).answer}>"
+    loaded = Report.load(results)
+    first, last = (loaded.document["answers"][i]["answer"] for i in (0, -1))
+    assert repr(loaded).startswith(f"<Report: {first}. {last}: ")
+    assert repr(loaded.section("map")) == repr(loaded)
     with pytest.raises(ValueError, match="run compare again"):
         Report({})
-    assert len(shown.save_figures(tmp_path / "f", kinds=["csv"])) >= 8
 
 
 def test_compare_refuses_what_it_cannot_use():
@@ -736,7 +710,7 @@ def test_fonts_of_all_versions_of_matplotlib_become_those_of_the_page(style, exp
 
 
 def test_a_negative_part_of_rounding_is_called_negligible(found):
-    spectrum = {"values": [2.0, 1.0, -0.5], "what": "a kernel", "signature": [2, 1]}
+    spectrum = {"values": [2.0, 1.0, -0.5], "positions": [1, 2, 3], "signature": [2, 1]}
     for share, said in ((1e-6, "negligible"), (0.14, "mahalearn works with them")):
         found["spectrum"] = {**spectrum, "negative_fraction": share}
         assert said in texts(found, "spectrum")
@@ -772,16 +746,6 @@ def test_ticks_in_percent_are_not_rounded(high, step):
     written = ax.xaxis.get_major_formatter().format_ticks(ax.get_xticks())
     values = [float(text.replace("−", "-")) for text in written]
     np.testing.assert_allclose(values, 100 * ax.get_xticks(), atol=1e-6)
-
-
-def test_a_long_name_is_shortened_before_its_value():
-    name = "od280/od315_of_diluted_wines, measured twice = 2.8125"
-    rows = [{"name": name, "value": 1.0}, {"name": "ash = 2", "value": -1.0}]
-    drawing = drawn({"kind": "signed bars", "title": "t", "rows": rows})
-    labels = [label.get_text() for label in drawing.figure.axes[0].get_yticklabels()]
-    assert labels[0].endswith("… = 2.8125") and len(labels[0]) <= 34
-    assert labels[1] == "ash = 2"
-    assert drawing.rows[0][0] == name
 
 
 def test_the_data_section_speaks_of_categories_where_there_are_some(found):

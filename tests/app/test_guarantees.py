@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.stats import binom, binomtest
 
+from mahalearn import MahalanobisNovelty
 from mahalearn.app.cli._predict import New, predictions
 from mahalearn.app.comparing import winner as winner_module
 from mahalearn.app.comparing.compare import fit_winner, rank
@@ -14,6 +16,7 @@ from mahalearn.app.comparing.plan import Plan
 from mahalearn.app.reading import drift
 from mahalearn.app.reading.drift import column_drifts
 from mahalearn.app.reading.problem import Problem
+from mahalearn.novelty import mahalanobis
 
 CONFIDENCE, LEVEL = 0.9, 0.05
 CLASSES = np.array(list("abc"))
@@ -27,16 +30,62 @@ def draw(rng, n, d=8):
     return pd.DataFrame(X, columns=[f"x{j}" for j in range(d)]), CLASSES[codes]
 
 
-@pytest.mark.parametrize(("method", "distances"), [("gaussian", "gaussian"), ("lda", "novelty")])
-def test_sets_and_flags_of_predict_keep_their_promise(method, distances, monkeypatch):
-    """The control ranks new objects among margins of objects that the classifier was fitted on."""
+def with_categories(X, rng):
+    """The table with a column of categories, some of them rare, and missing cells."""
+    X = X.copy()
+    X.loc[rng.random(len(X)) < 0.05, "x1"] = np.nan
+    return X.assign(kind=rng.choice(list("uvwxyz"), len(X), p=[0.4, 0.3, 0.2, 0.06, 0.03, 0.01]))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_flags_of_large_models_are_those_of_the_detector(mixed, monkeypatch):
+    """The control ranks new objects among distances of objects that the detector has seen."""
     monkeypatch.setattr(winner_module, "MOST_FOR_KERNEL", 0)  # as of a large table
+    rng, rates = np.random.default_rng(3), {False: [], True: []}
+
+    def resubstitution(d2, counts, rows):
+        return d2
+
+    for run in range(20):
+        (X, y), (new, _) = draw(rng, 90), draw(rng, 300)
+        if mixed:
+            X, new = with_categories(X, rng), with_categories(new, rng)
+        problem = Problem("vectors", X, y, "simulation")
+        for control in (False, True) if run < 10 else (False,):
+            with monkeypatch.context() as patch:
+                if control:
+                    patch.setattr(mahalanobis, "certified_limits", resubstitution)
+                winner = fit_winner(rank(problem, ["lda"], Plan(repeats=1)))
+            model = winner.refitted.model
+            rows, _, typicality = predictions(model, New(new, None, []), winner.about, LEVEL)
+            flags = np.array([row["outlier"] for row in rows])
+            rates[control].append(flags.mean())
+            if not control and not mixed and run < 5:
+                detector = MahalanobisNovelty(level=LEVEL).fit(X.to_numpy(), y)
+                assert_array_equal(flags == 1, detector.predict(new.to_numpy()) == -1)
+                assert_array_equal(typicality.p_values, detector.p_values(new.to_numpy()))
+    assert len(model.folds) == 1 and model.own_ranks
+    assert np.mean(rates[False]) <= LEVEL + 3 * np.std(rates[False]) / np.sqrt(len(rates[False]))
+    assert np.mean(rates[True]) > LEVEL + 3 * np.std(rates[True]) / np.sqrt(len(rates[True]))
+
+
+def test_repeated_measurements_are_ranked_by_models_that_had_not_seen_their_group(monkeypatch):
+    monkeypatch.setattr(winner_module, "MOST_FOR_KERNEL", 0)
+    X, y = draw(np.random.default_rng(4), 90)
+    problem = Problem("vectors", X, y, "simulation", groups=np.arange(90) // 2)
+    model = fit_winner(rank(problem, ["lda"], Plan(repeats=1))).refitted.model
+    assert not model.own_ranks and len(model.folds) > 1
+
+
+def test_sets_and_flags_of_predict_keep_their_promise():
+    """The control ranks new objects among margins of objects that the classifier was fitted on."""
     rng, covered, control, flagged = np.random.default_rng(0), [], [], []
     for _ in range(30):
         X, y = draw(rng, 90)
         new, truth = draw(rng, 300)
-        winner = fit_winner(rank(Problem("vectors", X, y, "simulation"), [method], Plan(repeats=1)))
-        assert winner.about["distances"] == distances
+        winner = fit_winner(
+            rank(Problem("vectors", X, y, "simulation"), ["gaussian"], Plan(repeats=1))
+        )
         model = winner.refitted.model
         rows, _, _ = predictions(model, New(new, None, []), winner.about, LEVEL, CONFIDENCE)
         covered.append(np.mean([c in row["set"].split(" | ") for c, row in zip(truth, rows)]))

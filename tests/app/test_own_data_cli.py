@@ -645,7 +645,7 @@ def test_the_page_marks_the_farthest_of_a_small_class(trained):
     found = json.loads((trained / "out" / "comparison.json").read_text(encoding="utf-8"))
     row = {
         "name": "plant7", "class": "rose", "taken_for": "tulip", "wrong": 1, "times": 1,
-        "own_probability": 0.2, "others_as_far": 1 / 14,
+        "own_probability": 0.2, "others_as_far": 1 / 14, "text": None, "reasons": [],
     }  # fmt: skip
     found["hardest"] = {"rows": [row, row | {"others_as_far": 0.0}], "wrong_objects": 2}
     found["importance"] = None

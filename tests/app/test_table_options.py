@@ -1,7 +1,6 @@
 """Options of tables: groups, weights, rare classes, columns to drop, files of options; notices."""
 
 import csv
-import json
 import re
 from functools import partial
 
@@ -150,26 +149,6 @@ def test_what_is_probably_wrong_is_said(change, words):
 
 def test_nothing_is_said_of_a_plain_table():
     assert table_problem(frame(), "class", "t").notes == []
-
-
-def test_options_from_a_file(table, tmp_path):
-    config = tmp_path / "run.toml"
-    config.write_text('target = "species"\n[compare]\nmethods = "lda"\nfolds = 3\njobs = 1\n')
-    out = tmp_path / "o"
-    works("compare", table, "--config", config, "--repeats", 1, "--folds", 2, "--out", out)
-    found = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
-    assert found["plan"]["folds"] == 2  # the command line comes first
-    assert (
-        "--target species" in found["about"]["command"]
-        and "--methods lda" in (found["about"]["command"])
-    )
-    config.write_text("tarjet = 1")
-    assert "'tarjet', which mahalearn compare does not know" in refused(
-        "compare", table, "--config", config
-    )
-    config.write_text("target = ")
-    assert "not a TOML file" in refused("compare", table, "--config", config)
-    assert "cannot be read" in refused("compare", table, "--config", tmp_path / "absent.toml")
 
 
 @pytest.fixture(scope="module")

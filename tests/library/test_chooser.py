@@ -292,6 +292,19 @@ def test_the_costliest_members_are_left_out():
     assert race.too_long(expected, 0.1, 1.0) == {"a", "b/laplacian"}
 
 
+def test_every_member_is_timed_before_a_budget_decides(data, small_grids, monkeypatch):
+    estimates, too_long = {}, race.too_long
+
+    def recorded(expected, *arguments):
+        estimates.update(expected)
+        return too_long(expected, *arguments)
+
+    monkeypatch.setattr(race, "too_long", recorded)
+    model = chooser(cv=SPLITS, time_budget=600).fit(*data)
+    assert set(estimates) == set(VECTORS) == set(model.candidates_)
+    assert min(estimates.values()) > 0
+
+
 # --- the race -------------------------------------------------------------------------------------
 
 

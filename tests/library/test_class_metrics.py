@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mahalearn.formulas.class_metrics import (
+    Histogram,
     borrowing,
     certified_limits,
     class_metrics,
+    histogram,
     leave_one_out_sq_distances,
-    limit_p_values,
     mixture_factors,
     relative_metric,
     rounded_up,
@@ -73,6 +74,10 @@ def test_distances_are_those_of_the_definition(design, pseudo_rows):
     assert_allclose(model.own_sq_distances(X, y), own, rtol=1e-9, atol=1e-12)
 
 
+def unrounded(limits):
+    return Histogram(np.sort(limits), np.ones(len(limits), int))
+
+
 @pytest.mark.parametrize("heavy", [False, True])
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("pseudo_rows", [None, 0, 5, 40])
@@ -86,7 +91,7 @@ def test_certified_p_values_are_never_below_those_of_refits(design, pseudo_rows,
     limits = certified_limits(model.own_sq_distances(X, y), counts[y], rows)
     d2 = model.sq_distances(Z)
     for j in range(len(counts)):
-        bound = limit_p_values(np.sort(limits[y == j]), d2[:, j] * (1 - 1e-12))
+        bound = unrounded(limits[y == j]).p_values(d2[:, j] * (1 - 1e-12))
         exact = [full_conformal_p_value(X, y, j, z, kappas[j], SIGMA2) for z in Z]
         assert (bound >= np.array(exact) - 1e-12).all()
     left_out = leave_one_out_sq_distances(model.own_sq_distances(X, y), counts[y], rows)
@@ -103,7 +108,7 @@ def test_p_none_is_never_below_that_of_refits(design, pseudo_rows):
     factors = mixture_factors(counts, pseudo_rows)
     others = counts.sum() - counts
     assert (factors >= 1).all() and (factors <= 1 + 1 / np.maximum(others, 1)).all()
-    bound = limit_p_values(np.sort(limits * factors[y]), model.nearest(Z)[0] * (1 - 1e-12))
+    bound = unrounded(limits * factors[y]).p_values(model.nearest(Z)[0] * (1 - 1e-12))
     for label in range(len(counts)):
         exact = [mixture_p_value(X, y, z, label, pseudo_rows, SIGMA2) for z in Z]
         assert (bound >= np.array(exact) - 1e-12).all()
@@ -114,7 +119,7 @@ def test_the_bound_costs_little_in_a_class_of_usual_size():
     X, y, Z = rng.normal(size=(60, 3)), np.zeros(60, int), 2 * rng.normal(size=(40, 3))
     model, _ = fitted(X, y, np.array([60.0]), None)
     limits = certified_limits(model.own_sq_distances(X, y), 60.0, 61.0)
-    bound = limit_p_values(np.sort(limits), model.sq_distances(Z)[:, 0])
+    bound = histogram(limits).p_values(model.sq_distances(Z)[:, 0])
     exact = np.array([full_conformal_p_value(X, y, 0, z, 1.0, SIGMA2) for z in Z])
     assert (bound - exact).mean() < 0.02
 
@@ -169,7 +174,27 @@ def test_limits_are_rounded_up():
     single = rounded_up(t)
     assert single.dtype == np.float32
     assert (single.astype(float) >= t).all()
-    assert_allclose(single[:2], t[:2], rtol=5e-5)
+    assert_allclose(single[:2], t[:2], rtol=2e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 1.0, 1e20])
+def test_a_histogram_counts_no_row_less(scale):
+    """p is never below that of the limits themselves, few values are kept, and parts merge."""
+    rng = np.random.default_rng(0)
+    t = scale * rng.chisquare(20, size=40_000)
+    t[:5] = np.inf
+    one, parts = histogram(t), histogram(t[:7]).merged(histogram(t[7:]))
+    assert_array_equal(one.values, parts.values)
+    assert_array_equal(one.counts, parts.counts)
+    assert (one.n, one.n_unbounded) == (40_000, 5) and len(one.values) < 25_000
+    assert_allclose(one.median, np.median(t), rtol=1e-3)
+    d2 = scale * rng.chisquare(25, size=500)
+    exact = (1 + (t[:, None] >= d2).sum(axis=0)) / (len(t) + 1)
+    p = one.p_values(d2)
+    assert (p >= exact).all() and (p <= exact + 1e-3).all()
+    assert_array_equal(one.p_values(t), histogram(np.sort(t)).p_values(t))
+    assert (one.p_values(t) >= (1 + (np.argsort(np.argsort(-t)) + 1)) / (len(t) + 1)).all()
+    assert histogram(t[:0]).p_values(d2).tolist() == [1.0] * 500
 
 
 def test_unit_rows_keep_zeros():

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from mahalearn import GaussianClassifier, MahalanobisNovelty, load_model, save_model
-from mahalearn.formulas.class_metrics import limit_p_values, rounded_up
+from mahalearn.formulas import class_metrics
+from mahalearn.formulas.class_metrics import Histogram, histogram
 from mahalearn.novelty import _stream, mahalanobis
 
 pytestmark = pytest.mark.filterwarnings("ignore:With .* calibration objects", "ignore:.* are alone")
@@ -168,7 +169,7 @@ def test_the_promise_holds_everywhere(name, design, monkeypatch):
 @pytest.mark.parametrize("covariance", ["class", "shared"])
 def test_control_resubstitution_ranks_are_found_invalid(covariance, monkeypatch):
     def resubstitution(self, d2, codes, n_every=None):
-        return mahalanobis.sorted_limits(d2, codes, d2, len(self.classes))
+        return mahalanobis.limits_of(d2, codes, d2, len(self.classes))
 
     monkeypatch.setattr(mahalanobis.FittedClasses, "training_limits", resubstitution)
     road = fitted(covariance=covariance, normalize=True)
@@ -227,9 +228,50 @@ def test_a_class_that_is_set_aside_as_a_whole_has_no_distances(groups):
 def test_control_limits_rounded_down_lose_ties():
     t = np.array([1 / 3, 0.1, 7.0, 1e-20, 12345.678])
     for limit in t:
-        down = np.nextafter(np.float32(limit), np.float32(-1))
-        assert limit_p_values(np.array([down]), limit) == 0.5
-        assert limit_p_values(rounded_up([limit]), limit) == 1.0
+        down = np.nextafter(np.float32([limit]), np.float32(-1))
+        assert Histogram(down, np.ones(1, int)).p_values(limit) == 0.5
+        assert histogram([limit]).p_values(limit) == 1.0
+
+
+def to_powers_of_four(function):
+    """A rounding of limits to very few values."""
+
+    def rounded(t):
+        with np.errstate(divide="ignore"):
+            return np.exp2(2 * function(np.log2(np.asarray(t, float)) / 2)).astype(np.float32)
+
+    return rounded
+
+
+@pytest.mark.parametrize("road", [fitted(covariance="shared", normalize=False), calibrated])
+def test_a_histogram_of_few_limits_keeps_the_promise(road, monkeypatch):
+    """Limits rounded up cost power alone; rounded down they are invalid."""
+    small = {}
+    for function in (np.ceil, np.floor):
+        monkeypatch.setattr(class_metrics, "rounded_up", to_powers_of_four(function))
+        small[function] = counts_of_small_p(road, "balanced", 150)
+    assert (small[np.ceil] <= limits(150)).all(), small
+    assert (small[np.floor] > limits(150)).any(axis=1).all(), small
+
+
+def test_a_histogram_bounds_the_memory_of_batches(monkeypatch, small_blocks):
+    """Parts of the rows are ranked one after another: with the same counts, and no scores."""
+    X, y = table(n=5000)
+    X, batches = X.astype(np.float32), Batches(X.astype(np.float32), y, 600)
+    as_one = MahalanobisNovelty().fit(X, y)
+    monkeypatch.setattr(_stream, "MEASURED_ROWS", 1)
+    in_parts = MahalanobisNovelty().fit(batches)
+    assert_same(as_one, in_parts, X)
+    assert_array_equal(as_one.p_values(X), in_parts.p_values(X))
+    assert not hasattr(in_parts, "decision_scores_") and hasattr(as_one, "decision_scores_")
+    with pytest.raises(ValueError, match="a table, and calibration"):
+        MahalanobisNovelty().fit_predict(batches)
+    monkeypatch.setattr(class_metrics, "DIGITS", 6)
+    coarse = MahalanobisNovelty().fit(X, y)
+    every = coarse._state().limits.every
+    assert len(every.values) < 500 < 4500 <= every.n == as_one._n_ranked
+    assert (coarse.p_none(X) >= as_one.p_none(X)).all()
+    assert_allclose(coarse.p_none(X), as_one.p_none(X), atol=0.03)
 
 
 # --- the traps ------------------------------------------------------------------------------------
@@ -270,7 +312,9 @@ def test_means_of_1000_in_float32(covariance, ordering):
     double = MahalanobisNovelty(covariance, normalize=False).fit(X.astype(float) - 1000, y)
     queries = X[:200].astype(float)
     assert_allclose(single.mahalanobis(queries), double.mahalanobis(queries - 1000), rtol=1e-5)
-    assert_allclose(single.decision_scores_, double.decision_scores_, rtol=1e-5)
+    assert_allclose(single.p_none(queries), double.p_none(queries - 1000), atol=1e-3)
+    scores = single.fit(X, y).decision_scores_
+    assert_allclose(scores, double.decision_scores_, rtol=1e-5)
     assert_allclose(single.p_none(X[:200]), double.p_none(queries - 1000), atol=2 / 3000)
 
 

@@ -28,7 +28,8 @@ some u_i allows h_i ≥ h_x is
 
 So p_j⁺ = (1 + #{i ∈ j: t_i ≥ D_j(x)})/(n + 1) ≥ p_j, and P(p_j⁺ ≤ a) ≤ a for a new object of the
 class, whatever the distribution. Rows that are in the moments but not counted do not matter: the
-others and x are exchangeable given them.
+others and x are exchangeable given them. A larger t_i makes p_j⁺ larger: limits may be rounded up,
+so that rows share few values, which a histogram counts.
 
 **Over all rows**, p⁺ = (1 + #{i: ρ_jr_jt_i ≥ min_j d²_j(x)})/(N + 1), j the class of row i, is
 valid for the mixture of the classes. Score each of the N + 1 rows by its distance to its own class
@@ -63,6 +64,8 @@ from .moments import symmetric
 
 # Squared distances in float32 have about this relative error; limits are rounded up by as much.
 ROUNDING = 3e-5
+# Binary digits of a limit: an octave holds 2^(DIGITS − 1) different ones.
+DIGITS = 14
 # Centres whose squared length is more than this many times d are too far apart for float32.
 FARTHEST = 1e3
 # Pairs of a row and a class whose difference is formed at a time, in numbers.
@@ -441,14 +444,54 @@ def leave_one_out_sq_distances(d2, counts, rows):
 
 
 def rounded_up(t):
-    """The limits in single precision, none smaller than it was, with room for `ROUNDING`."""
+    """Limits with `DIGITS` binary digits, none smaller than it was, with room for `ROUNDING`."""
     t = np.asarray(t, float)
     with np.errstate(over="ignore", invalid="ignore"):
-        single = np.where(np.isfinite(t), t + ROUNDING * np.abs(t), t).astype(np.float32)
+        mantissa, exponent = np.frexp(t + ROUNDING * np.abs(t))
+        single = np.ldexp(np.ceil(np.ldexp(mantissa, DIGITS)), exponent - DIGITS).astype(np.float32)
     return np.where(single < t, np.nextafter(single, np.float32(np.inf)), single)
 
 
-def limit_p_values(limits, d2):
-    """(1 + #{t_i ≥ d²})/(n + 1) from ascending limits t (n,) and distances of any shape."""
-    n = len(limits)
-    return (1 + n - np.searchsorted(limits, d2, side="left")) / (n + 1)
+class Histogram(NamedTuple):
+    """Limits that rows share: values (k,), ascending, and the numbers of rows, counts (k,)."""
+
+    values: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def n(self):
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @property
+    def n_unbounded(self):
+        """Number of rows whose limit is infinite."""
+        return int(self.counts[np.isinf(self.values)].sum())
+
+    @property
+    def median(self):
+        """The median limit, NaN without rows."""
+        middle = np.searchsorted(self.counts.cumsum(), self.n / 2)
+        return float(self.values[middle]) if self.n else np.nan
+
+    @property
+    def limits(self):
+        """The limit of each row, ascending (n,)."""
+        return np.repeat(self.values, self.counts)
+
+    def merged(self, other):
+        """The histogram of both."""
+        values, places = np.unique(np.r_[self.values, other.values], return_inverse=True)
+        counts = np.zeros(len(values), np.int64)
+        np.add.at(counts, places, np.r_[self.counts, other.counts])
+        return Histogram(values, counts)
+
+    def p_values(self, d2):
+        """(1 + #{t_i ≥ d²})/(n + 1) of distances of any shape."""
+        below = np.r_[0, self.counts.cumsum()][np.searchsorted(self.values, d2)]
+        return (1 + self.n - below) / (self.n + 1)
+
+
+def histogram(limits):
+    """Histogram of limits (n,), rounded up."""
+    return Histogram(*np.unique(rounded_up(limits), return_counts=True))

@@ -49,7 +49,12 @@ class Family(NamedTuple):
 # second classifier; an embedding and its classifier.
 FAMILIES = {
     "gaussian": Family(
-        GaussianClassifier, inputs=("vectors",), growth=1, needs_vectors=True, weighted=True
+        GaussianClassifier,
+        inputs=("vectors",),
+        axis="shrinkage",
+        growth=1,
+        needs_vectors=True,
+        weighted=True,
     ),
     "mahalanobis_svm": Family(
         MahalanobisSVC, inputs=("vectors",), axis="C", growth=2, needs_vectors=True, weighted=True

@@ -386,12 +386,8 @@ def _paths(candidates):
 
 
 def pilot_candidates(candidates):
-    """Positions of the candidates that a pilot tries: every second value of each path.
-
-    Families whose time grows no faster than the data are left to the final.
-    """
-    paths = [p for p in _paths(candidates) if family_of(candidates[p[0]].estimator).growth > 1]
-    return sorted(i for path in paths for i in path[::2])
+    """Positions of the candidates that a pilot tries: every second value of each path."""
+    return sorted(i for path in _paths(candidates) for i in path[::2])
 
 
 def finalists(candidates, means, effort="fast", at_landmarks=False):
@@ -415,8 +411,9 @@ def finalists(candidates, means, effort="fast", at_landmarks=False):
             path = [i for i in group if candidates[i].path == candidates[leader].path]
             place = path.index(leader)
             above = LANDMARK_STEPS if at_landmarks else 1  # a path is listed in descending order
-            chosen += path[max(0, place - above) : place + 2]
-    return sorted(i for i in chosen if not np.isneginf(means[i]))
+            around = path[max(0, place - above) : place + 2]
+            chosen += [i for i in around if not np.isneginf(means[i])]
+    return sorted(chosen)
 
 
 def pilot_part(data, splits, time_budget=None):

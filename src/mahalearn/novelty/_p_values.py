@@ -163,7 +163,9 @@ class PValueMixin(OutlierMixin):
         """
         labels = getattr(self.fit(X, y), "labels_", None)
         if labels is None:
-            raise ValueError("fit_predict needs leave-one-out ranks: calibration='loo' or 'auto'.")
+            raise ValueError(
+                "fit_predict needs leave-one-out ranks: a table, and calibration='loo' or 'auto'."
+            )
         return np.where(labels == 1, -1, 1)
 
     def _judge_training(self, scores, regular=None):

@@ -37,6 +37,8 @@ from ..training.sources import (
 # and for one of each class, which is read and written once a block.
 POOLED_BLOCK, CLASS_BLOCK = 2**24, 2**28
 LEAST_BLOCK = 1_024
+# Rows whose distances are ranked at a time.
+MEASURED_ROWS = 2**18
 
 
 def single_or_double(dtype):
@@ -323,13 +325,15 @@ class LocalRows:
     """Rows that this process goes through, in batches.
 
     batches(): a fresh iterator of (X, y or None), checked and prepared. Later passes must bring the
-    same rows: the first row of each batch tells. y: all labels, where they are known before.
+    same rows: the first row of each batch tells. y: all labels, where they are known before; table:
+    the rows are those of one array, so that numbers of all of them may be kept.
     """
 
-    def __init__(self, batches, n_features, y=None):
+    def __init__(self, batches, n_features, y=None, table=False):
         self.batches = batches
         self.n_features = n_features
         self.y = y
+        self.table = table
         self.firsts = None
 
     def collect(self, wanted, mask=None):
@@ -346,15 +350,22 @@ class LocalRows:
         return stream.flush()
 
     def measure(self, measured, classes, pooled=True):
-        """Distances measured(X, codes) of all rows to their own classes, and codes, (n,) each."""
-        d2, codes, buffer = [], [], RowBuffer(pooled)
+        """Parts of the rows: distances measured(X, codes) to their own classes, and codes."""
+        blocks, n = [], 0
+        for X, codes in self._blocks(classes, RowBuffer(pooled)):
+            blocks.append((measured(X, codes), codes.copy()))
+            n += len(codes)
+            if n >= MEASURED_ROWS:
+                yield joined(blocks)
+                blocks, n = [], 0
+        if blocks:
+            yield joined(blocks)
+
+    def _blocks(self, classes, buffer):
         for X, y, _ in self._with_positions():
-            codes.append(_codes_of(y, classes, len(X)))
-            d2 += [measured(*block) for block in buffer.push(X, codes[-1])]
-        rest = buffer.rest()
-        if len(rest[0]):
-            d2.append(measured(*rest))
-        return np.concatenate(d2), np.concatenate(codes)
+            yield from buffer.push(X, _codes_of(y, classes, len(X)))
+        if buffer.n:
+            yield buffer.rest()
 
     def _with_positions(self):
         start, firsts = 0, []
@@ -373,6 +384,11 @@ class LocalRows:
         self.firsts = firsts
 
 
+def joined(parts):
+    """Distances and codes of all parts, (n,) each."""
+    return tuple(np.concatenate(values) for values in zip(*parts, strict=True))
+
+
 def _codes_of(y, classes, n):
     return np.zeros(n, np.intp) if y is None else known_codes(np.asarray(y), classes)
 
@@ -383,6 +399,8 @@ class DaskRows:
     The merge tree depends on the number of parts alone, so that the result has the same bits
     whatever the number of workers. y None: one class.
     """
+
+    table = True  # distances of all rows come back at once
 
     def __init__(self, X, y, normalize, n_features):
         self.labelled = y is not None
@@ -408,14 +426,14 @@ class DaskRows:
         return merged_tree(parts, RowStream.merge)
 
     def measure(self, measured, classes, pooled=True):
-        """Distances measured(X, codes) of all rows to their own classes, and codes, (n,) each."""
+        """Parts of the rows: distances measured(X, codes) to their own classes, and codes."""
         shared = delayed(measured, traverse=False)
         parts = [
             delayed(_measured_part)(self.options, shared, classes, *part)
             for part, length in zip(self.parts, self.lengths, strict=True)
             if length
         ]
-        return tuple(np.concatenate(values) for values in zip(*compute(parts), strict=True))
+        yield from compute(parts)
 
 
 def _part(options, part):

@@ -69,9 +69,9 @@ def batch_codes(y_batch, X, classes):
 
 
 def limit_p_value(limits, d2, alternative):
-    """Rank-sum p-value of a batch's distances against limits, which were rounded up."""
-    ranks = rankdata(np.concatenate([limits, rounded_up(d2)]))
-    return rank_sum_p_value(ranks[: len(limits)], ranks[len(limits) :], alternative)
+    """Rank-sum p-value of a batch's distances against a histogram of limits."""
+    ranks = rankdata(np.concatenate([limits.limits, rounded_up(d2)]))
+    return rank_sum_p_value(ranks[: limits.n], ranks[limits.n :], alternative)
 
 
 def pool_p_value(K, n, reg, reg_on, alternative):

@@ -29,14 +29,14 @@ from .._validation import (
     validate_rows,
 )
 from ..formulas.class_metrics import (
+    Histogram,
     borrowing,
     certified_limits,
     class_metrics,
+    histogram,
     leave_one_out_sq_distances,
-    limit_p_values,
     mixture_factors,
     relative_metric,
-    rounded_up,
     row_numbers,
     shared_metric,
 )
@@ -49,6 +49,7 @@ from ._stream import (
     DaskRows,
     LocalRows,
     RowStream,
+    joined,
     prepared,
     share_of_rows,
 )
@@ -83,30 +84,34 @@ NO_PROMISE = "none: the farthest training rows were left out"
 
 
 class Limits(NamedTuple):
-    """Ascending limits that distances are ranked among.
+    """Histograms of the limits that distances are ranked among.
 
-    every (n,): of all classes together; by_class: of each class, None where labels are not known.
+    every: of all classes together; by_class: of each class, None where labels are not known.
     """
 
-    every: np.ndarray
+    every: Histogram
     by_class: list | None
 
     @property
     def scale(self):
         """A distance of usual size."""
-        finite = np.abs(self.every[np.isfinite(self.every)])
-        return float(np.median(finite)) or 1.0 if len(finite) else 1.0
+        middle = abs(self.every.median)
+        return middle if 0 < middle < np.inf else 1.0
+
+    def merged(self, other):
+        """The limits of both parts of the rows."""
+        by_class = [a.merged(b) for a, b in zip(self.by_class, other.by_class, strict=True)]
+        return Limits(self.every.merged(other.every), by_class)
 
 
-def sorted_limits(limits, codes, every, n_classes):
+def limits_of(limits, codes, every, n_classes):
     """Limits of rows with class codes (None: not known), and limits of all classes together."""
     by_class = None
     if codes is not None:
         order = np.argsort(codes, kind="stable")
         stops = np.searchsorted(codes[order], np.arange(n_classes + 1))
-        parts = (limits[order[a:b]] for a, b in pairwise(stops))
-        by_class = [rounded_up(np.sort(part)) for part in parts]
-    return Limits(rounded_up(np.sort(every)), by_class)
+        by_class = [histogram(limits[order[a:b]]) for a, b in pairwise(stops)]
+    return Limits(histogram(every), by_class)
 
 
 class FittedClasses(NamedTuple):
@@ -124,7 +129,7 @@ class FittedClasses(NamedTuple):
     metric: Any
 
     def measured(self, rows):
-        """d² of all rows of a source to their own classes, and their codes, (n,) each."""
+        """Parts of the rows of a source: d² to their own classes, and their codes, (m,) each."""
         return rows.measure(self.metric.own_sq_distances, self.classes, self.metric.pooled)
 
     def training_limits(self, d2, codes, n_every=None):
@@ -134,7 +139,7 @@ class FittedClasses(NamedTuple):
         """
         limits = certified_limits(d2, self.counts[codes], self.row_numbers[codes])
         every = (limits * self.factors[codes])[:n_every]
-        return sorted_limits(limits, codes, every, len(self.classes))
+        return limits_of(limits, codes, every, len(self.classes))
 
     def left_out(self, d2, codes):
         """Leave-one-out distances of training rows from those to their own classes."""
@@ -150,7 +155,7 @@ class FittedClasses(NamedTuple):
                 d2 = self.metric.sq_distances(part.astype(float))
                 members.append(d2[np.arange(len(part)), codes[start : start + step]])
         members = None if codes is None else np.concatenate(members)
-        return sorted_limits(members, codes, np.concatenate(nearest), len(self.classes))
+        return limits_of(members, codes, np.concatenate(nearest), len(self.classes))
 
     def background(self, X):
         """d² of rows to the mean of all rows in the covariance of all rows, (m,)."""
@@ -225,8 +230,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     decision_scores_ : ndarray of shape (n_samples,)
-        Leave-one-out distances of the training rows to their own classes, after `fit` on an array;
-        large for outliers.
+        Leave-one-out distances of the training rows to their own classes, after `fit` on an array
+        (not on batches); large for outliers.
     labels_ : ndarray of shape (n_samples,)
         1 for training rows that are outliers at `level` by their leave-one-out ranks, else 0.
     n_features_in_ : int
@@ -313,18 +318,24 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             self._stream = stream if calibration == "reservoir" else None
             self._fitted = self._finish(stream)
             return self._warn_of_level()
-        trimmed = self._trimmed(rows, stream) if self.trim else None
+        trimmed: Any = self._trimmed(rows, stream) if self.trim else None
         if self.trim:
             stream = rows.collect(wanted, ~trimmed)
         model, pilot = self._fit_classes(stream)
         del stream  # its matrices
-        d2, codes = model.measured(rows)
-        ranked = ~trimmed if self.trim else np.ones(len(d2), bool)
+        limits: Any = None
+        scores, start = [], 0
+        for d2, codes in model.measured(rows):
+            positions = np.arange(start, start := start + len(d2))
+            ranked = ~trimmed[positions] if self.trim else np.ones(len(d2), bool)
+            if rows.table:
+                scores.append(np.where(ranked, model.left_out(d2, codes), d2))
+            ranked &= ~np.isin(random_keys(positions, wanted.seed), pilot.keys)
+            part = model.training_limits(d2[ranked], codes[ranked])
+            limits = part if limits is None else limits.merged(part)
         self._stream = None  # of rows that come later the limits of these are not known
-        self._judge_training(np.where(ranked, model.left_out(d2, codes), d2), ranked)
-        if pilot.n:
-            ranked &= ~np.isin(random_keys(np.arange(len(d2)), wanted.seed), pilot.keys)
-        limits = model.training_limits(d2[ranked], codes[ranked])
+        if rows.table:
+            self._judge_training(np.concatenate(scores), ~trimmed if self.trim else None)
         self._fitted = Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
         return self._warn_of_level()
 
@@ -362,11 +373,11 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         """
         classes, *_, sample = stream.ordered()
         start = _median_distances(sample, len(classes))
-        trimmed = _farthest(*rows.measure(start.own_sq_distances, classes), 0.5)
+        trimmed = _farthest(*joined(rows.measure(start.own_sq_distances, classes)), 0.5)
         for _ in range(TRIM_STEPS):
             model, _ = self._fit_classes(rows.collect(stream.wanted, ~trimmed))
             before = trimmed
-            trimmed = _farthest(*model.measured(rows), self.trim)
+            trimmed = _farthest(*joined(model.measured(rows)), self.trim)
             if (trimmed == before).all():
                 break
         return trimmed
@@ -492,7 +503,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         y = as_numpy(self, y)
         if y is not None:
             y = _labels(y, X)
-        return LocalRows(lambda: self._pieces(X, y), X.shape[1], y)
+        return LocalRows(lambda: self._pieces(X, y), X.shape[1], y, table=True)
 
     def _batch_rows(self, pairs):
         def batches(reset=False):
@@ -664,7 +675,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         fitted = self._state()
         least = [fitted.model.metric.nearest(part)[0] for part in self._queries(X)]
         least = np.concatenate(least).astype(float)
-        return least, limit_p_values(fitted.limits.every, least)
+        return least, fitted.limits.every.p_values(least)
 
     def p_values(self, X: Objects) -> np.ndarray:
         """Return how typical each row is of each class.
@@ -681,7 +692,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             least possible value is 1/(n_j + 1).
         """
         d2, limits = self._sq_distances(X), self._class_limits()
-        p = [limit_p_values(t, d2[:, j]) for j, t in enumerate(limits)]
+        p = [t.p_values(d2[:, j]) for j, t in enumerate(limits)]
         return like(X, np.column_stack(p))
 
     def _class_limits(self):
@@ -694,15 +705,15 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return limits
 
     def _class_counts(self):
-        return np.array([len(limits) for limits in self._class_limits()])
+        return np.array([limits.n for limits in self._class_limits()])
 
     @property
     def _n_ranked(self):
-        return len(self._state().limits.every)
+        return self._state().limits.every.n
 
     @property
     def _n_unbounded(self):
-        return int(np.isinf(self._state().limits.every).sum())
+        return self._state().limits.every.n_unbounded
 
     @property
     def _distance_scale(self):
@@ -777,7 +788,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             for j, reference in enumerate(self._class_limits()):
                 rows = slice(None) if codes is None else codes == j
                 counts[j] = len(d2[rows])
-                if counts[j] and len(reference):
+                if counts[j] and reference.n:
                     p[j] = limit_p_value(reference, d2[rows, j], alternative)
         pooled = limit_p_value(limits.every, nearest, alternative)
         return DriftTest(classes, p, counts, pooled)

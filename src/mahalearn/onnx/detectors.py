@@ -11,7 +11,7 @@ def detector_outputs(estimator, X):
     fitted = estimator._state()
     X = unit_rows(X) if estimator.normalize_ else X
     d2 = class_sq_distances(fitted.model.metric, X)
-    p_none = p_values(d2.min(axis=1, keepdims=True), [fitted.limits.every])
+    p_none = p_values(d2.min(axis=1, keepdims=True), [fitted.limits.every.limits])
     # A score is below the offset where the p-value is at most the share of rejected ranks.
     novel = p_none <= (estimator._n_rejected + 0.5) / (estimator._n_ranked + 1)
     outputs = {
@@ -21,7 +21,8 @@ def detector_outputs(estimator, X):
     }
     outputs["label"] = outputs["label"].sum(axis=1).cast(int)
     if fitted.limits.by_class is not None:
-        outputs["p_values"] = p_values(d2, fitted.limits.by_class)
+        limits = [one.limits for one in fitted.limits.by_class]
+        outputs["p_values"] = p_values(d2, limits)
     return outputs
 
 

@@ -20,7 +20,7 @@ STEERING = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd"
 TURNING = [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 CONTROLS = STEERING | dict.fromkeys(TURNING, "\ufffd")
 # Options that do not change results, or that others stand for.
-SILENT = ("jobs", "force", "config", "resume")
+SILENT = ("jobs", "force", "resume")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -201,45 +201,6 @@ def progress_bar(console):
     columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
     columns += (TextColumn("elapsed"), Elapsed(), TextColumn("left"), Left())
     return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
-
-
-def read_config(path, command, parameters):
-    """Options of a command from a TOML file, at its top or in a table of the command's name.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    command : str
-        Name of the command.
-    parameters : dict
-        Name of a parameter -> the parameter.
-
-    Returns
-    -------
-    options : dict
-        Name of a parameter -> value.
-    """
-    import tomllib
-
-    try:
-        contents = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{str(path)!r} is not a TOML file: {error}.") from None
-    tables = {name: value for name, value in contents.items() if isinstance(value, dict)}
-    options = {name: value for name, value in contents.items() if name not in tables}
-    options |= tables.get(command, {})
-    options = {name.replace("-", "_"): value for name, value in options.items()}
-    for name, value in options.items():
-        if name not in parameters:
-            raise DataError(
-                f"{str(path)!r} sets {name!r}, which mahalearn {command} does not know; it knows "
-                f"{', '.join(parameters)}."
-            )
-        plain = isinstance(value, list) and all(isinstance(v, str) for v in value)
-        if not isinstance(value, str | int | float) and not plain:
-            raise DataError(f"{str(path)!r} sets {name!r} to what is no option's value: {value!r}.")
-    return options
 
 
 def table_bytes(rows, suffix):

@@ -80,32 +80,6 @@ def _reported_errors():
     return reported_errors()
 
 
-# --- options of the commands on people's own data -------------------------------------------------
-
-
-def _load_config(context: typer.Context, value: Path | None):
-    """Take options from a file as defaults; what the command line says comes first."""
-    if value is None:
-        return None
-    parameters = {p.name: p for p in context.command.params if p.name != "config"}
-    with _reported_errors():
-        from ._terminal import read_config
-
-        options = read_config(value, context.info_name, parameters)
-    context.default_map = {**(context.default_map or {}), **options}
-    return value
-
-
-_Config = Annotated[
-    Path | None,
-    seldom(
-        is_eager=True,
-        callback=_load_config,
-        help='TOML file with options of this command, such as target = "species".',
-    ),
-]
-
-
 def _help_all(context: typer.Context, value: bool):
     """Print the help with the options that are rarely needed."""
     if value:
@@ -174,7 +148,6 @@ def compare(
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
-    config: _Config = None,
     help_all: _HelpAll = False,
 ):
     """Compare classifiers on your data, save the best one and write a page about it.
@@ -243,7 +216,6 @@ def train(
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
-    config: _Config = None,
     help_all: _HelpAll = False,
 ):
     """Train one classifier (the chooser, if none is named) on all your data, and save it.
@@ -472,10 +444,6 @@ def report(
     command: Annotated[
         str, typer.Option(help="The command that made the rows, for the page.")
     ] = "",
-    figures: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the figures (SVG, PNG) and numbers (CSV) of a comparison."),
-    ] = None,
 ):
     """Write the page of a run again, from its rows alone."""
     if (folder / "comparison.json").exists():
@@ -484,10 +452,8 @@ def report(
             raise typer.BadParameter(
                 f"{useless[0]} is for the rows of mahalearn reproduce; {folder} holds a comparison."
             )
-        _write_comparison_page(folder, figures)
+        _write_comparison_page(folder)
         return
-    if figures is not None:
-        raise typer.BadParameter("--figures is for the folder of a comparison.")
     for extension in EXTENSIONS:
         if (folder / extension.RECOGNISED).exists():
             extension.write_page(folder, docs, command)
@@ -499,22 +465,17 @@ def report(
     )
 
 
-def _write_comparison_page(folder, figures=None):
-    """Write the page of a comparison again, and its figures into a folder."""
-
+def _write_comparison_page(folder):
+    """Write the page of a comparison again."""
     with _reported_errors():
         from ..reading.problem import DataError
         from ..report.notebook import UNREADABLE, Report
 
         try:
-            comparison = Report.load(folder)
-            comparison.save(folder / "report.html")
+            Report.load(folder).save(folder / "report.html")
         except UNREADABLE:
             raise DataError(
                 f"{str(folder / 'comparison.json')!r} is not what this version of mahalearn "
                 "compare writes; run compare again."
             ) from None
         typer.echo(f"page: {folder / 'report.html'}")
-        if figures is not None:
-            saved = comparison.save_figures(figures)
-            typer.echo(f"{len(saved)} files of figures and tables: {figures}")

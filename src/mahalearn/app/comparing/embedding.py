@@ -37,19 +37,21 @@ def object_map(problem, held, p_none, reasons, temperature, seed):
     -------
     values : dict
         Lists with an entry for each object shown, and how its distances were made.
+    eigenvalues : ndarray or None
+        Of the centred kernel of all objects; None of a table, and of a sample.
     """
     most = MOST_OBJECTS if problem.kind == "vectors" else MOST_OF_MATRIX
     rows = np.arange(len(problem))
     if len(problem) > most:
         rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
-    points, share, near, gap = _coordinates(problem, rows)
+    points, share, near, gap, eigenvalues = _coordinates(problem, rows)
     codes = np.unique(problem.y, return_inverse=True)[1]
     order = np.argsort(held.who, kind="stable")
     predictions = np.split(
         held.predicted[order], np.searchsorted(held.who[order], np.arange(1, len(problem)))
     )
     mean = _means(softmax(held.scores / temperature, axis=1), held.who, len(problem))
-    return {
+    values = {
         "objects": len(problem),
         "share": share,
         "neighbours_agree": float((codes[rows[near[:, 0]]] == codes[rows]).mean()),
@@ -64,6 +66,7 @@ def object_map(problem, held, p_none, reasons, temperature, seed):
         "gaps": [[float(f"{v:.3g}") for v in row] for row in gap],
         "reasons": [reasons.get(int(i), []) for i in rows],
     }
+    return values, eigenvalues if len(rows) == len(problem) else None
 
 
 def _means(proba, who, n):
@@ -83,7 +86,7 @@ def _largest(proba):
 
 
 def _coordinates(problem, rows):
-    """Points (m, 2), their share of the squared distances, nearest objects and how far they are."""
+    """Points (m, 2), their share of d², nearest objects and how far they are, and eigenvalues."""
     from sklearn.neighbors import NearestNeighbors
 
     count = min(NEIGHBOURS, len(rows) - 1)
@@ -91,7 +94,7 @@ def _coordinates(problem, rows):
         Z = whitened(TableEncoder().fit(problem.X).transform(problem.X.iloc[rows]), problem.y[rows])
         points, share = _principal(Z)
         gap, near = NearestNeighbors(n_neighbors=count).fit(Z).kneighbors()
-        return points, share, near, gap
+        return points, share, near, gap, None
     M = problem.fold(np.arange(len(problem)), rows)[1][:, rows]
     K = (M + M.T) / 2 if problem.proximity == "similarity" else -((M + M.T) ** 2) / 8
     embedding = PseudoEuclideanEmbedding().fit(K)
@@ -104,7 +107,7 @@ def _coordinates(problem, rows):
     np.fill_diagonal(d2, np.inf)
     near = np.argsort(d2, axis=1, kind="stable")[:, :count]
     gap = np.sqrt(np.take_along_axis(d2, near, axis=1).clip(0))
-    return points, float(share), near, gap
+    return points, float(share), near, gap, embedding.eigenvalues_
 
 
 def whitened(Z, y):

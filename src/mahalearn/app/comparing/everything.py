@@ -224,11 +224,7 @@ def finalist(rows, name, model, measured, fitted_rows, truth, outputs, seconds):
     scores = np.vstack([part[1] for part in outputs])
     temperature = float(fit_temperature(scores, codes))
     d2 = np.vstack([part[2] for part in outputs])[:MOST_CALIBRATION]
-    true = codes[: len(d2)]
-    held_out = [np.sort(d2[true == j, j]) for j in range(len(rows.classes))]
-    folds = [CrossFold(measured, None, d2, true)]
-    trained = TrainedModel(
-        model, measured, held_out, temperature, folds, class_margins(scores, codes)
-    )
+    folds = [CrossFold(measured, None, d2, codes[: len(d2)])]
+    trained = TrainedModel(model, measured, temperature, folds, class_margins(scores, codes))
     title, errors = METHODS[name].title, int((predicted != truth).sum())
     return Finalist(name, title, fitted_rows, errors, len(truth), seconds, trained)

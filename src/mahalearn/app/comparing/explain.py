@@ -25,7 +25,7 @@ ENDS_EARLY = (
     "The learning curve ends early, because larger training sets would have taken too long."
 )
 OF_A_MEMBER = (
-    "The best method is an ensemble of {} models. Importance, contributions and learning curve are "
+    "The best method is an ensemble of {} models. Importance, reasons and learning curve are "
     "those of its member with the largest weight ({})."
 )
 NO_CURVE = "There is no learning curve: {}."
@@ -37,8 +37,7 @@ MOST_COLUMNS = 60
 MOST_TESTED = 2000
 # Rows that are predicted at once.
 BATCH = 5000
-MOST_CONTRIBUTIONS = 6
-# Columns named for each object on the map, and the least change of a log-probability.
+# Columns named for each object, and the least change of a log-probability.
 MOST_REASONS, LEAST_CHANGE = 3, 0.01
 SHARES = (0.125, 0.25, 0.5, 1.0)
 # Objects of the smallest class that the smallest part of a learning curve needs.
@@ -46,7 +45,7 @@ LEAST_OF_CLASS = 3
 
 
 def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
-    """Permutation importance, contributions and the learning curve of the winner.
+    """Permutation importance, reasons of single predictions and the winner's learning curve.
 
     Parameters
     ----------
@@ -59,22 +58,22 @@ def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
     name : str
         Its method.
     hardest : list of int
-        Numbers of the objects whose contributions are wanted.
+        Numbers of the objects whose reasons are wanted first.
     seconds : float
         Limit of each of the two parts.
 
     Returns
     -------
     explanation : dict
-        importance, contributions, learning (each None where there is none), reasons (for an object
-        the columns that speak most for or against its predicted class) and skipped, a list of
-        sentences.
+        importance, learning (None where there is none), reasons (object -> [column, value, change
+        of the log-probability] of the columns that speak most for or against its predicted class)
+        and skipped, a list of sentences.
     """
     pipeline = fixed(refitted.model.classifier)
     if pipeline.steps[0][0] == "measure":
         pipeline = Pipeline(pipeline.steps[1:])
     work = _Work(problem, outcome, pipeline, refitted.model.temperature)
-    explanation = {"importance": None, "contributions": None, "reasons": {}, "skipped": []}
+    explanation = {"importance": None, "reasons": {}, "skipped": []}
     if several := ensemble(refitted.model.classifier):
         explanation["skipped"].append(OF_A_MEMBER.format(*several))
     # A fit with fixed parameters takes less than one with its search, but it cannot be stopped.
@@ -82,15 +81,9 @@ def explain(problem, outcome, refitted, name, hardest, seconds=SECONDS):
     if problem.kind == "vectors" and too_slow:
         explanation["skipped"].append(NOT_MEASURED)
     elif problem.kind == "vectors":
-        explanation["importance"], contributions = work.importance(
+        explanation["importance"], explanation["reasons"] = work.importance(
             hardest, time.monotonic() + seconds, explanation["skipped"]
         )
-        explanation["reasons"] = {i: _reasons(one["rows"]) for i, one in contributions.items()}
-        explanation["contributions"] = [
-            {"name": problem.called(i), "class": str(problem.y[i]), **contributions[i]}
-            for i in hardest
-            if i in contributions
-        ] or None
     explanation["learning"] = work.learning(time.monotonic() + seconds, explanation["skipped"])
     return explanation
 
@@ -122,7 +115,7 @@ class _Work:
         X, y = self.problem.X, self.problem.y
         columns = _candidates(X, y)
         rng = np.random.default_rng(self.plan.seed)
-        rises, contributions, shares = [], {}, []
+        rises, reasons, shares = [], {}, []
         for fold, (train, test) in enumerate(self.splits):
             start = time.monotonic()
             model, X_test = self.fit(fold)
@@ -130,7 +123,7 @@ class _Work:
                 order = rng.permutation(len(test))
                 first = np.argsort(~np.isin(test[order], hardest), kind="stable")[:MOST_TESTED]
                 X_test, test = X_test.iloc[order[first]], test[order[first]]
-            contributions |= self._contributions(model, X.iloc[train], X_test, test, columns)
+            reasons |= self._reasons(model, X.iloc[train], X_test, test, columns)
             base = self.plan.error(y[test], labels(model, X_test))
             shuffles = [rng.permutation(len(test)) for _ in range(SHUFFLES)]
             changes = [
@@ -151,7 +144,7 @@ class _Work:
                 break
         if len(rises) < 2:
             skipped.append(NOT_MEASURED)
-            return None, contributions
+            return None, reasons
         share = float(np.mean(shares))
         rows = [
             {"name": str(name), "increase": corrected_interval(values, share)}
@@ -163,9 +156,9 @@ class _Work:
             "folds": len(rises),
             "shuffles": SHUFFLES,
             "columns": X.shape[1],
-        }, contributions
+        }, reasons
 
-    def _contributions(self, model, seen, X_test, test, columns):
+    def _reasons(self, model, seen, X_test, test, columns):
         """How the log-probability of the predicted class falls when a value becomes typical."""
         before = self._log_proba(model, X_test)
         taken = before.argmax(axis=1)
@@ -177,22 +170,14 @@ class _Work:
         ]
         after = _changed(X_test, changes, partial(self._log_proba, model))
         falls = np.column_stack([(before - log_proba)[objects, taken] for log_proba in after])
-        order = np.argsort(-np.abs(falls), axis=1, kind="stable")[:, :MOST_CONTRIBUTIONS]
+        order = np.argsort(-np.abs(falls), axis=1, kind="stable")[:, :MOST_REASONS]
         values = [X_test[column].to_numpy(dtype=object) for column in columns]
-        typical_texts = [_cell(value) for value in typical]
         return {
-            int(i): {
-                "taken_for": str(model.classes_[taken[row]]),
-                "rows": [
-                    {
-                        "feature": str(columns[k]),
-                        "value": _cell(values[k][row]),
-                        "typical": typical_texts[k],
-                        "change": float(falls[row, k]),
-                    }
-                    for k in order[row]
-                ],
-            }
+            int(i): [
+                [str(columns[k]), _cell(values[k][row]), round(float(falls[row, k]), 2)]
+                for k in order[row]
+                if abs(falls[row, k]) >= LEAST_CHANGE
+            ]
             for row, i in enumerate(test)
         }
 
@@ -285,15 +270,6 @@ def _candidates(X, y):
     for column, value in zip(X.columns[encoder.source_columns_], F):
         best[column] = max(best[column], float(value))
     return sorted(best, key=lambda c: -best[c])[:MOST_COLUMNS]
-
-
-def _reasons(rows):
-    """The columns that count, as [column, value, change]."""
-    return [
-        [row["feature"], row["value"], round(row["change"], 2)]
-        for row in rows[:MOST_REASONS]
-        if abs(row["change"]) >= LEAST_CHANGE
-    ]
 
 
 def _typical(column):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...display import conformal_limit, pair_rule
+from ...display import conformal_limit
 from ...formulas.linalg import negative_fraction, signature
 from .embedding import object_map
 from .methods import DISTANCE_METHODS
@@ -30,7 +30,6 @@ MOST_POINTS = 2400
 MOST_POINTS_OF_PAIR = 600
 MOST_EIGENVALUES = 400
 GRID = 80
-HISTOGRAM_BINS = 36
 # Distances that spread over more than this factor are shown on a logarithmic axis.
 WIDE = 30.0
 
@@ -55,7 +54,7 @@ def count_errors(held, proba):
     return Errors(wrong, times, true_probability, [int(i) for i in order[:MOST_HARD] if wrong[i]])
 
 
-def findings(ranked, winner, held, proba, errors, geometry, explained):
+def findings(ranked, winner, held, proba, errors, rule, explained):
     """Everything the report shows, as plain values.
 
     Parameters
@@ -70,8 +69,8 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         Their calibrated probabilities.
     errors : Errors
         Which objects they misclassify.
-    geometry : Geometry
-        How the winner decides by distances, and its kernel.
+    rule : callable
+        Columns of two classes -> how the winner decides between them by distances, or None.
     explained : dict
         Importance, contributions and learning curve of the winner.
 
@@ -88,7 +87,9 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
     rows = per_class(classes, np.bincount(codes), held.truth, held.predicted, proba)
     confusion = _confusion(held.truth, held.predicted, len(classes))
     unusual = novelty(problem, refitted, codes, classes, held)
-    p_none = unusual.pop("p_none")
+    p_none, temperature = unusual.pop("p_none"), refitted.model.temperature
+    reasons = explained.pop("reasons")
+    points, eigenvalues = object_map(problem, held, p_none, reasons, temperature, outcome.plan.seed)
     return {
         "format": FORMAT,
         "about": about,
@@ -115,22 +116,14 @@ def findings(ranked, winner, held, proba, errors, geometry, explained):
         "per_class": rows,
         "confusion": confusion.tolist(),
         "curves": curves(rows, held.truth, proba),
-        "calibration": calibration(held.truth, held.scores, held.folds, refitted.model.temperature),
-        "hardest": _hardest(problem, labels, codes, held, errors, refitted.d2),
-        "distances": _own_other(refitted.d2, codes, classes),
-        "pairs": _pairs(problem, refitted.d2, geometry, codes, labels, confusion),
+        "calibration": calibration(held.truth, held.scores, held.folds, temperature),
+        "hardest": _hardest(problem, labels, codes, held, errors, refitted.d2, reasons),
+        "pairs": _pairs(problem, refitted.d2, rule, codes, labels, confusion),
         "distance_title": DISTANCE_METHODS[refitted.distance_method].title,
         "novelty": unusual,
-        "map": object_map(
-            problem,
-            held,
-            p_none,
-            explained.pop("reasons"),
-            refitted.model.temperature,
-            outcome.plan.seed,
-        ),
+        "map": points,
         "drift": drift(problem, refitted.d2, codes, classes),
-        "spectrum": _spectrum(geometry),
+        "spectrum": None if eigenvalues is None else _spectrum(eigenvalues),
         **explained,
     }
 
@@ -147,7 +140,7 @@ def _confusion(truth, predicted, n):
     return table
 
 
-def _hardest(problem, labels, codes, held, errors, d2):
+def _hardest(problem, labels, codes, held, errors, d2, reasons):
     """The objects that were misclassified most often."""
     as_far, rows = others_as_far(d2, codes), []
     for i in errors.order:
@@ -162,6 +155,7 @@ def _hardest(problem, labels, codes, held, errors, d2):
                 "times": int(errors.times[i]),
                 "own_probability": float(errors.true_probability[i]),
                 "others_as_far": float(as_far[i]),
+                "reasons": reasons.get(i, []),
             }
         )
     return {"rows": rows, "wrong_objects": int((errors.wrong > 0).sum())}
@@ -190,39 +184,6 @@ def others_as_far(d2, codes):
     return shares
 
 
-def _own_other(d2, codes, classes):
-    """Histograms of the distances to the own class and to the nearest other one, by class.
-
-    Distances are roots of squared ones. The last bin holds the 1 % that are farther, too; edges
-    are in equal ratios where distances spread over a factor of more than `WIDE`.
-    """
-    rows = np.arange(len(codes))
-    to_own = _roots(d2[rows, codes])
-    others = d2.copy()
-    others[rows, codes] = np.inf
-    other = _roots(others.min(axis=1))
-    values = np.concatenate([to_own, other])
-    low, high = min(0.0, values.min()), np.quantile(values, 0.99)
-    high = high if high > low else low + 1.0
-    log = is_wide(values)
-    if log:
-        edges = np.geomspace(values.min(), high, HISTOGRAM_BINS + 1)
-    else:
-        edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
-
-    def counts(part):
-        return np.histogram(np.clip(part, edges[0], edges[-1]), edges)[0].tolist()
-
-    return {
-        "edges": [float(f"{e:.5g}") for e in edges],
-        "log": log,
-        "classes": [
-            {"name": name, "own": counts(to_own[codes == j]), "other": counts(other[codes == j])}
-            for j, name in enumerate(classes)
-        ],
-    }
-
-
 def is_wide(values):
     """True if distances, all positive, spread over a factor of more than `WIDE`."""
     low, high = np.quantile(values, [0.01, 0.99])
@@ -234,18 +195,13 @@ def _roots(d2):
     return np.sign(d2) * np.sqrt(np.abs(d2))
 
 
-def _pairs(problem, d2, geometry, codes, labels, confusion):
+def _pairs(problem, d2, rule, codes, labels, confusion):
     """Distances to two classes at a time, the most often confused pair first."""
     errors = confusion + confusion.T
     pairs = sorted(combinations(range(len(labels)), 2), key=lambda ab: -errors[ab])[:MOST_PAIRS]
     pairs = [pair for pair in pairs if errors[pair]] or pairs[:1]
     most = min(MOST_POINTS_OF_PAIR, MOST_POINTS // len(pairs))
-    rows = []
-    for a, b in pairs:
-        rule = geometry.last and pair_rule(geometry.last, [a, b])
-        rule = rule or _log_odds_rule(geometry, [a, b])
-        rows.append(_pair(problem, d2, codes, labels, (a, b), most, rule))
-    return rows
+    return [_pair(problem, d2, codes, labels, ab, most, rule(list(ab))) for ab in pairs]
 
 
 def _pair(problem, d2, codes, labels, pair, most, rule):
@@ -300,24 +256,10 @@ def _limit(d2):
     return limit if np.isfinite(limit) else None
 
 
-def _log_odds_rule(geometry, columns):
-    """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
-    if geometry.log_odds is None:
-        return None
-    d2, logs = (values[:, columns] for values in geometry.log_odds)
-    rest = logs[:, 1] - logs[:, 0] - (d2[:, 0] - d2[:, 1]) / 2
-    if not np.ptp(rest) <= 1e-6 * max(1.0, np.abs(d2).max()):
-        return None
-    labels, constant = geometry.last.classes_[columns], rest.mean()
-    return lambda d2: labels[((d2[:, 0] - d2[:, 1]) / 2 + constant > 0).astype(int)]
-
-
-def _spectrum(geometry):
-    """Eigenvalues of the centred kernel, in descending order; None without a kernel."""
-    if geometry.spectrum is None:
-        return None
-    p, q = signature(geometry.spectrum)
-    values = np.sort(geometry.spectrum)[::-1]
+def _spectrum(eigenvalues):
+    """Eigenvalues of the centred kernel, in descending order."""
+    p, q = signature(eigenvalues)
+    values = np.sort(eigenvalues)[::-1]
     shown = np.arange(len(values))
     if len(values) > MOST_EIGENVALUES:  # the ends, and every k-th between them
         ends = MOST_EIGENVALUES // 4
@@ -326,7 +268,6 @@ def _spectrum(geometry):
     return {
         "values": [float(f"{v:.6g}") for v in values[shown]],
         "positions": (shown + 1).tolist(),
-        "what": geometry.kernel,
         "signature": [int(p), int(q)],
         "negative_fraction": float(negative_fraction(values)),
     }

@@ -225,7 +225,7 @@ def _qda(s):
 def _novelty(s):
     from ...novelty import MahalanobisNovelty
 
-    return MahalanobisNovelty(calibration="reservoir", random_state=s.seed)
+    return MahalanobisNovelty(random_state=s.seed)
 
 
 def _lda(s):
@@ -485,12 +485,6 @@ def flattened(estimator):
     if "best_estimator_" in vars(estimator):
         return flattened(estimator.best_estimator_)
     return [estimator]
-
-
-def kernel_spectrum(model):
-    """Eigenvalues of the centred kernel of a fitted pipeline's training objects; None without."""
-    last = flattened(model)[-1]
-    return last.kernel_spectrum() if hasattr(last, "kernel_spectrum") else None
 
 
 def log_odds(model, X):

@@ -51,9 +51,6 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         Predicts labels.
     distances : fitted estimator
         Has ``mahalanobis``, or is a pipeline that ends with such; None if there is none.
-    held_out : list of ndarray
-        For each class, squared distances of its own objects to it, each measured by a model that
-        had not seen the object, ascending.
     temperature : float
         What the classifier's scores, or the logarithms of its own probabilities, are divided by
         before they become probabilities; 1 leaves its own probabilities as they are.
@@ -64,17 +61,26 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
     margins : list of ndarray or None
         For each class, margins of its own objects (see :func:`margin`), each by a classifier that
         had not seen the object, ascending.
+    own_ranks : bool
+        The distances are those of a detector whose own p-values rank new objects among all training
+        objects. The folds tell drift alone.
     """
 
     def __init__(
-        self, classifier, distances=None, held_out=None, temperature=1.0, folds=None, margins=None
+        self,
+        classifier,
+        distances=None,
+        temperature=1.0,
+        folds=None,
+        margins=None,
+        own_ranks=False,
     ):
         self.classifier = classifier
         self.distances = distances
-        self.held_out = held_out
         self.temperature = temperature
         self.folds = folds
         self.margins = margins
+        self.own_ranks = own_ranks
 
     def __sklearn_is_fitted__(self):
         return True
@@ -111,7 +117,7 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         values : FoldValues
             With p_values (m, c), p_none (m,), and nearest, from which drift is judged. An object
             and those of a fold are compared inside one model, which had seen neither. Of one fold
-            alone they are exact (split conformal).
+            alone they are exact (split conformal), and so are the detector's own.
         """
         rows = X
         first = self.distances.steps[0][1] if hasattr(self.distances, "steps") else None
@@ -121,7 +127,11 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
             class_distances(fold.model, X if fold.members is None else rows[:, fold.members])
             for fold in self.folds
         ]
-        return evaluate_folds(self.folds, distances)
+        values = evaluate_folds(self.folds, distances)
+        if not self.own_ranks:
+            return values
+        detector, Z = self.distances[-1], self.distances[:-1].transform(X)
+        return values._replace(p_values=detector.p_values(Z), p_none=detector.p_none(Z))
 
     def prediction_sets(self, X, confidence=0.95):
         """Sets (m, c) of classes that hold the true one with about this probability.
@@ -140,13 +150,14 @@ class TrainedModel(ClassifierMixin, BaseEstimator):
         values : FoldValues
             Of `typicality`.
         level : float, default=0.05
-            p_none of at most this; 1/(n + 1) where n training objects allow no smaller value.
+            p_none of at most this; 1/(n + 1) where n objects of folds allow no smaller value.
 
         Returns
         -------
         outliers : ndarray of shape (m,), dtype bool
         """
-        least = 1 / (1 + sum(len(fold.codes) for fold in self.folds))
+        n = 0 if self.own_ranks else sum(len(fold.codes) for fold in self.folds)
+        least = 1 / (1 + n) if n else 0.0
         return values.p_none <= max(level, least) + 1e-12
 
 

@@ -7,9 +7,6 @@ from .model import class_margins, margin, margin_sets
 
 CONFIDENCE = 0.95
 MOST_UNUSUAL = 10
-# Classes whose curves one figure holds.
-MOST_CLASSES = 7
-POINTS = 60
 # Objects of a class that a test of its two halves needs.
 LEAST = 10
 
@@ -36,9 +33,9 @@ def novelty(problem, refitted, codes, classes, held):
     Returns
     -------
     values : dict
-        confidence, coverage (a row for each class), curves and rows (the most unusual objects).
+        confidence, coverage (a row for each class) and rows (the most unusual objects).
     """
-    p, none = held_out_p_values(refitted.d2, codes, refitted.parts)
+    none = held_out_p_none(refitted.d2.min(axis=1), refitted.parts)
     sets, tested = held_out_sets(held)
     share = class_coverage(sets, tested, CONFIDENCE)
     coverage = []
@@ -55,11 +52,6 @@ def novelty(problem, refitted, codes, classes, held):
                 "accepted": float(sets[others, j].mean()) if others.any() else None,
             }
         )
-    to_class = p[np.arange(len(codes)), codes]
-    curves = [_curve("its own class", to_class)]
-    hardest = sorted(range(len(classes)), key=lambda j: -(coverage[j]["accepted"] or 0.0))
-    for j in sorted(hardest[:MOST_CLASSES]):
-        curves.append(_curve(classes[j], p[codes != j, j]))
     order = np.argsort(none, kind="stable")[:MOST_UNUSUAL]
     nearest = refitted.d2.argmin(axis=1)
     return {
@@ -68,7 +60,6 @@ def novelty(problem, refitted, codes, classes, held):
         "single": float((sets.sum(axis=1) == 1).mean()),
         "p_none": none,
         "coverage": coverage,
-        "curves": curves,
         "rows": [
             {
                 "name": problem.called(i),
@@ -99,28 +90,12 @@ def held_out_sets(held):
     return sets, codes
 
 
-def held_out_p_values(d2, codes, parts):
-    """p-values (n, c) and p_none (n,) of the objects of each fold by those of the others."""
-    p, none = np.full_like(d2, np.nan), np.full(len(d2), np.nan)
-    nearest = d2.min(axis=1)
+def held_out_p_none(nearest, parts):
+    """p-values (n,) of squared distances to the nearest class, by the objects of other folds."""
+    none = np.full(len(nearest), np.nan)
     for part in parts:
-        rest = np.setdiff1d(np.arange(len(d2)), part)
-        none[part] = rank_p_values(nearest[rest], nearest[part])
-        for j in range(d2.shape[1]):
-            p[part, j] = rank_p_values(d2[rest[codes[rest] == j], j], d2[part, j])
-    return p, none
-
-
-def _curve(name, p):
-    """The share of p-values up to each value."""
-    x = np.unique(np.r_[0.0, np.quantile(p, np.linspace(0, 1, POINTS)), 1.0])
-    y = np.searchsorted(np.sort(p), x, side="right") / len(p)
-    return {
-        "name": name,
-        "x": np.round(x, 4).tolist(),
-        "y": np.round(y, 4).tolist(),
-        "rejected": float((p <= 1 - CONFIDENCE + 1e-12).mean()),
-    }
+        none[part] = rank_p_values(np.delete(nearest, part), nearest[part])
+    return none
 
 
 def drift(problem, d2, codes, classes):

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.pipeline import Pipeline
 from ..._validation import take
 from ...display import pair_rule
 from ...formulas.calibration import fit_temperature
-from ...formulas.linalg import center_gram, centering, eigh
 from ...novelty._folds import CrossFold
 from .methods import (
     DISTANCE_METHOD,
@@ -26,7 +26,6 @@ from .methods import (
     flattened,
     for_part,
     has_distances,
-    kernel_spectrum,
     log_odds,
     quiet,
 )
@@ -39,7 +38,6 @@ MOST_FOR_KERNEL = 1000
 MOST_BYTES = 32 * 2**20
 # Objects by which it is found out how a model decides between two classes.
 RULE_OBJECTS = 1000
-SPECTRUM_OBJECTS = 2000
 
 
 class Refitted(NamedTuple):
@@ -84,14 +82,16 @@ def refit(problem, outcome, name, full_problem=None):
         distance_method = LARGE_DISTANCES if large else DISTANCE_METHOD
         measured, _ = _fit(problem, DISTANCE_METHODS[distance_method].pipeline(setting))
         d2, folds, parts = held_out_folds(problem, measured, outcome.plan)
+    # A detector ranks by itself, but not where a row's group makes it look typical.
+    own_ranks = distance_method == LARGE_DISTANCES and problem.groups is None
     if full_problem is not None:
         classifier, _ = _fit(full_problem, fixed(classifier))
-    held_out = [np.sort(d2[problem.y == label, j]) for j, label in enumerate(np.unique(problem.y))]
     held = outcome.held_out(name, problem.y)
     temperature = float(fit_temperature(held.scores, held.truth))
     first = held.first_predictions()
     margins = class_margins(held.scores[first], held.truth[first])
-    model = TrainedModel(classifier, measured, held_out, temperature, folds, margins)
+    folds = folds[:1] if own_ranks else folds
+    model = TrainedModel(classifier, measured, temperature, folds, margins, own_ranks)
     return Refitted(model, distance_method, d2, params, parts)
 
 
@@ -171,32 +171,29 @@ def _fit(problem, pipeline):
     return pipeline, params
 
 
-class Geometry(NamedTuple):
-    """The rule by which the fitted winner decides between classes, and its kernel."""
+def rule_of_pairs(problem, refitted):
+    """How the winner decides by its distances: columns of two classes -> a rule, or None.
 
-    last: object  # the estimator that measures distances; None of a detector, which decides nothing
-    log_odds: tuple | None  # squared distances and log-probabilities of some objects
-    spectrum: np.ndarray | None  # eigenvalues of the centred kernel
-    kernel: str  # what that kernel is
-
-
-def geometry_of(problem, refitted):
-    """How the winner decides by distances, and the spectrum of its kernel (None if large)."""
+    A rule takes squared distances to the two classes and returns labels.
+    """
     model = refitted.model.distances
-    last, logs, spectrum = flattened(model)[-1], None, None
-    kernel = "the kernel matrix of the model's distances"
-    if not hasattr(last, "classes_"):
-        last = None
-    elif pair_rule(last, [0, 1]) is None:
-        few = np.linspace(0, len(problem) - 1, RULE_OBJECTS).astype(int)
-        logs = log_odds(model, take(problem.X, few) if len(problem) > RULE_OBJECTS else problem.X)
-    if problem.kind == "vectors" and len(problem) <= SPECTRUM_OBJECTS:
-        spectrum = kernel_spectrum(model)
-    elif len(problem) <= SPECTRUM_OBJECTS:
-        everyone = np.arange(len(problem))
-        M = problem.fold(everyone, everyone)[0]
-        similar = problem.proximity == "similarity"
-        K = M.copy() if similar else -(M**2) / 2
-        spectrum = eigh(center_gram(K, centering(K), overwrite=True), vectors=False).values
-        kernel = "the centred similarities" if similar else "−d²/2, centred"
-    return Geometry(last, logs, spectrum, kernel)
+    last = flattened(model)[-1]
+    if not hasattr(last, "classes_"):  # a detector decides nothing
+        return lambda columns: None
+    if pair_rule(last, [0, 1]) is not None:
+        return partial(pair_rule, last)
+    few = np.linspace(0, len(problem) - 1, RULE_OBJECTS).astype(int)
+    odds = log_odds(model, take(problem.X, few) if len(problem) > RULE_OBJECTS else problem.X)
+    return partial(_rule_of_log_odds, odds, last.classes_)
+
+
+def _rule_of_log_odds(odds, labels, columns):
+    """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
+    if odds is None:
+        return None
+    d2, logs = (values[:, columns] for values in odds)
+    rest = logs[:, 1] - logs[:, 0] - (d2[:, 0] - d2[:, 1]) / 2
+    if not np.ptp(rest) <= 1e-6 * max(1.0, np.abs(d2).max()):
+        return None
+    labels, constant = labels[columns], rest.mean()
+    return lambda d2: labels[((d2[:, 0] - d2[:, 1]) / 2 + constant > 0).astype(int)]

@@ -3,8 +3,8 @@
 Nothing here knows a model or computes a result. :mod:`~mahalearn.app.report.figures` draws with
 matplotlib and turns a figure into SVG text for the page,
 :mod:`~mahalearn.app.report.html` fills the Jinja2 templates of ``templates/``,
-:mod:`~mahalearn.app.report.markdown` writes Markdown, :mod:`~mahalearn.app.report.export` saves
-figures and numbers, and :mod:`~mahalearn.app.report.notebook` shows the same in a notebook.
+:mod:`~mahalearn.app.report.markdown` writes Markdown, and
+:mod:`~mahalearn.app.report.notebook` shows the same in a notebook.
 
 A document is ``{"title", "lead", "answers", "facts", "notices", "sections", "objects", "footer"}``;
 all but title and sections are optional. Answers are cards ``{"question", "answer", "detail",
@@ -22,7 +22,6 @@ section is ``{"id", "title", "short", "blocks"}``. A block is a dict with a
 - ``key``: ``states``, pairs of a state and what it means.
 - ``figures``: ``items``, blocks side by side; ``group``: ``items``, blocks that stay together;
   ``details``: ``items`` behind a ``summary``; ``anchor``: an ``id`` that links lead to.
-- ``choice``: ``items``, figures of which one is shown, with a ``label``.
 - a figure: one of :data:`mahalearn.app.report.figures.FIGURES`, with ``id``, ``title``, ``words``.
 
 :mod:`~mahalearn.app.report.comparison` is the document of a comparison on people's own data, made

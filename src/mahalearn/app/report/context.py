@@ -124,28 +124,11 @@ def novelty_section(values):
         f"average; {percent(novelty['single'], 0)} of the sets name one class alone. Classes of "
         f"fewer than {round(1 / level)} objects are covered on average, not each for itself."
     )
-    series = [{**one, "text": percent(one["rejected"], 0)} for one in novelty["curves"]]
-    shown = len(series) - 1
-    few = f" The {shown} classes that accept most." if shown < len(values["classes"]) else ""
-    figure = {
-        "kind": "rates",
-        "id": "typicality",
-        "title": f"Typicality (rejected at {percent(level, 0)})",
-        "area": "rejected",
-        "xlabel": "p-value",
-        "ylabel": "share of objects with at most this p-value",
-        "series": series,
-        "diagonal": True,
-        "words": "p-values by the distance to a class. Those of the objects for their own class "
-        "follow the diagonal. The other curves are p-values for a class of the objects of all "
-        "other classes: the earlier they rise, the more of them are recognised as not of this "
-        f"class.{few}",
-    }
     return section(
         "novelty",
         "Prediction sets, unknown objects, drift",
         side_by_side([paragraph(text), _coverage(novelty)], [_unusual(novelty, level)]),
-        side_by_side(figure, _drift(drift) if drift else None),
+        *(_drift(drift) if drift else ()),
         short="Novelty",
     )
 
@@ -236,6 +219,8 @@ def spectrum_section(values):
     spectrum = values.get("spectrum")
     if not spectrum:
         return None
+    similar = values["problem"]["proximity"] == "similarity"
+    kernel = "the centred similarities" if similar else "−d²/2, centred"
     p, q = spectrum["signature"]
     if not q:
         meaning = "There are no negative eigenvalues: the kernel is a proper inner product."
@@ -253,11 +238,11 @@ def spectrum_section(values):
         "xlabel": "number, in descending order",
         "ylabel": "eigenvalue",
         "values": spectrum["values"],
-        "positions": spectrum.get("positions"),
+        "positions": spectrum["positions"],
         "legend": [f"{p} positive", f"{q} negative"] if p else [f"{q} negative"],
     }
     text = paragraph(
-        f"Eigenvalues of {spectrum['what']}: {p} positive and {q} negative; "
+        f"Eigenvalues of {kernel}: {p} positive and {q} negative; "
         f"{percent(spectrum['negative_fraction'])} of the sum of their absolute values is "
         f"negative. {meaning}"
     )
@@ -269,7 +254,6 @@ def repeat_section(values):
     about, plan = values["about"], values["plan"]
     versions = ", ".join(f"{name} {v}" for name, v in about.get("versions", {}).items())
     chosen = ", ".join(f"{k} = {v}" for k, v in values["chosen"].items())
-    config = about.get("config")
     items = [
         f"Seed {plan['seed']}; {plan['inner_folds']} folds within each training part for the "
         "choice of parameters (for the saved model: up to 5 folds of all objects).",
@@ -282,8 +266,6 @@ def repeat_section(values):
         "repeat",
         "How to repeat it",
         {"kind": "code", "text": about["command"]} if about.get("command") else None,
-        paragraph("Configuration file of this run:") if config else None,
-        {"kind": "code", "text": str(config)} if config else None,
         {"kind": "list", "items": items},
         short="Repeat",
     )

@@ -1,4 +1,4 @@
-"""The figures of the reports: a block of plain values becomes a drawing, a drawing SVG or PNG.
+"""The figures of the reports: a block of plain values becomes a drawing, a drawing SVG.
 
 :func:`drawn` takes a block whose ``kind`` is one of `FIGURES`; matplotlib draws, and nothing is
 computed but places and bins. Of its SVG the page takes one decimal, one style for a group of equal
@@ -87,22 +87,11 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 
 
 class Drawing(NamedTuple):
-    """A figure, its numbers, and what pointing at its marks says.
-
-    Attributes
-    ----------
-    figure : matplotlib Figure
-        The figure.
-    columns, rows : list
-        Its numbers, as a table.
-    tips : list of str
-        Texts for marks that stand for no single row.
-    """
+    """A figure (of matplotlib) and its numbers, as a table."""
 
     figure: object
     columns: list
     rows: list
-    tips: list
 
 
 def check_matplotlib():
@@ -236,32 +225,7 @@ def intervals(block):
         ax.set_xlim(0, 1.06 * high or 0.01)
     _percent_axis(ax.xaxis, "" if block.get("zero") else " %")
     columns = [block.get("of", "method"), "mean", "low", "high"]
-    return Drawing(figure, columns, [[row["name"], *row["value"]] for row in rows], [])
-
-
-def signed_bars(block):
-    """Horizontal bars to both sides of 0: rows of name, value."""
-    rows = block["rows"]
-    figure, ax = _axes(block, height=86 + 24 * len(rows), grid="x")
-    for i, row in enumerate(rows):
-        colour = SERIES[1] if row["value"] > 0 else SERIES[0]
-        mark(ax.barh(i, row["value"], height=0.62, color=colour)[0], i)
-    ax.axvline(0, color=SOFT, linewidth=1)
-    ax.set_yticks(range(len(rows)), [_with_value(row["name"]) for row in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    columns = [block.get("of", "column"), block.get("xlabel") or "value"]
-    return Drawing(figure, columns, [[row["name"], row["value"]] for row in rows], [])
-
-
-def _with_value(text, most=34):
-    """A name and its value, such as "ash = 2.6", of which the name is shortened first."""
-    name, equals, value = clean(text, 500).rpartition(" = ")
-    if not equals:
-        return clean(text, most)
-    value = clean(value, most // 2)
-    return f"{clean(name, most - len(value) - len(equals))}{equals}{value}"
+    return Drawing(figure, columns, [[row["name"], *row["value"]] for row in rows])
 
 
 def rates(block):
@@ -270,20 +234,18 @@ def rates(block):
     figure, ax = _axes(block, height=352 + 18 * math.ceil(len(series) / 2), grid="both")
     if block.get("diagonal"):
         ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--")
-    handles, labels, tips, rows = [], [], [], []
+    handles, labels, rows = [], [], []
     for i, one in enumerate(series):
         (line,) = ax.plot(
             one["x"], one["y"], color=SERIES[i % 8], linestyle=DASHES[i % 8], clip_on=False
         )
-        line.set_gid(f"tip-{i}")
         handles.append(line)
         labels.append(clean(f"{clean(one['name'], 17)} ({one['text']})", 30))
-        tips.append(f"{one['name']}: {block['area']} {one['text']}")
         rows += [[one["name"], x, y] for x, y in zip(one["x"], one["y"])]
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.02)
     _legend(ax, handles, labels, below=0.17)
-    return Drawing(figure, ["class", block["xlabel"], block["ylabel"]], rows, tips)
+    return Drawing(figure, ["class", block["xlabel"], block["ylabel"]], rows)
 
 
 def reliability(block):
@@ -313,7 +275,7 @@ def reliability(block):
     _percent_axis(ax.yaxis)
     _legend(ax, handles, [f"{one['name']} calibration" for one in block["series"]], below=0.17)
     columns = ["probabilities", block["xlabel"], block["ylabel"], "low", "high", "predictions"]
-    return Drawing(figure, columns, rows, [])
+    return Drawing(figure, columns, rows)
 
 
 def object_map(block):
@@ -371,45 +333,7 @@ def object_map(block):
     rows = [
         [name, classes[c], px, py] for name, c, px, py in zip(block["names"], block["class"], x, y)
     ]
-    return Drawing(figure, ["object", "class", "x", "y"], rows, [])
-
-
-def histograms(block):
-    """Two histograms a row: edges, rows of name, own, other (counts), ``log`` for the axis."""
-    rows, edges = block["rows"], block["edges"]
-    figure = new_figure(block["title"], WIDTH, 92 + 66 * len(rows))
-    panels = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
-    table = []
-    for ax, row in zip(panels, rows):
-        handles = []
-        for key, colour, line in (("other", SERIES[1], "--"), ("own", SERIES[0], "-")):
-            share = sum(row[key]) or 1
-            heights = [count / share for count in row[key]]
-            ax.stairs(heights, edges, fill=True, color=colour, alpha=0.3)
-            handles.append(ax.stairs(heights, edges, color=colour, linewidth=1.4, linestyle=line))
-        table += [
-            [row["name"], a, b, to_class, other]
-            for a, b, to_class, other in zip(edges, edges[1:], row["own"], row["other"])
-        ]
-        ax.set_title(clean(row["name"], 40), loc="right", fontsize=10, pad=-2)
-        ax.set_yticks([])
-        ax.spines["left"].set_visible(False)
-        if block.get("log"):
-            ax.set_xscale("log")
-    panels[0].legend(
-        handles[::-1],
-        ["to its own class", "to the nearest other class"],
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.12),
-        ncols=2,
-        borderaxespad=0.2,
-    )
-    panels[-1].set_xlim(edges[0], edges[-1])
-    if block.get("log"):
-        _plain_log(panels[-1].xaxis)
-    panels[-1].set_xlabel(block["xlabel"])
-    columns = ["class", "from", "to", "to its own class", "to the nearest other class"]
-    return Drawing(figure, columns, table, [])
+    return Drawing(figure, ["object", "class", "x", "y"], rows)
 
 
 def space(block):
@@ -458,13 +382,13 @@ def space(block):
         _plain_log(ax.yaxis)
     _legend(ax, handles, [a, b])
     columns = ["object", "class", *(f"distance to {name}" for name in block["classes"])]
-    return Drawing(figure, columns, rows, [])
+    return Drawing(figure, columns, rows)
 
 
 def stems(block):
     """Eigenvalues in descending order, positive and negative ones in two colours."""
     values = block["values"]
-    at = block.get("positions") or list(range(1, len(values) + 1))
+    at = block["positions"]
     figure, ax = _axes(block)
     wide = max(0.8, min(4.0, 300 / len(values)))
     handles = []
@@ -476,7 +400,7 @@ def stems(block):
     ax.axhline(0, color=SOFT, linewidth=1)
     ax.set_xlim(0, at[-1] + 1)
     ax.legend(handles, block["legend"][: len(handles)], loc="upper right")
-    return Drawing(figure, ["number", "eigenvalue"], [list(r) for r in zip(at, values)], [])
+    return Drawing(figure, ["number", "eigenvalue"], [list(r) for r in zip(at, values)])
 
 
 def learning(block):
@@ -491,7 +415,7 @@ def learning(block):
     ax.set_xlim(0, 1.04 * x[-1])
     _percent_axis(ax.yaxis)
     columns = [block["xlabel"], "mean", "low", "high"]
-    return Drawing(figure, columns, [[n, *e] for n, e in zip(x, block["errors"])], [])
+    return Drawing(figure, columns, [[n, *e] for n, e in zip(x, block["errors"])])
 
 
 def matrix(block):
@@ -516,20 +440,7 @@ def matrix(block):
     labels = [clean(name, 16) for name in names]
     ax.set_xticks(range(len(names)), labels, rotation=90, fontsize=size)
     ax.set_yticks(range(len(names)), labels, fontsize=size)
-    return Drawing(figure, ["true class", "predicted class", "predictions"], rows, [])
-
-
-def counts(block):
-    """A histogram: edges and counts, and ``expected``, a level that is drawn as a line."""
-    figure, ax = _axes(block, height=280)
-    edges, values = block["edges"], block["counts"]
-    for i, (a, b, n) in enumerate(zip(edges, edges[1:], values)):
-        mark(ax.bar(a, n, width=b - a, align="edge", color=SERIES[0], alpha=0.75)[0], i)
-    if block.get("expected") is not None:
-        ax.axhline(block["expected"], color=SERIES[1], linestyle="--", linewidth=1.4)
-    ax.set_xlim(edges[0], edges[-1])
-    columns = ["from", "to", "objects"]
-    return Drawing(figure, columns, [list(r) for r in zip(edges, edges[1:], values)], [])
+    return Drawing(figure, ["true class", "predicted class", "predictions"], rows)
 
 
 def curves(block):
@@ -555,7 +466,7 @@ def curves(block):
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     _legend(ax, handles, [clean(one["name"], 30) for one in series], below=0.17)
-    return Drawing(figure, ["series", block["xlabel"], block["ylabel"]], rows, [])
+    return Drawing(figure, ["series", block["xlabel"], block["ylabel"]], rows)
 
 
 # States of a scatter's points: colour, marker and name; those that differ are drawn last, on top.
@@ -630,7 +541,7 @@ def scatter(block):
         _plain_log(ax.xaxis)
         _plain_log(ax.yaxis)
     _legend(ax, handles, labels)
-    return Drawing(figure, ["cell", block["xlabel"], block["ylabel"], "allowed", "state"], rows, [])
+    return Drawing(figure, ["cell", block["xlabel"], block["ylabel"], "allowed", "state"], rows)
 
 
 def maps(block, size=180, columns=4):
@@ -684,21 +595,18 @@ def maps(block, size=180, columns=4):
     for ax in grid.flat[len(panels) :]:
         ax.set_visible(False)
     rows = [[p[0], p[1], int(p[2])] for p in block["points"]]
-    return Drawing(figure, ["x1", "x2", "class"], rows, [])
+    return Drawing(figure, ["x1", "x2", "class"], rows)
 
 
 FIGURES = {
     "intervals": intervals,
-    "signed bars": signed_bars,
     "rates": rates,
     "reliability": reliability,
     "map": object_map,
-    "histograms": histograms,
     "space": space,
     "stems": stems,
     "learning": learning,
     "matrix": matrix,
-    "counts": counts,
     "curves": curves,
     "maps": maps,
     "scatter": scatter,
@@ -733,7 +641,7 @@ def svg(drawing, name, label, *, themed=True):
     text = _UNUSED.sub("", file.getvalue().partition("<svg")[2].partition(">")[2])
     ids = {identity: f"{name}.{i}" for i, identity in enumerate(dict.fromkeys(_LINK.findall(text)))}
     text = _LINK.sub(lambda match: f"#{ids[match[1]]}", text).replace("xlink:href", "href")
-    text = _ID.sub(lambda match: _identity(match[1], ids, drawing.tips), text)
+    text = _ID.sub(lambda match: _identity(match[1], ids), text)
     text = _PLACE.sub(lambda m: f'{m[1]}="{_NUMBER.sub(_rounded, m[2])}"', text)
     text = _STYLE.sub(lambda match: f' style="{_style(match[1], themed)}"', text)
     text = _MARKS.sub(_shared_style, re.sub(r"\s*\n\s*", " ", text))
@@ -747,13 +655,11 @@ def svg(drawing, name, label, *, themed=True):
     )
 
 
-def _identity(identity, ids, tips):
+def _identity(identity, ids):
     """An id that is referred to, what a mark stands for, or nothing."""
     if identity in ids:
         return f' id="{ids[identity]}"'
     kind, _, rest = identity.partition("-")
-    if kind == "tip":
-        return f" data-tip={quoteattr(clean(tips[int(rest)], LONGEST_LABEL))}"
     if kind == "rows":
         return f' data-rows="{rest}"'
     return ' class="halo"' if kind == "halo" else ""
@@ -792,11 +698,3 @@ def _style(style, themed):
 def _variable(match):
     colour = match[0]
     return f"var(--{VARIABLES[colour]},{colour})" if colour in VARIABLES else colour
-
-
-def png(drawing, dpi=200):
-    """The figure as a PNG file, on white."""
-    file = io.BytesIO()
-    with settings():
-        drawing.figure.savefig(file, format="png", dpi=dpi * 72 / 96, metadata={"Software": None})
-    return file.getvalue()

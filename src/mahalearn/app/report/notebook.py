@@ -1,4 +1,4 @@
-"""A report in a notebook: the same pieces as on the page, from the same plain values."""
+"""A comparison in a notebook: the same pieces as on the page, from the same plain values."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 from ...results import write_text
 from . import html
 from .comparison import document
-from .export import KINDS, save_figures
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -19,11 +18,15 @@ class Report:
     values : dict
         Plain values, as :func:`mahalearn.app.comparing.findings.findings` returns them and
         comparison.json holds them.
+    model : TrainedModel, default=None
+        The winner, fitted on all objects.
 
     Attributes
     ----------
     values : dict
         The plain values.
+    best_estimator_ : TrainedModel or None
+        The winner.
     document : dict
         Sections and blocks, see :mod:`mahalearn.app.report`.
 
@@ -36,9 +39,10 @@ class Report:
     FileNotFoundError: 'no such folder' holds no comparison.json; mahalearn compare writes one.
     """
 
-    def __init__(self, values):
+    def __init__(self, values, model=None):
+        self.values, self.best_estimator_ = values, model
         try:
-            self.values, self.document = values, document(values)
+            self.document = document(values)
         except UNREADABLE:
             raise ValueError(
                 "These are not the values of a comparison that this version of mahalearn knows; "
@@ -67,14 +71,8 @@ class Report:
             )
         return cls(json.loads(file.read_text(encoding="utf-8")))
 
-    @property
-    def answer(self):
-        """The answers to the first and the last question of the page."""
-        first, *_, last = self.document["answers"]
-        return f"{first['answer']}. {first['detail']} {last['answer']}: {last['detail']}"
-
     def section(self, name):
-        """One section as a report of its own.
+        """The report with one section alone.
 
         Parameters
         ----------
@@ -84,124 +82,26 @@ class Report:
 
         Returns
         -------
-        part : Fragment
+        part : Report
             What a notebook shows.
         """
-        names = [section["id"] for section in self.document["sections"]]
-        if name not in names:
-            raise ValueError(f"There is no section {name!r}; choose from {', '.join(names)}.")
-        chosen = self.document["sections"][names.index(name)]
-        return Fragment({"title": self.document["title"], "sections": [chosen]})
-
-    def html(self):
-        """The whole page, as text."""
-        return html.render(self.document)
+        sections = {section["id"]: section for section in self.document["sections"]}
+        if name not in sections:
+            raise ValueError(f"There is no section {name!r}; choose from {', '.join(sections)}.")
+        part = Report(self.values, self.best_estimator_)
+        part.document = {"title": self.document["title"], "sections": [sections[name]]}
+        return part
 
     def save(self, path):
-        """Write the page, one HTML file.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        path : Path
-            The same.
-        """
-        path = Path(path)
-        write_text(path, self.html())
-        return path
-
-    def save_figures(self, folder, kinds=KINDS):
-        """Write each figure as SVG and PNG, and all numbers as CSV.
-
-        Parameters
-        ----------
-        folder : path-like
-            Where to.
-        kinds : sequence of {"svg", "png", "csv"}
-            Which files are wanted.
-
-        Returns
-        -------
-        paths : list of Path
-            The files.
-        """
-        return save_figures(self.document, folder, kinds)
+        """Write the page, one HTML file."""
+        write_text(Path(path), html.render(self.document))
 
     def __repr__(self):
-        return f"<Report: {self.answer}>"
+        first, *_, last = document(self.values)["answers"]
+        return f"<Report: {first['answer']}. {last['answer']}: {last['detail']}>"
 
     def _repr_html_(self):
         return html.fragment(self.document)
-
-
-class Fragment:
-    """A part of a report, for a notebook.
-
-    Parameters
-    ----------
-    document : dict
-        See :mod:`mahalearn.app.report`.
-    """
-
-    def __init__(self, document):
-        self.document = document
-
-    def __repr__(self):
-        return f"<{self.document['sections'][0]['title']}>"
-
-    def _repr_html_(self):
-        return html.fragment(self.document)
-
-
-class Comparison:
-    """A finished comparison of classifiers, with its report.
-
-    Parameters
-    ----------
-    values : dict
-        Plain values for the report.
-    model : TrainedModel
-        The winner, fitted on all objects.
-
-    Attributes
-    ----------
-    values : dict
-        The plain values.
-    best_estimator_ : TrainedModel
-        The winner, fitted on all objects.
-    """
-
-    def __init__(self, values, model):
-        self.values = values
-        self.best_estimator_ = model
-
-    def report(self, path=None):
-        """The report; with a path it is also written as one HTML file.
-
-        Parameters
-        ----------
-        path : path-like, default=None
-            The file.
-
-        Returns
-        -------
-        report : Report
-            What a notebook shows.
-        """
-        report = Report(self.values)
-        if path is not None:
-            report.save(path)
-        return report
-
-    def __repr__(self):
-        return f"<Comparison: {self.report().answer}>"
-
-    def _repr_html_(self):
-        return self.report().section("leaderboard")._repr_html_()
 
 
 def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", seed=0, jobs=1):
@@ -228,16 +128,16 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
 
     Returns
     -------
-    comparison : Comparison
-        With ``report()``; a notebook shows its leaderboard.
+    report : Report
+        What a notebook shows; ``report.save("page.html")`` writes it as one HTML file.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from mahalearn.app.report.notebook import compare
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> comparison = compare(X, y, methods=["lda", "knn"], folds=3, repeats=1, name="iris")
-    >>> comparison.values["winner"]["title"]
+    >>> report = compare(X, y, methods=["lda", "knn"], folds=3, repeats=1, name="iris")
+    >>> report.values["winner"]["title"]
     'LDA (reference)'
     """
     import numpy as np
@@ -260,4 +160,4 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
     problem = Problem("vectors", X, y, name, target=target)
     ranked = rank(problem, methods, Plan(folds, repeats, seed=seed, by=by), jobs=jobs)
     winner = fit_winner(ranked)
-    return Comparison(conclude(ranked, winner), winner.refitted.model)
+    return Report(conclude(ranked, winner), winner.refitted.model)

@@ -178,11 +178,10 @@ def _curves(values):
     n, shown = len(values["classes"]), len(curves["precision_recall"])
     which = f" The {shown} classes with the smallest areas of {n}." if n > shown else ""
     figures = []
-    for name, title, area, xlabel, ylabel, words in (
+    for name, title, xlabel, ylabel, words in (
         (
             "roc",
             "ROC curve (area)",
-            "area under the ROC curve",
             "false positive rate",
             "true positive rate",
             "The dashed line is guessing.",
@@ -190,7 +189,6 @@ def _curves(values):
         (
             "precision_recall",
             "Precision-recall curve (average precision)",
-            "average precision",
             "recall",
             "precision",
             "Guessing would have a precision equal to the share of the class.",
@@ -203,7 +201,6 @@ def _curves(values):
                     "kind": "rates",
                     "id": name.replace("_", "-"),
                     "title": title,
-                    "area": area,
                     "xlabel": xlabel,
                     "ylabel": ylabel,
                     "series": series,

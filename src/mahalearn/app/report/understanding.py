@@ -18,9 +18,12 @@ from .blocks import (
 # Classes that a table of the confusion matrix shows; more become a picture and a list.
 MOST_CLASSES = 20
 MOST_CONFUSIONS = 20
-MOST_HISTOGRAMS = 8
 MOST_IMPORTANCES = 12
-MOST_EXPLAINED = 4
+WHY = (
+    " In brackets: by how much the log-probability of the predicted class falls when the value is "
+    "replaced by the typical one (the median, or the most frequent category), in a model of the "
+    "first repetition that was fitted without the object."
+)
 # Level at which predict flags an object.
 LEVEL = 0.05
 
@@ -116,9 +119,8 @@ def _worst_pairs(values):
 def importance_section(values):
     """The columns that matter, beside the hardest objects."""
     importance, hardest = values.get("importance"), _hardest(values)
-    explained = _explained(values)
     if not importance:
-        return section("hardest", "Hardest objects", *hardest, *explained)
+        return section("hardest", "Hardest objects", *hardest)
     rows, by = importance["rows"], error_name(values)
     shown = rows[:MOST_IMPORTANCES]
     text = (
@@ -172,58 +174,27 @@ def importance_section(values):
         "importance",
         "What drives the decision, and hard cases",
         side_by_side([figure, all_columns], [{"kind": "anchor", "id": "hardest"}, *hardest]),
-        *explained,
         short="Columns and hard cases",
     )
-
-
-def _explained(values):
-    contributions = values.get("contributions")
-    if not contributions:
-        return
-    yield {"kind": "heading", "text": "Why single objects were misclassified"}
-    yield paragraph(
-        "How much the log-probability of the predicted class falls when one value is replaced by "
-        "the typical one (the median, or the most frequent category). Orange values speak for the "
-        "predicted class, blue ones against it. The model was fitted without the object, in the "
-        "first repetition; in other repetitions the prediction may differ."
-    )
-    figures = [
-        {
-            "kind": "signed bars",
-            "id": f"contributions-{i}",
-            "title": f"{one['name']}: {one['class']} predicted as {one['taken_for']}"
-            if one["class"] != one["taken_for"]
-            else f"{one['name']}: {one['class']}, predicted correctly here",
-            "xlabel": "contribution to the log-probability",
-            "rows": [
-                {"name": f"{r['feature']} = {r['value']}", "value": r["change"]}
-                for r in one["rows"]
-            ],
-            "words": "Typical: "
-            + ", ".join(f"{r['feature']} = {r['typical']}" for r in one["rows"])
-            + ".",
-        }
-        for i, one in enumerate(contributions[:MOST_EXPLAINED], 1)
-    ]
-    yield side_by_side(*figures)
 
 
 def _hardest(values):
     hardest = values["hardest"]
     if not hardest["rows"]:
         return [paragraph("No object was misclassified.")]
-    texts = any(row.get("text") for row in hardest["rows"])
+    texts = any(row["text"] for row in hardest["rows"])
+    reasons = any(row["reasons"] for row in hardest["rows"])
     rows = []
     for row in hardest["rows"]:
         far = percent_cell(row["others_as_far"], 0)
         cells = [
-            *([words_cell(row.get("text") or "")] if texts else []),
+            *([words_cell(row["text"] or "")] if texts else []),
             words_cell(row["class"]),
             words_cell(row["taken_for"]),
             number_cell(row["wrong"] / row["times"], f"{row['wrong']} of {row['times']}"),
             percent_cell(row["own_probability"]),
             {**far, "state": "differ" if row["others_as_far"] <= LEVEL else ""},
+            *([words_cell(_why(row["reasons"]))] if reasons else []),
         ]
         rows.append({"label": row["name"], "cells": cells})
     n = hardest["wrong_objects"]
@@ -234,17 +205,31 @@ def _hardest(values):
         "times misclassified",
         "probability of its class",
         "objects of its class as far away",
+        *(
+            [words_column("columns that speak most for (+) or against (−) the prediction")]
+            if reasons
+            else []
+        ),
     ]
     return [
         table("Objects with the most confident errors", "object", columns, rows),
         paragraph(
             f"{n} of {values['problem']['n']} objects {'was' if n == 1 else 'were'} misclassified "
             "at least once; these are the most confident errors. Check them: wrong labels and "
-            "unusual objects are often among them. The last column is the share of the other "
-            "objects of the same class that are at least as far from it; 5 % or less is "
-            "highlighted."
+            "unusual objects are often among them. As far away: the share of the other objects of "
+            "the same class that are at least as far from it; 5 % or less is highlighted."
+            + WHY
+            * reasons
         ),
     ]
+
+
+def _why(reasons):
+    """Columns with their values and changes, as text."""
+    changes = (f"{'+' * (change > 0)}{number(change, 2)}" for *_, change in reasons)
+    return ", ".join(
+        f"{column} = {value} ({change})" for (column, value, _), change in zip(reasons, changes)
+    )
 
 
 def distances_section(values):
@@ -262,14 +247,14 @@ def distances_section(values):
             f"the outliers of predict are those of {who}, fitted to the same objects. Each object "
             "is measured by a model that was fitted without it."
         )
+    if len(pairs) > 1:
+        text += " The pairs of classes that are confused most often:"
     figures = [_pair(i, pair, who if foreign else None) for i, pair in enumerate(pairs, 1)]
-    histograms = _histograms(values)
-    choice = {"kind": "choice", "id": "pairs", "label": "Pair of classes", "items": figures}
     return section(
         "distances",
         "Distances to the classes",
         paragraph(text),
-        side_by_side(choice if len(figures) > 1 else figures[0], histograms),
+        side_by_side(*figures),
         short="Distances",
     )
 
@@ -296,29 +281,8 @@ def _pair(i, pair, who):
         "kind": "space",
         "id": f"pair-{i}",
         "title": f"Distances to {a[:22]} and {b[:22]}",
-        "label": f"{a} and {b}",
         **pair,
         "words": words.strip(),
-    }
-
-
-def _histograms(values):
-    distances = values["distances"]
-    rows = distances["classes"]
-    recall = {row["name"]: row["recall"] for row in values.get("per_class", ())}
-    words = "Relative frequencies. The smaller the overlap, the easier the class."
-    if len(rows) > MOST_HISTOGRAMS:
-        rows = sorted(rows, key=lambda row: recall.get(row["name"]) or 0.0)[:MOST_HISTOGRAMS]
-        words += f" The {len(rows)} classes with the lowest recall of {len(values['classes'])}."
-    return {
-        "kind": "histograms",
-        "id": "distance-histograms",
-        "title": "Distances of the objects of each class",
-        "xlabel": "Mahalanobis distance" + (" (logarithmic)" if distances["log"] else ""),
-        "edges": distances["edges"],
-        "log": distances["log"],
-        "rows": rows,
-        "words": words + " The last bin also holds the 1 % that are farther away.",
     }
 
 

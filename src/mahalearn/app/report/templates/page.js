@@ -52,28 +52,12 @@
     });
   }
 
-  // Pairs of classes: one figure at a time.
-  for (const choice of root.querySelectorAll(".choice")) {
-    const figures = [...choice.querySelectorAll("figure")];
-    const label = make("label", `${choice.dataset.label} `);
-    const select = make("select", "");
-    figures.forEach((figure, i) => select.append(make("option", figure.dataset.label, { value: i })));
-    const show = () => figures.forEach((figure, i) => (figure.hidden = i !== Number(select.value)));
-    label.append(select);
-    const tools = make("div", "", { className: "tools" });
-    tools.append(label);
-    choice.replaceChildren(tools, ...figures);
-    select.addEventListener("change", show);
-    show();
-  }
-
   // Figures: what a mark stands for, by pointing or by the arrow keys.
   const tip = make("div", "", { className: "tip", hidden: true });
   tip.setAttribute("role", "status");
   root.append(tip);
   const text = (cell) => (typeof cell === "number" ? String(Number(cell.toPrecision(4))) : cell);
   const words = (figure, mark) => {
-    if (mark.dataset.tip !== undefined) return mark.dataset.tip;
     if (figure.id === "object-map" && objects) return summary(Number(mark.dataset.row));
     const { columns, rows } = data[figure.id];
     return columns.map((name, i) => [name, text(rows[mark.dataset.row][i])]).filter(([, cell]) => cell !== "")
@@ -103,13 +87,13 @@
       if (uses.length === rows.length) uses.forEach((mark, i) => (mark.dataset.row = rows[i]));
       else if (rows.length === 1) group.dataset.row = rows[0];
     }
-    let marks = [...svg.querySelectorAll("[data-row], [data-tip]")];
+    let marks = [...svg.querySelectorAll("[data-row]")];
     if (figure.id === "object-map" && objects) marks = explore(figure, svg, marks);
     if (marks.length) {
       let at = -1;
       svg.tabIndex = 0;
       svg.addEventListener("pointermove", (event) => {
-        const mark = event.target.closest("[data-row], [data-tip]");
+        const mark = event.target.closest("[data-row]");
         if (mark) point(figure, mark, event.clientX, event.clientY);
         else leave();
       });
