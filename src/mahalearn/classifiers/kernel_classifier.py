@@ -118,6 +118,16 @@ class LinearPath(NamedTuple):
 
 
 @refuses_weights
+def of_dissimilarities(training, kernel=None):
+    """True for a kernel of dissimilarities; kernel: as fitted, if training has values only."""
+    return training.of_dissimilarities if kernel is None else kernel.is_dissimilarity
+
+
+def is_similarity(kernel):
+    """True for a fitted kernel that is known not to be one of dissimilarities."""
+    return kernel is not None and not kernel.is_dissimilarity
+
+
 def weighted_fit(
     self: Any, X: Any, y: Objects | None = None, sample_weight: ArrayLike | None = None
 ) -> Any:

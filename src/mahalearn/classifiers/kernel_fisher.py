@@ -1,12 +1,21 @@
 """Kernel Fisher discriminant (papers A and C: KFD, IKFD)."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
-from .._validation import check_positive
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
+from .._validation import check_positive, is_word
+from .kernel_classifier import (
+    KernelClassifier,
+    LinearPath,
+    fitted_attribute,
+    is_similarity,
+    of_dissimilarities,
+    weighted_fit,
+)
+
+DEFAULT_REG = 1e-3
 
 
 class KernelFisherDiscriminant(KernelClassifier):
@@ -22,8 +31,10 @@ class KernelFisherDiscriminant(KernelClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-3
-        Regularisation β, positive: a = (N + βI)⁻¹Kz, N the scatter within the two groups.
+    reg : float or "auto", default="auto"
+        Regularisation β, positive: a = (N + βI)⁻¹Kz, N the scatter within the two groups. "auto" is
+        0.001, and for dissimilarities (a measure, or a precomputed matrix −d² or −d) 0.001·(ns)²
+        with n objects and their mean centred self-similarity s: N grows with both.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
@@ -100,7 +111,7 @@ class KernelFisherDiscriminant(KernelClassifier):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float | Literal["auto"] = "auto",
         *,
         kernel: Kernel = "rbf",
         gamma: Gamma = "scale",
@@ -126,7 +137,19 @@ class KernelFisherDiscriminant(KernelClassifier):
     fit = weighted_fit
 
     def _check_parameters(self):
-        check_positive(self.reg, "reg")
+        if not is_word(self.reg, "auto"):
+            check_positive(self.reg, "reg, unless it is 'auto',")
+
+    def _path_value(self, training, kernel=None):
+        if not is_word(self.reg, "auto"):
+            return self.reg
+        unit = 1.0
+        if of_dissimilarities(training, kernel):
+            unit = training.total_weight() * training.mean_spread()
+        return DEFAULT_REG * unit**2
+
+    def _fixed_path_value(self, kernel):
+        return DEFAULT_REG if is_word(self.reg, "auto") and is_similarity(kernel) else self.reg
 
     def _fit_path(self, training, labels, values):
         return LinearPath(*training.fisher(values))

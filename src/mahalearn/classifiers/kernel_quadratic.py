@@ -39,7 +39,13 @@ from ..training.distances import (
 )
 from ..training.folds import is_leave_one_out
 from ..training.leave_one_out import leave_one_out_scores
-from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
+from .kernel_classifier import (
+    KernelClassifier,
+    Labels,
+    fitted_attribute,
+    is_similarity,
+    of_dissimilarities,
+)
 
 
 def distance_options(estimator):
@@ -77,14 +83,13 @@ def reg_value(self, training, kernel=None):
     if not is_word(self.reg, "auto"):
         return self.reg
     variant, reg_on, _ = distance_options(self)
-    dissimilar = training.of_dissimilarities if kernel is None else kernel.is_dissimilarity
+    dissimilar = of_dissimilarities(training, kernel)
     return auto_reg(dissimilar, reg_on, variant, training.mean_spread)
 
 
 def fixed_reg_value(self, kernel):
     """`reg`, "auto" resolved as far as a fitted kernel tells it without the training set."""
-    known = kernel is not None and not kernel.is_dissimilarity
-    return DEFAULT_REG if known and is_word(self.reg, "auto") else self.reg
+    return DEFAULT_REG if is_word(self.reg, "auto") and is_similarity(kernel) else self.reg
 
 
 def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:

@@ -108,6 +108,10 @@ class ExactTraining:
         """k(x, x) of these objects."""
         return self.training_self_similarities()
 
+    def total_weight(self):
+        """Sum of the objects' weights, 1 for each object where there are none."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
     def mean_spread(self):
         """Mean spread of the objects around their class means."""
         return mean_spread(self)

@@ -578,6 +578,10 @@ class LandmarkTraining:
             )
         return group_moments(self.moments)
 
+    def total_weight(self):
+        """Number of rows."""
+        return float(self.counts.sum())
+
     def mean_spread(self):
         """Mean spread of the objects around their class means."""
         spread = mean_spread(self.groups(), self.plan.features(self.spectrum))
