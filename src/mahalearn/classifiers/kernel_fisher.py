@@ -16,6 +16,8 @@ from .kernel_classifier import (
 )
 
 DEFAULT_REG = 1e-3
+# Squares below this one have lost their digits: such objects have no scale.
+SMALLEST = 1e-250
 
 
 class KernelFisherDiscriminant(KernelClassifier):
@@ -80,6 +82,8 @@ class KernelFisherDiscriminant(KernelClassifier):
         Offsets −½aᵀKz₊.
     kernel_ : object
         The kernel as fitted.
+    reg_ : float
+        `reg` as used.
     landmarks_ : collection
         The landmarks, where the classifier has some; for a precomputed kernel their positions.
     n_features_in_ : int
@@ -138,21 +142,26 @@ class KernelFisherDiscriminant(KernelClassifier):
 
     def _check_parameters(self):
         if not is_word(self.reg, "auto"):
-            check_positive(self.reg, "reg, unless it is 'auto',")
+            check_positive(self.reg, "reg")
 
     def _path_value(self, training, kernel=None):
         if not is_word(self.reg, "auto"):
             return self.reg
-        unit = 1.0
-        if of_dissimilarities(training, kernel):
-            unit = training.total_weight() * training.mean_spread()
-        return DEFAULT_REG * unit**2
+        if not of_dissimilarities(training, kernel):
+            return DEFAULT_REG
+        unit = (training.total_weight() * training.mean_spread()) ** 2
+        return DEFAULT_REG * (unit if unit > SMALLEST else 1.0)
 
     def _fixed_path_value(self, kernel):
         return DEFAULT_REG if is_word(self.reg, "auto") and is_similarity(kernel) else self.reg
 
     def _fit_path(self, training, labels, values):
-        return LinearPath(*training.fisher(values))
+        return LinearPath(*training.fisher(values), regs=values)
+
+    @fitted_attribute
+    def reg_(self, models: Any) -> float:
+        """`reg` as used."""
+        return models.regs[0]
 
     @fitted_attribute
     def intercept_(self, models: Any) -> np.ndarray:
