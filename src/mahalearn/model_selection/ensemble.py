@@ -52,11 +52,12 @@ from .member_data import (
     BatchData,
     DaskBatches,
     EncodedBatches,
+    ManyObjects,
     MatrixData,
     ObjectData,
     VectorData,
 )
-from .race import Member, Rules, race
+from .race import EXACT_OBJECTS, Member, Rules, race
 from .search import BestEstimatorMixin
 from .splits import choose, fold_metrics, make_splits
 from .weighing import (
@@ -388,7 +389,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             return VectorData(self._fit_encoder(X), y, codes)
         if self._is("precomputed"):
             return MatrixData(X, y, codes)
-        return ObjectData(X, y, codes, self._kernels())
+        many = self.effort == "fast" and len(y) > EXACT_OBJECTS
+        return (ManyObjects if many else ObjectData)(X, y, codes, self._kernels())
 
     def _fit_encoder(self, X):
         """Vectors of a table; sets the encoder and the names of the columns."""
@@ -527,7 +529,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _fit_members(self, candidates, data):
         """Fit the members and what explains their decisions."""
         estimators = {name: candidates[name].estimator for name in self.weights_}
-        self._explanation = fit_explanation(estimators, self.weights_, data)
+        self._explanation = fit_explanation(estimators, self.weights_, data.explained())
         fitted = data.fit({name: clone(model) for name, model in estimators.items()})
         if self._by_name():
             fitted = {name: make_pipeline(self._encoder, model) for name, model in fitted.items()}
