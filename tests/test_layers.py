@@ -38,8 +38,8 @@ ORDER = {
     "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
     "typicality embedding findings compare scores everything diff",
     "report": "figures html markdown blocks answers performance understanding context "
-    "comparison novelty diff notebook",
-    "cli": "_terminal _large _options _inspect _prediction_page _predict _compare _doctor _diff "
+    "comparison novelty prediction diff notebook",
+    "cli": "_terminal _large _options _inspect _predict _compare _doctor _diff "
     "_novelty _export app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]

@@ -253,6 +253,14 @@ def npz(**arrays):
     return out.getvalue()
 
 
+def cut_directory():
+    """An archive whose second entry has a comment so long that it hides the third."""
+    data = bytearray(npz(X=np.eye(3), y=np.arange(3), columns=np.array(list("abc"))))
+    second = data.rindex(b"PK\x01\x02", 0, data.rindex(b"PK\x01\x02"))
+    data[second + 33] = 64
+    return bytes(data)
+
+
 def odd(cell):
     """A table with decimal commas and one odd cell."""
     frame = truth()
@@ -614,6 +622,7 @@ FILES = {
     ),
     "bytes.npz": (archive(**{"X.npy": b"nothing"}), {}, "plain arrays", 0),
     "code-points.npz": (no_text(), {}, "plain arrays", 0),
+    "cut-directory.npz": (cut_directory(), {}, "damaged zip archive", 0),
     "large.npy": (
         b"\x93NUMPY\x01\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (999999999, 99), }"
         .ljust(127) + b"\n", {}, "not an NPY file", 0

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import tracemalloc
 from io import BytesIO
 
 import numpy as np
@@ -11,11 +10,9 @@ import pytest
 from benchmarks.outliers import unusual_shares
 from numpy.testing import assert_allclose
 from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
-from sklearn.covariance import ledoit_wolf
 from sklearn.datasets import load_iris
 
 from mahalearn import GaussianClassifier
-from mahalearn.app.cli._inspect import class_facts
 from mahalearn.app.cli._terminal import csv_text, table_bytes
 from mahalearn.app.comparing import crossval
 from mahalearn.app.comparing.crossval import cross_validate
@@ -394,40 +391,6 @@ def test_inspect_a_model_of_the_library(tmp_path):
     save_model(GaussianClassifier().fit(X.to_numpy(), y), tmp_path / "n.skops")
     said = " ".join(works("inspect", tmp_path / "n.skops").output.split())
     assert "classes 0, 1, 2" in said and "columns 4, without names" in said
-
-
-def bhattacharyya_bound(A, B):
-    """Of the textbook, with covariances of all features."""
-    covariances = [ledoit_wolf(part)[0] + 1e-9 * np.eye(A.shape[1]) for part in (A, B)]
-    C = sum(covariances) / 2
-    gap = A.mean(axis=0) - B.mean(axis=0)
-    logs = [np.linalg.slogdet(one)[1] for one in (C, *covariances)]
-    distance = gap @ np.linalg.inv(C) @ gap / 8 + (logs[0] - logs[1] / 2 - logs[2] / 2) / 2
-    n, m = len(A), len(B)
-    return np.sqrt(n * m) / (n + m) * np.exp(-distance)
-
-
-@pytest.mark.parametrize("p", [4, 60])
-def test_class_facts_are_the_textbooks(p, rng):
-    Z, y = rng.normal(size=(42, p)), np.arange(42) % 3
-    Z[:, 0] += y
-    facts = list(class_facts(Z, y))
-    for i, (label, rows, rank, condition, nearest, overlap) in enumerate(facts):
-        bounds = {j: bhattacharyya_bound(Z[y == i], Z[y == j]) for j in {0, 1, 2} - {i}}
-        assert (label, rows, nearest) == (i, 14, max(bounds, key=bounds.get))
-        assert overlap == f"{max(bounds.values()):.1%}"
-        values = np.linalg.eigvalsh(np.cov(Z[y == i].T))[-13:]
-        assert rank == f"{min(p, 13)} of {p}"
-        assert condition == f"{values[-1] / values[0]:.1e}" + " (singular)" * (p > 13)
-
-
-def test_wide_tables_are_inspected_in_the_span_of_their_rows(rng):
-    Z, y = rng.normal(size=(100, 5000)), np.arange(100) % 3  # a covariance has 200 MB
-    tracemalloc.start()
-    facts = list(class_facts(Z, y))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert facts[0][2] == "33 of 5000" and peak < 5 * Z.nbytes
 
 
 def test_a_matrix_with_names_and_labels_in_another_order(tmp_path, rng):

@@ -18,7 +18,6 @@ from mahalearn.formulas.moments import (
     merged,
     no_moments,
     part_moments,
-    remove_rows,
 )
 
 
@@ -71,28 +70,6 @@ def test_a_pooled_scatter_is_the_sum_of_the_groups(diagonal):
     assert_allclose(pooled.mean, apart.mean, rtol=1e-12)
     with pytest.raises(ValueError, match="no group's share"):
         pooled.groups([0])
-
-
-@pytest.mark.parametrize("form", [{}, {"diagonal": True}, {"pooled": True}])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_rows_removed_are_as_if_they_had_never_come(form, weighted):
-    X, codes, weights = rows(4, n=300)
-    X[:, 1] = 0.1  # a constant column stays constant
-    weights = weights if weighted else None
-    gone = np.random.default_rng(0).random(300) < 0.4
-    gone |= codes == 2  # all rows of a group
-    several = part_moments(X, codes, 3, weights, **form)
-    remove_rows(several, X[gone], codes[gone], None if weights is None else weights[gone])
-    few = part_moments(
-        X[~gone], codes[~gone], 3, None if weights is None else weights[~gone], **form
-    )
-    same(several, few)
-    assert_array_equal(several.scatter[:, 1], 0)
-    assert several.count[2] == 0 and not several.mean[2].any()
-    remove_rows(several, X[~gone], codes[~gone], None if weights is None else weights[~gone])
-    assert not several.count.any() and not several.scatter.any()
-    with pytest.raises(ValueError, match="cannot be removed"):
-        remove_rows(several, X[:1], codes[:1])
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

@@ -15,11 +15,13 @@ from mahalearn._memory import row_chunks
 from mahalearn.formulas.linalg import eigh, is_psd
 from mahalearn.kernels.measure import proximity_to_kernel
 from mahalearn.kernels.protocol import (
+    FEW_ROWS,
     KERNEL_NAMES,
     NamedKernel,
     fit_kernel,
     kernel_diagonal,
     kernel_matrix,
+    sq_euclidean,
 )
 from mahalearn.measures import FunctionMeasure
 
@@ -208,3 +210,14 @@ def test_kernels_of_queries_do_not_depend_on_memory_or_order(rng):
         assert_allclose(kernel.from_pairs(pairs), expected, rtol=1e-12)
         assert_array_equal(pairs, kept)
         assert kernel(X, X).flags.c_contiguous
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_squared_distances_of_few_rows_are_those_of_many(offset, rng):
+    X, Y = rng.normal(size=(2 * FEW_ROWS, 5)) + offset, rng.normal(size=(40, 5)) + offset
+    naive = [[((x - y) ** 2).sum() for y in Y] for x in X]
+    memory = np.full((FEW_ROWS, 40), np.nan, order="F")
+    few = sq_euclidean(X[:FEW_ROWS], Y, out=memory)
+    assert_allclose(sq_euclidean(X, Y), naive, rtol=1e-9)
+    assert_allclose(few, naive[:FEW_ROWS], rtol=1e-9)
+    assert few.flags.f_contiguous and np.shares_memory(few, memory)

@@ -64,9 +64,11 @@ class Embedding(NamedTuple):
     def coordinates(self, k, workspace=None):
         """ψ of queries with rows k (m, n); they stand in the workspace, where one is given."""
         workspace = workspace or Workspace()
-        W = self.vectors * (self.signs / np.sqrt(np.abs(self.values)))
         kc = center_cross(k, self.means, out=workspace.like("centred", k))
-        return times(kc, W, out=workspace.like("coordinates", kc[:, : W.shape[1]]))
+        Z = workspace.like("coordinates", kc[:, : len(self.values)])
+        Z = times(kc, self.vectors, out=Z)
+        Z *= self.signs / np.sqrt(np.abs(self.values))
+        return Z
 
 
 def fit_embedding(K, n_components=None, *, positive_only=False):

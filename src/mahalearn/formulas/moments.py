@@ -5,7 +5,7 @@ S = Σ w (x − m)(x − m)ᵀ. Those of two sets give those of their union (Cha
 
     m = m_a + (n_b/n) δ,   S = S_a + S_b + (n_a n_b/n) δδᵀ,   δ = m_b − m_a,
 
-which is stable, because only differences of means are squared; with −n_b and −S_b rows are removed.
+which is stable, because only differences of means are squared.
 Groups are classes, or folds × classes; their rows are features, or kernel rows at landmarks.
 
 :func:`part_moments` and :func:`merge` are all that a stream or a cluster needs: moments of parts,
@@ -29,8 +29,6 @@ _STRIP = 64
 _ORIGIN_ROWS = 16
 # How much the rows so far must weigh, beside those to add, for their mean to be the origin.
 _FAIR_SHARE = 0.25
-# A group from which all but this fraction of its weight is removed is empty: weights are rounded.
-_NOTHING = 1e-12
 
 
 class Moments(NamedTuple):
@@ -121,25 +119,6 @@ def add_rows(to, X, codes, weights=None):
     add_blocks(to, *_row_reader(X), codes, weights)
 
 
-def remove_rows(to, X, codes, weights=None):
-    """Take rows that had been added out of the moments of their groups, in place.
-
-    A group without rows is empty again, to the last bit. What is left of others has the rounding of
-    all that was there: a scatter that should be 0 may be as small a negative number.
-    """
-    removed = np.bincount(codes, weights, minlength=len(to.count))
-    if (removed > to.count * (1 + _NOTHING)).any():
-        raise ValueError(
-            f"Rows of total weights {removed.tolist()} cannot be removed from groups that have "
-            f"{to.count.tolist()}."
-        )
-    add_blocks(to, *_row_reader(X), codes, weights, sign=-1)
-    if not to.pooled:
-        to.lower[to.count == 0] = 0.0
-    elif not to.count.any():
-        to.lower[:] = 0.0
-
-
 def _row_reader(X):
     """How `add_blocks` reads the rows of X, and in which precision."""
 
@@ -152,13 +131,12 @@ def _row_reader(X):
     return read, np.float32 if X.dtype in (np.float16, np.float32) else np.float64
 
 
-def add_blocks(to, read, dtype, codes, weights=None, *, origin=None, sign=1):
+def add_blocks(to, read, dtype, codes, weights=None, *, origin=None):
     """Merge rows that are read block by block into the moments of their groups, in place.
 
     ``read(index, out)`` writes the rows index (b,) into out (b, d) of this dtype, and returns their
     squared norms (b,), or None where they are not known. With an origin (d,) the rows that it
-    writes are relative to that; otherwise every block gets an origin of its own. sign −1 removes
-    rows.
+    writes are relative to that; otherwise every block gets an origin of its own.
     """
     n_groups, n_columns = to.mean.shape
     if len(codes) and not 0 <= codes.min() <= codes.max() < n_groups:
@@ -172,7 +150,7 @@ def add_blocks(to, read, dtype, codes, weights=None, *, origin=None, sign=1):
     order = np.argsort(codes.astype(np.int16) if short else codes, kind="stable")
     stops = np.searchsorted(codes[order], np.arange(n_groups), side="right")
     buffer = np.empty((min(block, len(order)), n_columns), dtype)
-    squares, start = _Squares(to.lower.shape[1:], dtype, sign), 0
+    squares, start = _Squares(to.lower.shape[1:], dtype), 0
     for target, stop in enumerate(stops[-1:] if to.pooled else stops):
         squares.lower = to.lower[target, ...]
         for first in range(start, stop, block):
@@ -182,16 +160,16 @@ def add_blocks(to, read, dtype, codes, weights=None, *, origin=None, sign=1):
             cuts = np.flatnonzero(np.diff(codes[index])) + 1 if to.pooled else ()
             for a, b in zip([0, *cuts], [*cuts, len(index)]):
                 group, w = codes[index[a]], None if weights is None else weights[index[a:b]]
-                squares.terms += _merge_mean(to, group, rows[a:b], w, origin, sign)
+                squares.terms += _merge_mean(to, group, rows[a:b], w, origin)
                 if to.sq_norms is not None:
                     added = np.nan if sq_norms is None else sq_norms[a:b].sum()
-                    to.sq_norms[group] += sign * added
+                    to.sq_norms[group] += added
             squares.add(rows)
         squares.finish()
         start = stop
 
 
-def _merge_mean(to, group, rows, weights, origin, sign):
+def _merge_mean(to, group, rows, weights, origin):
     """Merge the weight and mean of rows, which are centred and weighted, into those of a group.
 
     With s = Σw(x − o) the union's scatter is that before plus Σw(x − o)(x − o)ᵀ − ssᵀ/n_b + Chan's
@@ -206,12 +184,8 @@ def _merge_mean(to, group, rows, weights, origin, sign):
     s = (np.ones(len(rows), rows.dtype) if weights is None else weights.astype(rows.dtype)) @ rows
     if weights is not None:
         rows *= np.sqrt(weights)[:, None]
-    added, s = sign * added, s * np.float64(sign)
-    count = before + added
-    if count <= _NOTHING * before:  # all rows are removed
-        to.count[group], to.mean[group] = 0.0, 0.0
-        return [(-1 / added, s)]
-    to.count[group] = count
+    s = s.astype(np.float64, copy=False)
+    to.count[group] = count = before + added
     if about_mean:
         to.mean[group] += s / count
         return [(-1 / count, s)]
@@ -236,9 +210,8 @@ class _Squares:
     float32 are summed in float32 for a while.
     """
 
-    def __init__(self, shape, dtype, sign):
+    def __init__(self, shape, dtype):
         self.lower = None
-        self.sign = sign
         self.terms = []
         self.n_rows = 0
         self.sums = np.zeros(shape, dtype) if dtype == np.float32 else None
@@ -246,7 +219,7 @@ class _Squares:
     def add(self, rows):
         """Add the squares of rows."""
         if self.sums is None:
-            add_squares(self.lower, rows, self.sign)
+            add_squares(self.lower, rows)
         else:
             add_squares(self.sums, rows, fresh=self.n_rows == 0)
         self.n_rows += len(rows)
@@ -258,7 +231,7 @@ class _Squares:
         if self.sums is not None and self.n_rows:
             for i in range(0, len(self.lower), _STRIP):  # little of what is above the diagonal
                 strip = slice(i, i + _STRIP), slice(i + _STRIP)
-                self.lower[strip] += self.sign * self.sums[strip]
+                self.lower[strip] += self.sums[strip]
         add_terms(self.lower, self.terms)
         self.terms, self.n_rows = [], 0
 

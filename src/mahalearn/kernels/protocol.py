@@ -40,12 +40,18 @@ _PAIR_VALUES = {
 }
 
 
+# Up to so many rows differences are cheaper than a product, whose median alone takes longer.
+FEW_ROWS = 16
+
+
 def sq_euclidean(X, Y, out=None):
     """‖x − y‖² of all pairs in one matrix product; out: memory for them, in Fortran order.
 
     The rows are taken relative to the median of Y, so that neither a common offset nor a few far
     rows cost digits. Of two sets in Fortran order, as `NamedKernel.pair_values`.
     """
+    if len(X) <= FEW_ROWS and X is not Y:
+        return cdist(Y, X, "sqeuclidean", out=None if out is None else out.T).T
     same, centre = X is Y, np.median(Y, axis=0)
     X, Y = X - centre, Y - centre
     x2, y2 = (np.einsum("ij,ij->i", A, A) for A in (X, Y))

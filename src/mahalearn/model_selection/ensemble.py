@@ -69,9 +69,8 @@ from .weighing import (
 
 COMBINE, EFFORTS = ("stack", "best"), ("fast", "best")
 # λ of the penalty λK‖w − 1/K‖² on the weights of K members, in objects: the larger, the more equal
-# the weights. Set on development splits (docs/chooser.md, docs/objects.md); members on objects
-# other than vectors under kernels by name differ more.
-PENALTY_OF_VECTORS, PENALTY_OF_OBJECTS = 10.0, 1.0
+# the weights. Set on development splits (docs/benchmarks_tables.md, docs/benchmarks_series.md).
+PENALTY = 1.0
 # The leaderboard's values for a member without scores.
 EMPTY_ROW: dict[str, Any] = {
     "params": None,
@@ -571,8 +570,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def _weigh(self, calibrated, rows):
         """The weights of the members of an ensemble, those of weight 0 left out."""
-        penalty = PENALTY_OF_VECTORS if self._by_name() else PENALTY_OF_OBJECTS
-        ensemble = weigh_members(calibrated, rows, penalty)
+        ensemble = weigh_members(calibrated, rows, PENALTY)
         weights = {name: w for name, w in ensemble.weights.items() if w > 0} or ensemble.weights
         self.calibrations_ = {name: calibrated[name].calibration for name in weights}
         self.best_score_ = float(self._metrics(ensemble.log_proba, rows).mean())

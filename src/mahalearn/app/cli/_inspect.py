@@ -1,7 +1,5 @@
 """Printing of `inspect` and `datasets`: data before any model is chosen, a model file, the sets."""
 
-from typing import NamedTuple
-
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
@@ -12,10 +10,8 @@ from ._terminal import Console, say_notes
 console = Console()
 
 
-# Columns that are shown unless all are asked for.
+# Columns and classes that are shown unless all are asked for.
 MOST_SHOWN = 40
-# Classes and multiplications above which the overlap of classes is not computed.
-MOST_CLASSES, MOST_WORK = 60, 3e10
 # Share of the negative part of a spectrum up to which distances are called so.
 SPECTRA = (
     (1e-6, "are Euclidean", "all methods apply"),
@@ -25,21 +21,28 @@ SPECTRA = (
 )
 
 
-def inspect_problem(problem, verbose=False):
-    """Print how data were read, what is odd about them, and what to do next."""
+def inspect_problem(problem, verbose=False, summary=None):
+    """Print how data were read, what is odd about them, and what to do next.
+
+    summary: the first pass over a large table, of which the problem is a sample.
+    """
+    n, n_classes = len(problem) if summary is None else summary.n_rows, ""
     if problem.y is not None:
         problem.check_classes(least=1)
-    n_classes = "" if problem.y is None else f", {counted(len(problem.counts), 'class', 'classes')}"
+        counts = problem.counts if summary is None else dict(summary.counts.most_common())
+        n_classes = f", {counted(len(counts), 'class', 'classes')}"
+    what = "rows" if problem.kind == "vectors" else "objects"
     if problem.kind == "vectors":
+        if summary is not None:
+            console.print(f"Columns, of a sample of {len(problem)} rows:", highlight=False)
         _columns_table(problem.overview, verbose)
         say_notes(console, problem.notes)
-        _vectors(problem, verbose)
+        _classes(counts, verbose)
     else:
         say_notes(console, problem.notes)
         _matrix(problem, verbose)
-    what = {"vectors": "rows", "proximity": "objects", "objects": "objects"}[problem.kind]
     console.print(
-        f"Read {len(problem)} {what}{n_classes}. If this is what you meant, run compare with the "
+        f"Read {n} {what}{n_classes}. If this is what you meant, run compare with the "
         "same options; it ranks classifiers, saves the best and writes a page.",
         highlight=False,
         soft_wrap=True,
@@ -64,6 +67,17 @@ def _columns_table(overview, verbose):
     rest = len(overview) - len({line["name"] for line in shown})
     if rest:
         console.print(f"… and {counted(rest, 'column')} more (--verbose)", highlight=False)
+
+
+def _classes(counts, verbose):
+    """Print how many rows each class has."""
+    table, total = Table("class", "rows", "share", box=None), sum(counts.values())
+    for label, n in list(counts.items())[: None if verbose else MOST_SHOWN]:
+        table.add_row(escape(str(label)), str(n), f"{n / total:.1%}")
+    console.print(table)
+    if len(counts) > MOST_SHOWN and not verbose:
+        rest = counted(len(counts) - MOST_SHOWN, "class", "classes")
+        console.print(f"… and {rest} more (--verbose)", highlight=False)
 
 
 def _matrix(problem, verbose):
@@ -130,107 +144,6 @@ def _measures(problem, matrices):
     best = min(diagnoses, key=lambda name: diagnoses[name].nearest_neighbor_error)
     console.print(f"{best}:", highlight=False)
     return matrices[..., list(diagnoses).index(best)]
-
-
-def _vectors(problem, verbose):
-    from ...table_encoder import TableEncoder
-
-    Z = TableEncoder().fit_transform(problem.X)
-    n_classes, width = len(problem.counts), min(Z.shape)
-    console.print(
-        f"{counted(len(problem), 'row')}, {counted(problem.X.shape[1], 'column')}, "
-        f"{counted(Z.shape[1], 'feature')} after encoding, "
-        f"{counted(n_classes, 'class', 'classes')}",
-        highlight=False,
-    )
-    if n_classes > MOST_CLASSES or n_classes**2 * float(width) ** 3 > MOST_WORK:
-        table = Table("class", "rows", box=None)
-        for label, n in list(problem.counts.items())[: None if verbose else MOST_SHOWN]:
-            table.add_row(escape(str(label)), str(n))
-        console.print(table)
-        console.print("[dim]many classes or features: their overlap was not computed[/]")
-        return
-    theory = ("rank", "condition") if verbose else ()
-    table = Table("class", "rows", *theory, "most alike", "overlap", box=None)
-    for label, n, rank, condition, nearest, overlap in class_facts(Z, problem.y):
-        cells = (label, n, rank, condition) if verbose else (label, n)
-        table.add_row(*(escape(str(cell)) for cell in (*cells, nearest, overlap)))
-    console.print(table)
-    console.print(
-        "[dim]overlap: upper bound on the error between a class and the one most alike, if both "
-        "were Gaussian (Bhattacharyya)"
-        + ("; rank and condition number of the class's covariance[/]" if verbose else "[/]")
-    )
-
-
-def class_facts(Z, y):
-    """For each class: name, rows, rank, condition number, nearest class and the bound with it.
-
-    With more features than rows all is computed in the span of the centred rows: outside it a
-    shrunk covariance is a multiple of the identity.
-    """
-    from ...formulas.linalg import eigh
-
-    n, p = Z.shape
-    classes, codes = np.unique(y, return_inverse=True)
-    A = Z - Z.mean(axis=0)
-    if p > n:
-        U, s, _ = np.linalg.svd(A, full_matrices=False)
-        A = U * s
-    parts = [A[codes == j] for j in range(len(classes))]
-    gaussians = [_shrunk_gaussian(part, p) for part in parts]
-    shares = np.array([len(part) / n for part in parts])
-    bound = np.full((len(classes), len(classes)), -1.0)
-    for i in range(len(classes)):
-        for j in range(i):
-            weight = np.sqrt(shares[i] * shares[j]) / (shares[i] + shares[j])
-            distance = _bhattacharyya(gaussians[i], gaussians[j])
-            bound[i, j] = bound[j, i] = weight * np.exp(-distance)
-    for i, (label, part) in enumerate(zip(classes, parts)):
-        centred = part - part.mean(axis=0)
-        values = eigh(centred.T @ centred / len(part), vectors=False).values
-        positive = values[values > 0]
-        condition = f"{positive.max() / positive.min():.1e}" if len(positive) else "–"
-        if len(positive) < p:
-            condition += " (singular)"
-        j = int(bound[i].argmax())
-        rank = f"{len(positive)} of {p}"
-        yield label, len(part), rank, condition, classes[j], f"{bound[i, j]:.1%}"
-
-
-class _Gaussian(NamedTuple):
-    """A Gaussian whose covariance is C within a subspace and c·I in the `rest` dimensions."""
-
-    mean: np.ndarray
-    C: np.ndarray
-    c: float
-    rest: int
-
-    @property
-    def log_det(self):
-        return np.linalg.slogdet(self.C)[1] + self.rest * np.log(self.c)
-
-
-def _shrunk_gaussian(part, p):
-    """The Gaussian of rows of p features, shrunk by Ledoit and Wolf, in coordinates of a span."""
-    from ...formulas.class_covariances import ledoit_wolf_intensity
-
-    mean, r = part.mean(axis=0), part.shape[1]
-    if len(part) < 2:
-        return _Gaussian(mean, np.eye(r), 1.0, p - r)
-    centred = part - mean
-    S = centred.T @ centred / len(part)
-    # Coordinates that are 0 for all rows change norms by nothing, and the mean variance tr S/p.
-    rho, mu = ledoit_wolf_intensity(np.pad(centred, ((0, 0), (0, p - r))))
-    c = rho * mu + 1e-9
-    return _Gaussian(mean, (1 - rho) * S + c * np.eye(r), c, p - r)
-
-
-def _bhattacharyya(one, other):
-    """Bhattacharyya's distance of two Gaussians."""
-    C, gap = (one.C + other.C) / 2, one.mean - other.mean
-    between = one._replace(C=C, c=(one.c + other.c) / 2).log_det
-    return gap @ np.linalg.solve(C, gap) / 8 + (between - (one.log_det + other.log_det) / 2) / 2
 
 
 def inspect_model(about, path):

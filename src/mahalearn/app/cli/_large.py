@@ -4,7 +4,6 @@ import time
 from contextlib import contextmanager
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
 
 from ..comparing.everything import (
@@ -23,8 +22,7 @@ from ..reading.large import ParquetTable, first_pass
 from ..reading.problem import DataError
 from ..reading.read import stem
 from ..reading.tables import table_problem
-from ..words import counted
-from ._terminal import Console, say_notes
+from ._terminal import Console
 
 console = Console()
 # Passes that a fit on all rows is expected to take.
@@ -179,30 +177,3 @@ def connected(address):
         raise DataError(f"No dask scheduler answers at {address!r}: {error}.") from None
     with client:
         yield client
-
-
-def inspect_table(table, target):
-    """Print the result of a first pass over a table."""
-    with counting("first pass", table.n_rows) as tell:
-        summary = first_pass(table, target, 1000, 0, tell)
-    say_notes(console, table.notes)
-    rows = Table("class", "rows", "share", box=None)
-    total = sum(summary.counts.values())
-    for label, n in summary.counts.most_common(50):
-        rows.add_row(escape(label), str(n), f"{n / total:.1%}")
-    unlabelled = summary.n_rows - total
-    missing = f", {unlabelled} without a class" if unlabelled else ""
-    console.print(
-        f"{summary.n_rows} rows{missing}, {len(table.columns) - 1} columns beside "
-        f"{escape(repr(summary.target))}, {counted(len(summary.counts), 'class', 'classes')}",
-        highlight=False,
-    )
-    console.print(rows)
-    columns = Table("column", "known", "mean", "standard deviation", box=None)
-    for column, (n, mean, spread) in summary.moments.items():
-        deviation = (spread / n) ** 0.5 if n else float("nan")
-        columns.add_row(escape(column), str(n), f"{mean:.4g}", f"{deviation:.4g}")
-    for column, levels in summary.levels.items():
-        what = "many texts, left out" if levels is None else f"{len(levels)} categories"
-        columns.add_row(escape(column), "", what, "")
-    console.print(columns)

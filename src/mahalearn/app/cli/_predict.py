@@ -5,7 +5,8 @@ import json
 import os
 import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +32,10 @@ from ..reading.read import rows_of
 from ..reading.schema import check_about
 from ..reading.source import is_stream
 from ..reading.tables import find_target, read_table
+from ..report import html
+from ..report.prediction import document, page_values
 from ..words import counted
 from ._large import counting
-from ._prediction_page import page, page_values
 from ._terminal import Console, check_out, say_notes, table_bytes
 
 # p-value up to which a file is said to differ from the training objects.
@@ -51,17 +53,95 @@ class New(NamedTuple):
     notes: list
     columns: object = None  # the data frame they came from
     truth: list | None = None  # classes, None where they are missing
+    start: int = 0  # objects of the file before these
 
 
 def predict(
     path, data, out, *, level, confidence=0.95, fdr=None, force=False, keep=False, labels=None,
     memory=None, report=None, form=None, id=None, interpolate=False,
 ):  # fmt: skip
-    """Predict, score where the classes are known, and write a line for each object and a page."""
+    """Predict, score where the classes are known, and write a line for each object and a page.
+
+    A table that does not fit into memory goes the same way part by part.
+    """
     printed = is_stream(out)
-    # What is said goes elsewhere than the table.
-    console = Console(stderr=True) if printed else Console()
-    if not printed:
+    console = Console(stderr=printed)  # what is said goes elsewhere than the table
+    check_places(path, data, out, report, labels, force)
+    model, about, notes = read_model(path)
+    table = None
+    if about["kind"] == "vectors":
+        table = large_table(data, parse_memory(memory), form)
+    if table is None:
+        new = read_new(data, about, labels, form, id, interpolate)
+        if keep and new.columns is None:
+            raise DataError("--keep is for tables; these objects have no columns.")
+        parts, writer, share = [new], Writer(out), 1.0
+        progress = nullcontext(lambda n_rows: None)
+    else:
+        if printed or fdr is not None or labels is not None or report is not None:
+            raise DataError(
+                "A table that is read part by part is written to a file, without --fdr (which "
+                "needs all p-values at once), --labels and --report; --memory says how much may "
+                "be read."
+            )
+        writer = PartWriter(out, _key(path, table, level, confidence, keep, id))
+        start = writer.begin()
+        parts, progress = table_parts(table, about, id, start), restartable(console, table, start)
+        share = min(1.0, MOST_DRIFT / (table.n_rows or MOST_DRIFT))
+    tally = Tally(about["classes"], share)
+    with progress as tell:
+        for new in parts:
+            if not tally.n:
+                say_notes(console, [*notes, *new.notes])
+            try:
+                rows, proba, typicality = predictions(model, new, about, level, confidence, fdr)
+            except ValueError as error:
+                raise DataError(f"The model cannot take these objects: {error}") from None
+            tally.add(rows, proba, typicality.nearest, new)
+            writer.add(list(_with_columns(rows, new.columns)) if keep else rows, new.start)
+            tell(len(rows))
+    writer.end()
+    drifts = []
+    if table is None and about["kind"] == "vectors":
+        drifts = column_drifts(new.X, about["features"], about["training"]["objects"])
+    sentences = drift_sentences(tally.nearest, drifts, tally.n)
+    scores = merged(tally.scores) if tally.scores else None
+    if report is not None:
+        values = page_values(rows, proba, about, drifts, new.X)
+        values |= {
+            "data": data.name if not is_stream(data) else "standard input",
+            "model": about.get("title") or about.get("method") or path.name,
+            "sentences": sentences,
+            "facts": [("model", path.name), ("trained on", str(about.get("data") or ""))],
+            "notes": [*notes, *new.notes],
+            "scores": scores._asdict() if scores is not None and scores.n else None,
+        }
+        write_text(report, html.render(document(values)))
+    if about.get("distances") in DISTANCE_METHODS:
+        console.print(
+            f"[dim]d2, typical, p none: by squared distances of the "
+            f"{escape(DISTANCE_METHODS[about['distances']].title)}[/]"
+        )
+    for sentence in sentences:
+        console.print(escape(sentence), highlight=False, soft_wrap=True)
+    if scores is not None:
+        show_scores(console, scores)
+    where = "" if printed else f": {escape(str(out))}"
+    if report:
+        where += f"; page: {escape(str(report))}"
+    elif tally.flagged and table is None and not printed:
+        where += "; --report new.html writes a page that shows them."
+    console.print(
+        f"{counted(tally.n, 'object')} predicted, {tally.flagged} of them flagged as "
+        f"{'an outlier' if tally.flagged == 1 else 'outliers'}{where}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def check_places(path, data, out, report, labels, force):
+    """Refuse places that cannot be written, before any work is done."""
+    if not is_stream(out):
         if out.suffix.lower() == ".parquet" and out.is_dir():  # a table in parts
             if not force and not (out / "_state.json").exists():
                 raise FileExistsError(f"{out} exists already; --force overwrites it.")
@@ -73,6 +153,10 @@ def predict(
             )
     if report is not None:
         check_out(report, force, inputs=[path, data, labels, out])
+
+
+def read_model(path):
+    """The model of a file, what the file says about it, and what there is to note."""
     about = check_about(model_about(path), path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -84,80 +168,32 @@ def predict(
         )
     if not hasattr(model, "typicality"):
         raise DataError(f"{str(path)!r} holds no model of mahalearn train or compare.")
-    notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-    table = None
-    if about["kind"] == "vectors":
-        table = large_table(data, parse_memory(memory), form)
-    if table is not None:
-        if printed or fdr is not None or labels is not None or report is not None:
-            raise DataError(
-                "A table that is read part by part is written to a file, without --fdr (which "
-                "needs all p-values at once), --labels and --report; --memory says how much may "
-                "be read."
-            )
-        say_notes(console, notes)
-        how = {"level": level, "confidence": confidence, "keep": keep, "id": id}
-        predict_parts(console, model, about, path, table, out, **how)
-        return
-    new = read_new(data, about, labels, form, id, interpolate)
-    if keep and new.columns is None:
-        raise DataError("--keep is for tables; these objects have no columns.")
-    say_notes(console, [*notes, *new.notes])
-    try:
-        rows, proba, typicality = predictions(model, new, about, level, confidence, fdr)
-    except ValueError as error:
-        raise DataError(f"The model cannot take these objects: {error}") from None
-    drifts = []
-    if about["kind"] == "vectors":
-        drifts = column_drifts(new.X, about["features"], about["training"]["objects"])
-    sentences = drift_sentences(typicality.nearest, drifts, len(rows))
-    scores = None
-    if new.truth is not None:
-        predicted = [str(row["prediction"]) for row in rows]
-        scores = score(new.truth, predicted, proba, about["classes"])
-    if report is not None:
-        values = page_values(rows, proba, about, drifts, new.X)
-        values |= {
-            "data": data.name if not is_stream(data) else "standard input",
-            "model": about.get("title") or about.get("method") or path.name,
-            "sentences": sentences,
-            "facts": [("model", path.name), ("trained on", str(about.get("data") or ""))],
-            "notes": [*notes, *new.notes],
-            "scores": scores._asdict() if scores is not None and scores.n else None,
-        }
-        write_text(report, page(values))
-    if keep:
-        rows = list(_with_columns(rows, new.columns))
-    if printed:
-        sys.stdout.buffer.write(table_bytes(rows, ".csv"))
-        sys.stdout.buffer.flush()
-    else:
-        write_bytes(out, table_bytes(rows, out.suffix.lower()))
-    if about.get("distances") in DISTANCE_METHODS:
-        console.print(
-            f"[dim]d2, typical, p none: by squared distances of the "
-            f"{escape(DISTANCE_METHODS[about['distances']].title)}[/]"
-        )
-    for sentence in sentences:
-        console.print(escape(sentence), highlight=False, soft_wrap=True)
-    if scores is not None:
-        show_scores(console, scores)
-    flagged = sum(row["outlier"] for row in rows)
-    console.print(
-        f"{counted(len(rows), 'object')} predicted, {flagged} of them flagged as "
-        f"{'an outlier' if flagged == 1 else 'outliers'}"
-        + ("" if printed else f": {escape(str(out))}")
-        + (f"; page: {escape(str(report))}" if report else next_step(flagged, printed)),
-        highlight=False,
-        soft_wrap=True,
-    )
+    return model, about, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
-def next_step(flagged, printed):
-    """A hint to the page, after predicting without one."""
-    if printed or not flagged:
-        return ""
-    return "; --report new.html writes a page that shows them."
+class Tally:
+    """What is said of all predictions together: counts, scores, distances to the nearest class.
+
+    share: that of the objects whose distances the test for drift takes.
+    """
+
+    def __init__(self, classes, share):
+        self.classes, self.share = classes, share
+        self.n, self.flagged, self.scores, self.nearest = 0, 0, [], []
+
+    def add(self, rows, proba, nearest, new):
+        """Count the predictions of a part."""
+        self.n += len(rows)
+        self.flagged += sum(row["outlier"] for row in rows)
+        if new.truth is not None:
+            predicted = [str(row["prediction"]) for row in rows]
+            self.scores.append(score(new.truth, predicted, proba, self.classes))
+        chosen = uniform(np.arange(new.start, new.start + len(rows)), 1) < self.share
+        before = self.nearest or [(trained, values[:0]) for trained, values in nearest]
+        self.nearest = [
+            (trained, np.concatenate([old, values[chosen]]))
+            for (trained, old), (_, values) in zip(before, nearest, strict=True)
+        ]
 
 
 def show_scores(console, scores):
@@ -205,17 +241,19 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
         raise DataError("--labels does nothing for a table; its column of classes is used.")
     if about.get("series"):
         return _new_series(data, about, form, id, interpolate)
-    types = {f["name"]: f["type"] for f in about["features"]}
-    texts = [name for name, kind in types.items() if kind == NAME]
-
-    def find(names):
-        return _column_like(about["target"], names)
-
+    texts = [f["name"] for f in about["features"] if f["type"] == NAME]
+    find = partial(_column_like, about["target"])
     frame, notes = read_table(data, texts=texts, find=find, **vars(form))
-    target = find(list(frame.columns))
+    return _new_table(frame, notes, about, id)
+
+
+def _new_table(frame, notes, about, id, start=0):
+    """Rows of a table, or of a part of it."""
+    types = [feature["name"] for feature in about["features"]]
+    target = _column_like(about["target"], list(frame.columns))
     if target is not None and target != about["target"]:
         frame = frame.rename(columns={target: about["target"]})
-        notes.append(f"Column {target!r} was taken for the classes {about['target']!r}.")
+        notes = [*notes, f"Column {target!r} was taken for the classes {about['target']!r}."]
     if id is not None:
         ids = find_target(list(frame.columns), id)
         names = [written(value) for value in frame[ids]]
@@ -228,16 +266,22 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
         differences += renamed
     if about["kind"] == "objects":
         X = rows_of(X)
-    return New(X, names, [*notes, *differences], frame, truth)
+    return New(X, names, [*notes, *differences], frame, truth, start)
+
+
+def table_parts(table, about, id, start):
+    """New objects of a table that is read part by part, from a row on."""
+    texts = [feature["name"] for feature in about["features"] if feature["type"] == NAME]
+    for position, frame in table.parts(start):
+        new = _new_table(frame, table.notes, about, id, position)
+        yield new._replace(X=new.X.astype(dict.fromkeys(texts, object)))
 
 
 def _new_series(data, about, form, id, interpolate):
     """Series of a table with a row for each time, by the columns that the model was trained on."""
     from ..reading.objects import long_collection
 
-    def find(names):
-        return _column_like(about["target"], names)
-
+    find = partial(_column_like, about["target"])
     frame, notes = read_table(data, find=find, **vars(form))
     columns = {**about["series"], **({} if id is None else {"id": id})}
     target = find(list(frame.columns))
@@ -328,7 +372,7 @@ def predictions(model, new, about, level, confidence=0.95, fdr=None):
     # Columns of an older file keep their names.
     whose = f" ({about['distances']})" if model.folds and about.get("distances") else ""
     for i, label in enumerate(labels):
-        row = {"object": new.names[i] if new.names else i + 1}
+        row = {"object": new.names[i] if new.names else new.start + i + 1}
         row |= {"prediction": label.item() if hasattr(label, "item") else label}
         row |= {f"p {name}": _rounded(p) for name, p in zip(classes, proba[i])}
         row |= {f"d2 {name}{whose}": _rounded(d) for name, d in zip(classes, d2[i])}
@@ -364,7 +408,25 @@ def _rounded(value, digits=6):
     return int(value) if value.is_integer() and abs(value) < 10**digits else value
 
 
-# --- predictions part by part ---------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
+
+
+class Writer:
+    """All rows of predictions at once: into a file, or printed."""
+
+    def __init__(self, out):
+        self.out = out
+
+    def add(self, rows, position):
+        """Write the rows."""
+        if is_stream(self.out):
+            sys.stdout.buffer.write(table_bytes(rows, ".csv"))
+            sys.stdout.buffer.flush()
+        else:
+            write_bytes(self.out, table_bytes(rows, self.out.suffix.lower()))
+
+    def end(self):
+        """All rows are there."""
 
 
 class PartWriter:
@@ -428,73 +490,24 @@ class PartWriter:
         self.state.unlink(missing_ok=True)
 
 
-def predict_parts(console, model, about, path, table, out, *, level, confidence, keep, id=None):
-    """Predictions of a table that is read part by part, in its order."""
+def _key(path, table, *options):
+    """A text that is the same for the same model, files and options."""
     # A file of a folder may change while the folder stays as it is.
     stats = [file.stat() for file in getattr(table, "files", [table.path])]
     files = [(stat.st_size, stat.st_mtime) for stat in stats]
-    facts = [str(table.path.resolve()), files, level, confidence, keep, id]
-    key = hashlib.sha256(path.read_bytes() + json.dumps(facts).encode()).hexdigest()
-    writer = PartWriter(out, key)
-    start = writer.begin()
-    if start:
-        console.print(f"{start} rows are there from an earlier run", highlight=False)
-    features = {f["name"] for f in about["features"]}
-    target, scores, nearest, flagged, rows_done = about["target"], [], None, 0, start
-    share = min(1.0, MOST_DRIFT / (table.n_rows or MOST_DRIFT))
-    left = None if table.n_rows is None else table.n_rows - start
-    with _resumable(console), counting("predict", left, console) as tell:
-        for position, frame in table.parts(start):
-            ids = find_target(list(frame.columns), id) if id else None
-            names = [str(v) for v in frame[ids]] if ids else None
-            if names is None:
-                ids, _ = row_names(frame.drop(columns=[*features, target], errors="ignore"))
-                names = [str(v) for v in frame[ids]] if ids else None
-            X, notes = match_columns(frame, about, ids)
-            if rows_done == start:
-                say_notes(console, [*table.notes, *notes])
-            for feature in about["features"]:
-                if feature["type"] == NAME:
-                    X[feature["name"]] = X[feature["name"]].astype(object)
-            names = names or list(range(position + 1, position + len(frame) + 1))
-            new = New(X, names, [])
-            rows, proba, typicality = predictions(model, new, about, level, confidence)
-            flagged += sum(row["outlier"] for row in rows)
-            if target in frame.columns and target not in features:
-                truth = list(map(written, frame[target]))
-                predicted = [str(row["prediction"]) for row in rows]
-                scores.append(score(truth, predicted, proba, about["classes"]))
-            chosen = uniform(np.arange(position, position + len(frame)), 1) < share
-            part = [(trained, values[chosen]) for trained, values in typicality.nearest]
-            nearest = part if nearest is None else _joined(nearest, part)
-            if keep:
-                rows = list(_with_columns(rows, frame))
-            writer.add(rows, position)
-            rows_done = position + len(frame)
-            tell(len(frame))
-    writer.end()
-    console.print(
-        f"{rows_done} objects predicted, {flagged} of the {rows_done - start} of this run flagged "
-        f"as outliers: {escape(str(out))}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    if nearest and all(len(values) for _, values in nearest):
-        for sentence in drift_sentences(nearest, [], rows_done):
-            console.print(sentence, highlight=False, soft_wrap=True)
-    if scores:
-        show_scores(console, merged(scores))
-
-
-def _joined(one, other):
-    """Distances of two parts of a file, fold by fold."""
-    return [(trained, np.concatenate([a, b])) for (trained, a), (_, b) in zip(one, other)]
+    facts = [str(table.path.resolve()), files, *options]
+    return hashlib.sha256(path.read_bytes() + json.dumps(facts).encode()).hexdigest()
 
 
 @contextmanager
-def _resumable(console):
+def restartable(console, table, start):
+    """A bar of the rows that are left; Ctrl-C says how to go on."""
+    if start:
+        console.print(f"{start} rows are there from an earlier run", highlight=False)
+    left = None if table.n_rows is None else table.n_rows - start
     try:
-        yield
+        with counting("predict", left, console) as tell:
+            yield tell
     except KeyboardInterrupt:
         console.print("Stopped: the same command goes on from the rows that are written.")
         raise typer.Exit(130) from None

@@ -280,13 +280,6 @@ def command_line(context, **values):
     return " ".join(parts)
 
 
-def cpu_count():
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class Console(rich.console.Console):
     """A console that shows control characters of names in files, instead of obeying them."""
 

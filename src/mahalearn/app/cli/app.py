@@ -163,9 +163,11 @@ def compare(
 
     with _reported_errors():
         started = time.monotonic()
+        from joblib import cpu_count
+
         from ..comparing.compare import SAMPLE
         from . import _compare
-        from ._terminal import check_finite, command_line, cpu_count
+        from ._terminal import check_finite, command_line
 
         if methods == "list":
             _list_methods()
@@ -225,9 +227,11 @@ def train(
     """
 
     with _reported_errors():
+        from joblib import cpu_count
+
         from ..comparing.compare import SAMPLE
         from . import _compare
-        from ._terminal import command_line, cpu_count
+        from ._terminal import command_line
 
         everything = read_large(options, SAMPLE, seed, landmarks, scheduler)
         problem = everything.problem if everything else read_data(options)
@@ -373,17 +377,13 @@ def inspect(
             about = check_about(model_about(options.data), options.data, complete=False)
             _inspect.inspect_model(about, options.data)
             return
-        from ..reading.large import large_table, parse_memory
+        from ..comparing.compare import SAMPLE
 
-        table = None
-        if not (options.proximity or options.objects or options.time):
-            table = large_table(options.data, parse_memory(options.memory), options.form)
-        if table is not None:
-            from ._large import inspect_table
-
-            inspect_table(table, options.target)
-            return
-        _inspect.inspect_problem(read_data(options, only_look=True), verbose)
+        everything = read_large(options, SAMPLE)
+        if everything is None:
+            _inspect.inspect_problem(read_data(options, only_look=True), verbose)
+        else:
+            _inspect.inspect_problem(everything.problem, verbose, everything.summary)
 
 
 @app.command()

@@ -184,15 +184,28 @@ def _unpack(opener, data, name, kind):
         raise DataError(f"{name!r} is a damaged {kind} file; make it again.") from None
 
 
+# The number of entries of an archive that says it elsewhere.
+_ZIP64 = 0xFFFF
+
+
+def _n_entries(data):
+    """The number of entries that the end of a zip archive tells; zipfile does not compare it."""
+    end = data.rindex(b"PK\x05\x06")
+    return int.from_bytes(data[end + 10 : end + 12], "little")
+
+
 def _zip(data, name, notes):
     """Format, contents and name of what a zip archive holds: one file, or a workbook, or arrays."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = [info for info in archive.infolist() if not info.is_dir()]
+        complete = _n_entries(data) in (len(archive.infolist()), _ZIP64)
     except MemoryError:
         raise
     except Exception:  # zipfile also raises IndexError, ValueError and others
-        raise DataError(f"{name!r} is a damaged zip archive; make it again.") from None
+        complete = False
+    if not complete:
+        raise DataError(f"{name!r} is a damaged zip archive; make it again.")
     size = sum(info.file_size for info in members)
     if size > MOST_BYTES:
         raise DataError(

@@ -31,7 +31,8 @@ def answers(values):
     ]
 
 
-def _card(question, answer, detail, link, state=""):
+def card(question, answer, detail, link, state=""):
+    """A question of the first screen."""
     return {"question": question, "answer": answer, "detail": detail, "link": link, "state": state}
 
 
@@ -58,7 +59,7 @@ def _separable(values):
         f"{percent(low)} to {percent(high)}). Always predicting the most frequent class: "
         f"{percent(guess)}."
     )
-    return _card("Can the classes be distinguished?", answer, detail, "classes", state)
+    return card("Can the classes be distinguished?", answer, detail, "classes", state)
 
 
 def confusions(values):
@@ -77,7 +78,7 @@ def _failures(values):
     worst = confusions(values)
     question = "Which classes fail?"
     if not worst:
-        return _card(question, "None", "No held-out object was misclassified.", "map", "good")
+        return card(question, "None", "No held-out object was misclassified.", "map", "good")
     average = sum(row["right"] for row in rows) / max(1, sum(row["tested"] for row in rows))
     weak = sorted(
         (row for row in rows if row["tested"] and row["recall"] < average - WEAK),
@@ -87,7 +88,7 @@ def _failures(values):
     total = sum(values["confusion"][i])
     most = f"Most often {classes[i]} is predicted as {classes[j]} ({n} of {total} predictions)."
     if not weak:
-        return _card(
+        return card(
             question,
             "None in particular",
             f"{most} All classes are recognised about equally well.",
@@ -97,7 +98,7 @@ def _failures(values):
     names = ", ".join(row["name"] for row in weak[:MOST_NAMED])
     others = f" and {len(weak) - MOST_NAMED} more" if len(weak) > MOST_NAMED else ""
     recall = "; ".join(f"{row['name']} {percent(row['recall'], 0)}" for row in weak[:MOST_NAMED])
-    return _card(question, names + others, f"Recognised: {recall}. {most}", "map", "fair")
+    return card(question, names + others, f"Recognised: {recall}. {most}", "map", "fair")
 
 
 def _drivers(values):
@@ -107,12 +108,12 @@ def _drivers(values):
         rows = (rows or importance["rows"])[:MOST_NAMED]
         rises = "; ".join(f"{row['name']} +{number(100 * row['increase'][0])}" for row in rows)
         detail = f"Percentage points of error when the column is shuffled: {rises}."
-        return _card(question, ", ".join(row["name"] for row in rows), detail, "importance")
+        return card(question, ", ".join(row["name"] for row in rows), detail, "importance")
     share = values["map"]["neighbours_agree"]
     if values["problem"]["kind"] == "vectors":
-        return _card(question, "Not measured", "It would have taken too long.", "distances")
+        return card(question, "Not measured", "It would have taken too long.", "distances")
     detail = f"The nearest other object has the same class for {percent(share, 0)} of the objects."
-    return _card(question, "The nearest objects", detail, "map")
+    return card(question, "The nearest objects", detail, "map")
 
 
 def learning_verdict(values):
@@ -134,7 +135,7 @@ def learning_verdict(values):
 def _learning(values):
     answer, detail = learning_verdict(values)
     link = "learning" if values.get("learning") else "notices"
-    return _card("Would more data help?", answer, detail, link)
+    return card("Would more data help?", answer, detail, link)
 
 
 def data_problems(values):
@@ -165,7 +166,7 @@ def _data(values):
     detail = " ".join(problems) or "No suspicious labels, no drift, no notices."
     link = "hardest" if problems else "data"
     question = "Is something wrong with the data?"
-    return _card(question, answer, detail, link, "fair" if problems else "good")
+    return card(question, answer, detail, link, "fair" if problems else "good")
 
 
 def _method(values):
@@ -189,7 +190,7 @@ def _method(values):
         times = winner["fit_seconds"] / max(fast["fit_seconds"], 1e-4)
         detail += f" {fast['title']} has the same error and is fitted {times:.0f} times as fast."
     title = winner["title"] + (f" ({family})" if family else "")
-    return _card("Which classifier is best?", title, detail, "leaderboard")
+    return card("Which classifier is best?", title, detail, "leaderboard")
 
 
 def _all(others):

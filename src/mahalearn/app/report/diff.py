@@ -1,6 +1,7 @@
 """The page of two comparisons side by side."""
 
 from ..words import number, percent
+from .answers import card
 from .blocks import (
     interval,
     number_cell,
@@ -28,10 +29,6 @@ def _labels(values):
     return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
 
 
-def _card(question, answer, detail, link, state=""):
-    return {"question": question, "answer": answer, "detail": detail, "link": link, "state": state}
-
-
 def _verdict(difference):
     """A word for a difference of errors with its interval."""
     if difference is None or difference[1] is None:
@@ -52,25 +49,25 @@ def _best(values):
     )
     answer = f"{percent(errors[0])} → {percent(errors[1])}"
     state = "good" if errors[1] < errors[0] else "fair" if errors[1] > errors[0] else ""
-    return _card("Error of the best method", answer, f"{detail}.", "methods", state)
+    return card("Error of the best method", answer, f"{detail}.", "methods", state)
 
 
 def _methods_card(values):
     verdicts = [_verdict(row["difference"]) for row in values["methods"] if row["difference"]]
     if not values["paired"]:
         words = "The folds differ, so errors are shown without a test."
-        return _card("Which methods changed?", "Not tested", words, "methods")
+        return card("Which methods changed?", "Not tested", words, "methods")
     better, worse = verdicts.count("better"), verdicts.count("worse")
     answer = f"{better} better, {worse} worse"
     words = f"Of {len(verdicts)} methods in both runs, by paired 95 % intervals on the same folds."
-    return _card("Which methods changed?", answer, words, "methods")
+    return card("Which methods changed?", answer, words, "methods")
 
 
 def _data_card(values):
     facts = [row["fact"] for row in values["changes"]]
     answer = f"{len(facts)} differences" if len(facts) != 1 else "1 difference"
     words = f"{', '.join(facts)}." if facts else "The data and the plan are described alike."
-    return _card("Did data or plan change?", answer if facts else "No", words, "changes")
+    return card("Did data or plan change?", answer if facts else "No", words, "changes")
 
 
 def _methods(values):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..report import html
 from ..words import counted, percent
+from .blocks import paragraph, section, table
 
 # Objects and columns that the page lists.
 MOST_OBJECTS, MOST_COLUMNS = 50, 30
@@ -11,8 +11,8 @@ MOST_OBJECTS, MOST_COLUMNS = 50, 30
 UNCERTAIN = 0.6
 
 
-def page(values):
-    """The HTML page of the predictions.
+def document(values):
+    """The page of the predictions.
 
     Parameters
     ----------
@@ -21,25 +21,23 @@ def page(values):
 
     Returns
     -------
-    page : str
+    dict
+        A document for :mod:`mahalearn.app.report.html`.
     """
-    sections = [_classes(values), _unlike(values), _uncertain(values), _drift(values)]
-    sections.append(_scores(values))
+    sections = [make(values) for make in (_classes, _unlike, _uncertain, _drift, _scores)]
     flagged = counted(values["n_flagged"], "of them looks", "of them look")
-    return html.render(
-        {
-            "title": f"Predictions for {values['data']}",
-            "lead": [
-                f"{counted(values['n'], 'object')} {'was' if values['n'] == 1 else 'were'} "
-                f"predicted by {values['model']}; {flagged} unlike every class.",
-                *values["sentences"],
-            ],
-            "facts": values["facts"],
-            "notices": values["notes"],
-            "sections": [section for section in sections if section],
-            "footer": "This page is one file and needs no network.",
-        }
-    )
+    return {
+        "title": f"Predictions for {values['data']}",
+        "lead": [
+            f"{counted(values['n'], 'object')} {'was' if values['n'] == 1 else 'were'} "
+            f"predicted by {values['model']}; {flagged} unlike every class.",
+            *values["sentences"],
+        ],
+        "facts": values["facts"],
+        "notices": values["notes"],
+        "sections": [section for section in sections if section],
+        "footer": "This page is one file and needs no network.",
+    }
 
 
 def page_values(rows, proba, about, drifts, X):
@@ -107,33 +105,29 @@ def far_columns(X, i, drifts, most=3):
     return ", ".join(words)
 
 
-def _section(id, title, *blocks):
-    return {"id": id, "title": title, "blocks": list(blocks)}
-
-
-def _table(corner, columns, rows, **options):
-    rows = [{"label": str(label), "cells": list(map(str, cells))} for label, *cells in rows]
-    return {"kind": "table", "corner": corner, "columns": columns, "rows": rows, **options}
+def _rows(rows):
+    """Rows of a table: a label and texts."""
+    return [{"label": str(label), "cells": list(map(str, cells))} for label, *cells in rows]
 
 
 def _classes(values):
     rows = [(label, n, percent(share), percent(was)) for label, n, share, was in values["classes"]]
     columns = ["objects", "share", "share in training"]
-    return _section("classes", "Predicted classes", _table("class", columns, rows, sortable=True))
+    return section("classes", "Predicted classes", table(None, "class", columns, _rows(rows)))
 
 
 def _unlike(values):
+    title = "Objects unlike every class"
     if not values["unlike"]:
-        text = "No object looks unlike every class."
-        return _section("unlike", "Objects unlike every class", {"kind": "text", "text": text})
+        return section("unlike", title, paragraph("No object looks unlike every class."))
     text = (
         "These objects are farther from all classes than training objects are, by their p-value of "
         "belonging to none. They may be of a new class, or damaged."
     )
     rows = [(name, label, f"{p:g}", far) for name, label, p, far in values["unlike"]]
     columns = ["nearest class", "p-value", "columns farthest from the training rows"]
-    table = _table("object", columns, rows, prose=True, sortable=True)
-    return _section("unlike", "Objects unlike every class", {"kind": "text", "text": text}, table)
+    objects = table(None, "object", columns, _rows(rows), prose=True)
+    return section("unlike", title, paragraph(text), objects)
 
 
 def _uncertain(values):
@@ -145,8 +139,8 @@ def _uncertain(values):
     )
     rows = [(name, label, percent(p), several) for name, label, p, several in values["uncertain"]]
     columns = ["prediction", "probability", "classes that are possible"]
-    table = _table("object", columns, rows, sortable=True)
-    return _section("uncertain", "Uncertain predictions", {"kind": "text", "text": text}, table)
+    objects = table(None, "object", columns, _rows(rows))
+    return section("uncertain", "Uncertain predictions", paragraph(text), objects)
 
 
 def _drift(values):
@@ -167,13 +161,12 @@ def _drift(values):
         )
         for d in values["drift"][:MOST_COLUMNS]
     ]
-    columns = ["training", "now", "outside", "shift", ""]
-    table = _table("column", columns, rows, sortable=True)
-    return _section("drift", "Columns that have drifted", {"kind": "text", "text": text}, table)
+    columns = table(None, "column", ["training", "now", "outside", "shift", ""], _rows(rows))
+    return section("drift", "Columns that have drifted", paragraph(text), columns)
 
 
 def _scores(values):
-    scores = values.get("scores")
+    scores = values["scores"]
     if not scores:
         return None
     text = (
@@ -181,5 +174,5 @@ def _scores(values):
         f"{percent(scores['accuracy'])} (balanced {percent(scores['balanced_accuracy'])})."
     )
     rows = [(label, *counts) for label, counts in zip(scores["classes"], scores["confusion"])]
-    table = _table("true class, predicted as", scores["classes"], rows)
-    return _section("scores", "How right they are", {"kind": "text", "text": text}, table)
+    confusion = table(None, "true class, predicted as", scores["classes"], _rows(rows))
+    return section("scores", "How right they are", paragraph(text), confusion)
