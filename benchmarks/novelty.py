@@ -1,8 +1,8 @@
 """Novelty, p-values and prediction sets, measured: ``python -m benchmarks.novelty``.
 
 Four parts, each of which can be run alone: ``time``, ``unknown`` (a class held out, 20 sets),
-``sets`` (prediction sets at 95 %), ``indefinite``. Results are kept in a file of JSON lines (--out); a run
-that was stopped goes on where it ended, and ``--report`` prints the tables from the file alone.
+``sets`` (prediction sets at 95 %), ``indefinite``. Results are kept in a file of JSON lines
+(--out); a run that was stopped goes on where it ended, and ``--report`` prints the tables from the file alone.
 Rivals that are not installed are left out: ``pip install pyod mapie crepes``. Data sets are read
 from the folder in MAHALEARN_DATA; those with a name in ARFF are UCI's in the form in which Weka
 distributes them, read from the folder in MAHALEARN_ARFF.
@@ -220,11 +220,10 @@ DETECTORS = {
 }
 
 
-def unknown_part(rows, part="unknown", sets=SETS, detectors=None):
-    for name in sets:
+def unknown_part(rows):
+    for name in SETS:
         for role in range(n_roles(name)):
-            names = DETECTORS if detectors is None else detectors
-            missing = [d for d in names if not rows.has(part, name, role, d)]
+            missing = [d for d in DETECTORS if not rows.has("unknown", name, role, d)]
             if not missing:
                 continue
             X, y, regular, unknown = task(name, role)
@@ -248,7 +247,7 @@ def unknown_part(rows, part="unknown", sets=SETS, detectors=None):
                         "aupr": average_precision_score(truth, strange),
                         "seconds": time.perf_counter() - start,
                     }
-                rows.add(values, part, name, role, detector)
+                rows.add(values, "unknown", name, role, detector)
 
 
 def unknown_report(rows):
