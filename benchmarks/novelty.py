@@ -2,10 +2,10 @@
 
 Four parts, each of which can be run alone: ``time``, ``unknown`` (a class held out, 20 sets),
 ``sets`` (prediction sets at 95 %), ``indefinite``. Results are kept in a file of JSON lines
-(--out); a run that was stopped goes on where it ended, and ``--report`` prints the tables from the file alone.
-Rivals that are not installed are left out: ``pip install pyod mapie crepes``. Data sets are read
-from the folder in MAHALEARN_DATA; those with a name in ARFF are UCI's in the form in which Weka
-distributes them, read from the folder in MAHALEARN_ARFF.
+(--out); a run that was stopped goes on where it ended, and ``--report`` prints the tables from the
+file alone. Rivals that are not installed are left out: ``pip install pyod mapie crepes``. Data sets
+are read from the folder in MAHALEARN_DATA; those with a name in ARFF are UCI's in the form in which
+Weka distributes them, read from the folder in MAHALEARN_ARFF.
 """
 
 import argparse
