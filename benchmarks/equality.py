@@ -842,7 +842,7 @@ def build_search(plain, params, data, family):
         for kernel in kernels or [plain(**fixed).kernel]
         for width in widths(kernel, gammas, degrees)
     ]
-    axis = plain._axis
+    axis = plain.path_parameter
     paths = [(v, grid.get(axis) or path_values(plain(**{**fixed, **v}))) for v in variants]
     candidates = in_order_of_preference(axis, settings, paths)
     return ml.KernelSearchCV(plain(**fixed), as_param_grid(candidates), **options)

@@ -246,7 +246,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         check_level(self.level)
         check_choice(self.variant, "variant", VARIANTS)
         check_choice(self.reg_on, "reg_on", REG_ON)
-        self._check_spectrum()
+        self.checked_spectrum()
         if isinstance(self.reg, str):
             check_choice(self.reg, "reg", ("auto",))
         if isinstance(self.gamma, str):
