@@ -126,7 +126,7 @@ class BatchData(VectorData):
     def __init__(self, batches, n_folds):
         self.batches = batches
         first = KernelFisherDiscriminant(landmarks=N_LANDMARKS, random_state=0, standardize=False)
-        self.source = first._landmark_parts(batches, None, n_folds)
+        self.source = first.sample_source(batches, None, n_folds)
         codes = np.searchsorted(first.classes_, self.source.y)
         super().__init__(np.asarray(self.source.X, dtype=float), self.source.y, codes)
         self.splits = self.source.splits()
