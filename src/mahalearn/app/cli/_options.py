@@ -49,9 +49,6 @@ Landmarks = Annotated[
         "by default.",
     ),
 ]
-Scheduler = Annotated[
-    str | None, seldom(help="Address of a dask scheduler (tcp://...) for fits on all rows.")
-]
 Jobs = Annotated[int | None, seldom(min=1, help="Processes; all processors by default.")]
 Seed = Annotated[int, seldom(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
@@ -234,6 +231,7 @@ OTHER_KINDS |= dict.fromkeys((".phy", ".phylip"), ("a matrix of distances", "--p
 
 def read_data(options, only_look=False):
     """The problem that the options of a command describe."""
+    from ..reading.overview import column_overview
     from ..reading.read import read_problem
 
     _check_source(options)
@@ -245,6 +243,8 @@ def read_data(options, only_look=False):
         **vars(options.form),
         only_look=only_look,
     )
+    if problem.kind == "vectors" and not problem.overview:  # of a set by name
+        problem.overview = column_overview(problem.X, {}, {}, {})
     if options.proximity:
         _check_kind(problem)
     elif problem.kind == "objects" and problem.columns is None:
@@ -352,26 +352,20 @@ def _check_measure(problem):
         ) from None
 
 
-def read_large(options, size, seed=0, landmarks=None, scheduler=None, rows=math.inf):
+def read_large(options, size, seed=0, landmarks=None, rows=math.inf):
     """The table of the options if it is to be read part by part, else None.
 
     That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
     """
     from ..reading.large import large_table, parse_memory
-    from ..reading.problem import DataError
 
     memory = parse_memory(options.memory)
     if options.proximity or options.objects or options.time:
         return None
     together = options.groups or options.weights or options.mixed != "onehot"
     table = large_table(options.data, memory, options.form, math.inf if together else rows)
-    if table is not None:
-        from ._large import Everything
+    if table is None:
+        return None
+    from ._large import Everything
 
-        return Everything(table, options, size, seed, landmarks, scheduler)
-    if scheduler:
-        raise DataError(
-            "--scheduler is for Parquet tables that do not fit into memory; --memory says how "
-            "much of it there is."
-        )
-    return None
+    return Everything(table, options, size, seed, landmarks)

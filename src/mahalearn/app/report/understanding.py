@@ -12,7 +12,6 @@ from .blocks import (
     side_by_side,
     table,
     words_cell,
-    words_column,
 )
 
 # Classes that a table of the confusion matrix shows; more become a picture and a list.
@@ -112,7 +111,7 @@ def _worst_pairs(values):
         }
         for n, i, j in confusions(values)[:MOST_CONFUSIONS]
     ]
-    columns = [words_column("predicted as"), "predictions", "share of the class"]
+    columns = [words_cell("predicted as"), "predictions", "share of the class"]
     return table("Most frequent confusions", "true class", columns, rows) if rows else None
 
 
@@ -141,8 +140,6 @@ def importance_section(values):
         "id": "permutation-importance",
         "title": f"Rise of the {by} when a column is shuffled",
         "xlabel": "percentage points",
-        "zero": True,
-        "of": "column",
         "rows": [{"name": row["name"], "value": list(row["increase"])} for row in shown],
         "words": text,
     }
@@ -199,14 +196,14 @@ def _hardest(values):
         rows.append({"label": row["name"], "cells": cells})
     n = hardest["wrong_objects"]
     columns = [
-        *([words_column("text")] if texts else []),
-        words_column("class"),
-        words_column("predicted as"),
+        *([words_cell("text")] if texts else []),
+        words_cell("class"),
+        words_cell("predicted as"),
         "times misclassified",
         "probability of its class",
         "objects of its class as far away",
         *(
-            [words_column("columns that speak most for (+) or against (−) the prediction")]
+            [words_cell("columns that speak most for (+) or against (−) the prediction")]
             if reasons
             else []
         ),
