@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_design",
@@ -95,7 +96,7 @@ copybutton_prompt_is_regexp = True
 
 # Page
 html_theme = "pydata_sphinx_theme"
-html_title = "mahalearn"
+html_title = f"mahalearn {version}"
 html_static_path = ["_static"]
 html_extra_path = ["_build/extra"]  # made here
 write_cheat_sheet(HERE / "cheat_sheet.md", HERE / "_build" / "extra" / "cheat_sheet.pdf")
