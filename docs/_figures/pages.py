@@ -1,4 +1,4 @@
-"""Pictures of the pages of the command line, in a headless browser: ``python docs/_figures/pages.py``.
+"""Pictures of pages in a headless browser: ``python docs/_figures/pages.py``.
 
 Needs selenium, chromium and chromedriver. Writes images/report.png (the first screen) and
 images/map.png (the map beside the confusion matrix) of ``mahalearn compare glass --quick``.
@@ -44,9 +44,7 @@ def picture(driver, page, width, dark=False, selector=None, height=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "page", nargs="?", help="a report.html; that of glass is made if there is none"
-    )
+    parser.add_argument("page", nargs="?", help="a report.html; by default that of glass")
     parser.add_argument(
         "--all", metavar="DIR", help="whole pages, light, dark and phone, to look at"
     )

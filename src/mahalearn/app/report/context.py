@@ -100,8 +100,8 @@ def novelty_section(values):
         f"{percent(confidence, 0)}, whatever the distribution of the class (cross-conformal, by "
         f"the margins of {values['winner']['title']}). Here a set holds "
         f"{novelty['mean_size']:.2f} of {counted(len(values['classes']), 'class', 'classes')} on "
-        f"average; {percent(novelty['single'], 0)} of the sets name one class alone. Classes of "
-        f"fewer than {round(1 / level)} objects are covered on average, not each for itself."
+        f"average; {percent(novelty['single'], 0)} of the sets name one class alone. A class of n "
+        f"objects, fewer than {round(1 / level)}, is held with a probability of about n/(n + 1)."
     )
     return section(
         "novelty",

@@ -116,7 +116,7 @@ def _worst_pairs(values):
 
 
 def importance_section(values):
-    """The columns that matter, beside the hardest objects."""
+    """The columns that matter, and the hardest objects."""
     importance, hardest = values.get("importance"), _hardest(values)
     if not importance:
         return section("hardest", "Hardest objects", *hardest)
@@ -162,15 +162,12 @@ def importance_section(values):
         ],
         filter=len(rows) > 8,
     )
-    all_columns = {
-        "kind": "details",
-        "summary": f"All {counted(len(rows), 'column')}",
-        "items": [everything],
-    }
     return section(
         "importance",
         "What drives the decision, and hard cases",
-        side_by_side([figure, all_columns], [{"kind": "anchor", "id": "hardest"}, *hardest]),
+        side_by_side(figure, everything),
+        {"kind": "anchor", "id": "hardest"},
+        *hardest,
         short="Columns and hard cases",
     )
 
