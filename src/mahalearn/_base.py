@@ -7,7 +7,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_is_fitted,
@@ -147,9 +148,38 @@ class ScoreClassifierMixin(ClassifierMixin):
         """Scores of queries that need no more checks."""
         return self._scores(queries)
 
+    # --- what an ensemble asks for ----------------------------------------------------------------
+
+    # A kernel classifier of all objects, whose kernel values others may share; those with equal
+    # parts come one after the other.
+    shares_kernel = False
+    sharing_order: tuple[int, int] = (0, 0)
+
+    def shared_scores(self, queries: Any, rows: Any) -> np.ndarray:
+        """Scores (m, c) of checked queries, relative to the largest: common terms are gone."""
+        scores = self.query_scores(queries)
+        return scores - scores.max(axis=1, keepdims=True)
+
     def _log_proba(self, X):
         check_is_fitted(self)
         return log_softmax(self._scores(X) / self.temperature_, axis=1)
+
+    # --- what a search asks for -------------------------------------------------------------------
+
+    # The parameter along which a default grid has a path of values, and those in which candidates
+    # may differ that are fitted together.
+    path_parameter: str | None = None
+    shared_parameters: tuple[str, ...] = ()
+
+    def split_scores(
+        self, candidates: list[Any], X: Any, y: Any, X_test: Any, **fit_params: Any
+    ) -> list[Any]:
+        """(classes, scores (m, c), rounding) of each candidate, fitted on X, y, for X_test.
+
+        candidates: classifiers that differ from this one in `shared_parameters` alone. Scores may
+        be relative to the largest.
+        """
+        return refit_scores(candidates, X, y, X_test, **fit_params)
 
     # --- what `classifiers/explanation.py` asks for -----------------------------------------------
 
@@ -210,6 +240,47 @@ class ScoreClassifierMixin(ClassifierMixin):
         return like(X, np.exp(self._log_proba(X)))
 
 
+def class_scores(model, X):
+    """Scores (m, c) of any fitted classifier, and the size of their rounding errors.
+
+    Those of ours are relative to the largest, so that large common terms are gone; of others it is
+    the decision function, else probabilities, else the predictions as 0 and 1. The class that a
+    classifier predicts has the largest score, also where its decision function says something else:
+    one with a threshold of its own, or a score for each pair of classes.
+    """
+    if isinstance(model, Pipeline):
+        return class_scores(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+    if isinstance(model, ScoreClassifierMixin):
+        scores = model._scores(X)
+        return scores - scores.max(axis=1, keepdims=True), model._rounding
+    predicted = np.searchsorted(model.classes_, model.predict(X))
+    scores = _foreign_scores(model, X)
+    if scores is None:
+        return np.eye(len(model.classes_))[predicted], 0.0
+    rows, first = np.arange(len(X)), winners(scores)
+    scores[rows, first], scores[rows, predicted] = scores[rows, predicted], scores[rows, first]
+    return scores, 0.0
+
+
+def _foreign_scores(model, X):
+    """A score for each class (m, c), a new array; None where the classifier has none."""
+    if hasattr(model, "decision_function"):
+        scores = np.array(model.decision_function(X), dtype=float)
+        if scores.ndim == 1:
+            return np.column_stack([np.zeros(len(X)), scores])
+        if scores.shape[1] == len(model.classes_):
+            return scores
+    if hasattr(model, "predict_proba"):
+        return np.array(model.predict_proba(X), dtype=float)
+    return None
+
+
+def refit_scores(candidates, X, y, X_test, **fit_params):
+    """`split_scores` of any classifiers: each is fitted."""
+    models = [clone(candidate).fit(X, y, **fit_params) for candidate in candidates]
+    return [(model.classes_, *class_scores(model, X_test)) for model in models]
+
+
 class DensityClassifierMixin(ScoreClassifierMixin):
     """The same, where the scores are ln p(x|ω_j)P(ω_j) but for what is common to the classes."""
 
@@ -254,13 +325,13 @@ class KernelEstimator(BaseEstimator):
         return values
 
     def _fit_training(self, X, y, fitted=None, weights=None):
-        """Check the training data; sets classes_ and kernel_; returns the training kernel, codes.
+        """Check the training data; sets classes_ and kernel_; returns the training set.
 
         With y=NO_LABELS all objects are of one class, and classes_ is not set. fitted: the fitted
         kernel and the Gram matrix of X, where a search has computed them. weights: of the objects;
         those of weight 0 are left out, and kernels by name learn from the others as they weigh.
         """
-        self._policy = self._check_spectrum()
+        self._policy = self.checked_spectrum()
         refuse_dask(self, X, y)
         X, labelled = self._check_objects(X), not is_word(y, NO_LABELS)
         y = check_labels(self, X, y) if labelled else None
@@ -284,9 +355,15 @@ class KernelEstimator(BaseEstimator):
             self._training.weights = weights[self._training.order]
         self.kernel_ = "precomputed" if precomputed else kernel.as_fitted
         self._eigenvalues = None
-        return self._training, codes
+        return self._training
 
-    def _check_spectrum(self):
+    @property
+    def training_(self) -> Any:
+        """The training set: all objects, or moments in a landmark space."""
+        check_is_fitted(self)
+        return self._training
+
+    def checked_spectrum(self) -> str:
         """The policy about negative eigenvalues."""
         return check_choice(self.spectrum, "spectrum", SPECTRA)
 

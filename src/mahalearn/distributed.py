@@ -134,7 +134,7 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
     _refuse_exact(estimator)
     model = clone(estimator)
     labels = check_class_list(np.asarray(y) if classes is None else classes)
-    return model.partial_fit(X, y, classes=labels)._training.plan
+    return model.partial_fit(X, y, classes=labels).training_.plan
 
 
 def model_from_moments(estimator: Any, statistics: Any) -> Any:
@@ -165,7 +165,7 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     True
     """
     _refuse_exact(estimator)
-    return clone(estimator)._from_training(statistics)
+    return clone(estimator).from_training(statistics)
 
 
 def _refuse_exact(estimator):

@@ -44,7 +44,7 @@ def test_forms_in_the_full_space(variant):
 @pytest.mark.parametrize("within_axes_only", [False, True])
 def test_forms_of_densities(within_axes_only):
     model = KernelPCAQuadraticDiscriminant(None).fit(X[::2], y[::2])  # more axes than objects
-    models = model._fitted_models()
+    models = model.models_
     Z = models.embedding.coordinates(model._training.cross(X))
     for one in models.classes:
         form = density_form_of(one, 0.01, within_axes_only=within_axes_only)

@@ -580,9 +580,8 @@ def test_a_search_with_default_grids_holds_numbers(kind):
     for cls in PLAIN:
         found = KernelSearchCV(cls(**params), cv=FOLDS).fit(given.X, given.y)
         for candidate in found.cv_results_["params"]:
-            values = (
-                candidate[name] for name in ("gamma", found.estimator._axis) if name in candidate
-            )
+            names = {"gamma", found.estimator.path_parameter} & set(candidate)
+            values = (candidate[name] for name in names)
             assert all(isinstance(value, (int, float)) for value in values)
         plain = clone(found.estimator).set_params(**found.best_params_).fit(given.X, given.y)
         expected = found.best_estimator_.decision_function(given.queries)

@@ -106,7 +106,8 @@ def merge_tree(parts):
 
 def planned(scanned, landmarks, kernel="rbf", **options):
     """The plan of scanned data with landmarks that are chosen."""
-    return make_plan(scanned, learn_kernel(scanned, kernel), landmarks, **options)
+    estimator = KernelFisherDiscriminant(kernel=kernel)
+    return make_plan(scanned, learn_kernel(scanned, estimator), landmarks, **options)
 
 
 def relative(a, b):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import DensityClassifierMixin, ScoreClassifierMixin
+from .._base import DensityClassifierMixin, ScoreClassifierMixin, class_scores
 from .._typing import (
     ArrayLike,
     Gamma,
@@ -28,7 +28,8 @@ from .._typing import (
 from .._validation import check_choice, check_count, check_priors
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
-from ..formulas.offsets import settled, settling_steps, winners
+from ..formulas.offsets import settled, settling_steps
+from ..training.exact import lookup_kernel
 from ..training.folds import KernelFolds
 from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
 from .kernel_quadratic import (
@@ -226,35 +227,12 @@ def head_rounding(head, X):
 
 
 def head_scores(head, X, *, complete=False):
-    """(m, c) scores of any classifier: its decision function, else its predictions as 0 and 1.
-
-    Those of our heads are relative to the largest, so that large common terms are gone, unless
-    they are to be `complete`.
-
-    The class that a classifier predicts has the largest score, also where its decision function
-    says something else: one with a threshold of its own, or a score for each pair of classes.
+    """(m, c) scores of any classifier; those of our heads are relative to the largest, or
+    `complete`.
     """
-    if isinstance(head, ScoreClassifierMixin):
-        scores = head._scores(X)
-        return scores if complete else scores - scores.max(axis=1, keepdims=True)
-    predicted = np.searchsorted(head.classes_, head.predict(X))
-    scores = _foreign_scores(head, X)
-    if scores is None:
-        return np.eye(len(head.classes_))[predicted]
-    rows, first = np.arange(len(X)), winners(scores)
-    scores[rows, first], scores[rows, predicted] = scores[rows, predicted], scores[rows, first]
-    return scores
-
-
-def _foreign_scores(head, X):
-    """A score for each class (m, c), a new array; None where the classifier has none."""
-    if hasattr(head, "decision_function"):
-        scores = np.array(head.decision_function(X), dtype=float)
-        if scores.ndim == 1:
-            return np.column_stack([np.zeros(len(X)), scores])
-        if scores.shape[1] == len(head.classes_):
-            return scores
-    return np.array(head.predict_proba(X), dtype=float) if hasattr(head, "predict_proba") else None
+    if complete and isinstance(head, ScoreClassifierMixin):
+        return head._scores(X)
+    return class_scores(head, X)[0]
 
 
 def one_vs_all_least_squares(X, codes, n_classes):
@@ -441,8 +419,8 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
         self.random_state = random_state
 
     mahalanobis = mahalanobis
-    _axis_value = reg_value
-    _fixed_axis_value = fixed_reg_value
+    _path_value = reg_value
+    _fixed_path_value = fixed_reg_value
 
     def _check_parameters(self):
         check_distance_parameters(self)
@@ -519,7 +497,9 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             splits = list(splitter.split(codes[shared], codes[shared]))
         tests = [everyone[shared][test] for _, test in splits]
         splits = [(np.setdiff1d(everyone, test), test) for test in tests]
-        folds = KernelFolds.within(training, labels.names[codes], codes, splits)
+        lookup = lookup_kernel(training.original)
+        y, spectrum = labels.names[codes], training.spectrum
+        folds = KernelFolds(None, y, codes, splits, None, spectrum, lookup=lookup)
         parts = []
         for f in range(len(folds)):
             fold = folds[f]

@@ -275,7 +275,7 @@ class FittedGaussians(NamedTuple):
 
     def sq_distances(self, X):
         """(Weighted) squared distances (m, c) of complete rows."""
-        out = np.zeros((len(X), len(self.shares)))
+        out = np.zeros((len(X), len(self.shares)), order="F")  # sums and maxima over classes: fast
         workspace = Workspace()
         if X.shape[1] == 0:  # a row without features is nowhere
             return out

@@ -6,11 +6,9 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
 
 from .._base import KernelEstimator, ScoreClassifierMixin, over_rows, refuses_weights
 from .._sparse import as_matrix, as_rows, column_moments
@@ -33,7 +31,7 @@ from ..kernels.landmarks import (
     to_choose,
 )
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
-from ..training.folds import landmark_folds
+from ..training.folds import Folds, LandmarkFolds, SplitFold
 from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining, in_proportion, random_folds
 from ..training.sources import (
     AUTO_FOLDS,
@@ -99,10 +97,8 @@ class LinearPath(NamedTuple):
 
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
-        model = self.models[0]
-        return model.coefficients[:, a] - model.coefficients[:, b], model.offsets[
-            a
-        ] - model.offsets[b]
+        A, b0 = self.models[0].coefficients, self.models[0].offsets
+        return A[:, a] - A[:, b], b0[a] - b0[b]
 
     @classmethod
     def of(cls, models, largest):
@@ -112,10 +108,7 @@ class LinearPath(NamedTuple):
     def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
         offsets = np.stack([model.offsets for model in self.models], axis=-1)
-        if len(self.models) == 1:
-            A = self.models[0].coefficients
-        else:
-            A = np.concatenate([model.coefficients for model in self.models], axis=1)
+        A = np.concatenate([model.coefficients for model in self.models], axis=1)
 
         def scores(k):
             values = (k @ A.astype(k.dtype, copy=False)).reshape(len(k), -1, len(offsets))
@@ -157,7 +150,7 @@ def fitted_attribute(function):
 
     def get(self):
         try:
-            return function(self, self._fitted_models())
+            return function(self, self.models_)
         except ValueError as error:
             raise AttributeError(f"{function.__name__} is not known yet: {error}") from error
 
@@ -179,7 +172,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     A subclass gives
 
-    - ``_axis``: the parameter along which a search has a path of values;
+    - ``path_parameter``: the parameter along which a search has a path of values, `reg` if it does
+      not say another one;
     - ``_check_parameters()``: refuses wrong parameters, before any data are looked at;
     - ``_fit_path(training, labels, values)``: the models of one training set for all values of the
       path, with ``scores(training, queries, complete=False)``: (m, c, r) scores of queries (without
@@ -191,9 +185,13 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     A fitted classifier has its training set and the models of a path of one value. These are made
     anew when the training set has changed; public attributes that depend on them are
     `fitted_attribute`s.
+
+    A search asks for ``held_out_scores`` of candidates on Folds: those of KernelFolds for all
+    objects, or of ``landmark_folds``, for which ``landmark_source``, ``sample_source`` and
+    ``with_chosen_landmarks`` prepare the data; then for ``fit_shared``.
     """
 
-    _axis = "reg"
+    path_parameter: Any = "reg"
     landmarks: Any = None  # classifiers with a form at landmarks have it as a parameter
     random_state: Any = None
     _models: Any = None
@@ -206,8 +204,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Positions of landmarks do not survive the slicing of columns.
-        tags.input_tags.pairwise &= to_choose(self.landmarks)
+        if self.landmarks is not None:  # positions do not survive the slicing of columns
+            tags.input_tags.pairwise &= to_choose(self.landmarks)
         return tags
 
     @refuses_weights
@@ -248,7 +246,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             self.__dict__.pop("landmarks_", None)  # of an earlier fit
             self._fit_training(X, y, shared, weights)
             self._models = None
-        self._fitted_models()
+        self._make_models()
         self._training.release()
         return self
 
@@ -273,18 +271,25 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def linear_margin(self, a: int, b: int) -> Any:
         """Coefficients (n,) and constant of score a minus score b, None if they are not linear."""
         present = np.flatnonzero(self._training.counts)
-        return self._fitted_models().margin(*np.searchsorted(present, [a, b]))
+        return self.models_.margin(*np.searchsorted(present, [a, b]))
 
     @property
-    def sharing_order(self) -> tuple[int, int]:
+    def shares_kernel(self) -> bool:  # type: ignore[override]
+        """True for a classifier of all objects, whose kernel values others may share."""
+        return self.landmarks is None
+
+    @property
+    def sharing_order(self) -> tuple[int, int]:  # type: ignore[override]
         """Key of a sort that puts those with one kernel, and one model of distances, together."""
+        if not self.shares_kernel:
+            return 0, 0
         return id(self._training.original.kernel), id(self._distances)
 
-    @property
-    def training_(self) -> Any:
-        """The training set: all objects, or moments in a landmark space."""
-        check_is_fitted(self)
-        return self._training
+    def shared_scores(self, queries: Any, rows: Any) -> np.ndarray:
+        """Scores (m, c) of checked queries; rows: these as SharedRows."""
+        if not self.shares_kernel:
+            return self.query_scores(self._training.query(queries))
+        return self.query_scores(queries if is_precomputed(self.kernel) else rows)
 
     def _check_size(self, X, y):
         """Refuse batches, and say that an exact fit on many objects takes long."""
@@ -303,43 +308,46 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                 stacklevel=5,
             )
 
-    def _fitted_models(self):
-        """The models of the training set, made where they are missing."""
+    @property
+    def models_(self) -> Any:
+        """The models of the training set, of a path of one value; made where they are missing."""
         if self._models is None:
-            check_is_fitted(self)
-            _, self._models = self._models_of(self._training, self.classes_)
+            self._make_models()
         return self._models
+
+    def _make_models(self):
+        _, self._models = self._models_of(self.training_, self.classes_)
 
     def _models_of(self, training, classes):
         """The classes that a training set has objects of, and its models for one value."""
         present, training = training.seen()
-        value = self._axis_value(training)
+        value = self._path_value(training)
         if np.ndim(value) == 1 and len(value) == len(classes):
             value = np.asarray(value)[present]
         labels = Labels(classes, present, training.codes, training.counts)
         return present, self._fit_path(training, labels, [value])
 
-    def _axis_value(self, training, kernel=None):
+    def _path_value(self, training, kernel=None):
         """The one value of the path of a plain estimator.
 
         kernel: as fitted, where the training set knows its values alone.
         """
-        return getattr(self, self._axis)
+        return getattr(self, self.path_parameter)
 
-    def _fixed_axis_value(self, kernel):
+    def _fixed_path_value(self, kernel):
         """The same for a fitted kernel, as far as it is known without the training set."""
-        return getattr(self, self._axis)
+        return getattr(self, self.path_parameter)
 
     def _model_temperature(self):
-        return self._fitted_models().temperature
+        return self.models_.temperature
 
     @property
     def _distances(self):
-        return self._fitted_models().distances
+        return self.models_.distances
 
     @property
     def _rounding(self):
-        return float(self._fitted_models().rounding[0])
+        return float(self.models_.rounding[0])
 
     # --- queries ----------------------------------------------------------------------------------
 
@@ -351,7 +359,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def query_scores(self, queries: Any, complete: bool = False) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        scores = self._fitted_models().scores(self._training, queries, complete=complete)
+        scores = self.models_.scores(self._training, queries, complete=complete)
         return self._all_columns(scores[..., 0], -np.inf)
 
     def _all_columns(self, values, fill):
@@ -384,25 +392,65 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     # --- folds ------------------------------------------------------------------------------------
 
-    def _fold_scores(self, folds, values):
+    @property
+    def shared_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Parameters in which candidates may differ that are fitted together."""
+        return (self.path_parameter,)
+
+    def held_out_scores(self, candidates: list[Any], folds: Folds) -> list[Any]:
+        """Scores (M, c) of the held-out objects of all folds, and rounding (M,), of each candidate.
+
+        candidates: classifiers that differ from this one in the path's parameter alone.
+        """
+        for candidate in candidates:
+            candidate._check_parameters()
+        values = [candidate._fixed_path_value(folds.kernel) for candidate in candidates]
+        if all(isinstance(value, numbers.Real) for value in values):
+            path = sorted(set(values))
+            scores, rounding = folds.assembled(self._fold_scores(folds, path), len(path))
+            places = [path.index(value) for value in values]
+            return [(scores[..., r], rounding[:, r]) for r in places]
+        # Values that each fold resolves by itself.
+        paths = [KernelClassifier._fold_scores(candidate, folds) for candidate in candidates]
+        tables = [folds.assembled(path, 1) for path in paths]
+        return [(scores[..., 0], rounding[:, 0]) for scores, rounding in tables]
+
+    def split_scores(
+        self, candidates: list[Any], X: Any, y: Any, X_test: Any, **fit_params: Any
+    ) -> list[Any]:
+        """(classes, scores (m, c), rounding) of each candidate, fitted on X, y, for X_test."""
+        model = clone(self)
+        if self.landmarks is None and not fit_params:
+            training = model._fit_training(X, y)
+            queries = model._check_query(X_test)
+            # Of rows of a matrix the classifier knows where k(x, x) matters.
+            if training.self_similarities(queries) is not None:
+                fold = SplitFold(training, model.classes_, queries)
+                tables = self.held_out_scores(candidates, fold)
+                return [(model.classes_, scores, noise[0]) for scores, noise in tables]
+        return super().split_scores(candidates, X, y, X_test, **fit_params)
+
+    def _fold_scores(self, folds, values=None):
         """Held-out scores of each fold: (fold, steps, present classes, (m, c, r), rounding (r,)).
 
         The same as fitting on each fold. A subclass may do better, where a fold is an update.
+        values: of the path; None for the estimator's own, which each fold resolves by itself.
         """
         for f in range(len(folds)):
             training, present, queries = folds[f]
             labels = Labels(folds.classes, present, training.codes, training.counts)
-            models = self._fit_path(training, labels, values)
+            path = [self._path_value(training, folds.kernel)] if values is None else values
+            models = self._fit_path(training, labels, path)
             scores = models.scores(training, queries)
-            yield f, slice(0, len(values)), present, scores, models.rounding
+            yield f, slice(0, len(path)), present, scores, models.rounding
 
-    def _landmark_folds(self, source, splits):
+    def landmark_folds(self, source: Any, splits: Any) -> LandmarkFolds:
         """The training sets of a cross-validation at landmarks."""
-        return landmark_folds(source, splits, partial(self._plan, source), self._landmark_policy())
+        return LandmarkFolds(source, splits, partial(self._plan, source), self._landmark_policy())
 
-    def _landmark_parts(self, X, y, n_folds):
+    def sample_source(self, data: Any, y: Any, n_folds: int) -> Any:
         """Data of a search that are not in memory: X and y are a sample's, with its folds."""
-        source = self._landmark_data(X, y)
+        source = self.landmark_source(data, y)
         self.classes_, folds = source.scanned.classes, partial(random_folds, n_folds)
         # A pass at one landmark says which rows the training sets of a plan will keep.
         some = source.changed(landmarks=1) if to_choose(self.landmarks) else source
@@ -412,7 +460,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         labels = self.classes_[sample.codes]
         return source.changed(X=sample.rows, y=labels, folds=folds, sample_folds=sample.folds)
 
-    def _with_landmarks_chosen(self, source, *, shared):
+    def with_chosen_landmarks(self, source: Any, *, shared: bool) -> Any:
         """A source with the seed that the kernels of a search share, and the landmarks if `shared`.
 
         The seed is that of a plain fit with the same random_state. k-means and a uniform choice do
@@ -438,7 +486,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _landmark_policy(self):
         """The policy about negative eigenvalues, as landmarks allow it."""
-        spectrum = self._check_spectrum()
+        spectrum = self.checked_spectrum()
         if spectrum not in LANDMARK_SPECTRA:
             raise ValueError(
                 "spectrum='shift' has no form at landmarks; use 'krein', 'clip' or 'flip'."
@@ -447,7 +495,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def _landmark_training(self, X, y, chosen=None):
         """The training set of data at landmarks; chosen: landmarks that a search has chosen."""
-        source = self._landmark_data(X, y).changed(chosen=chosen)
+        source = self.landmark_source(X, y).changed(chosen=chosen)
         auto = is_auto(landmark_choice(self.landmarks).landmarks)
         plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1)
         folds = partial(random_folds, AUTO_FOLDS) if auto else None
@@ -505,7 +553,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             if classes is None:
                 raise ValueError("classes must be given in the first call to partial_fit.")
             classes = check_class_list(classes)
-            source = self._landmark_data(X, y, square=False)
+            source = self.landmark_source(X, y, square=False)
             plan = self._plan(source, classes=classes)
             if is_auto(landmark_choice(self.landmarks).landmarks):
                 folds = partial(random_folds, AUTO_FOLDS)
@@ -522,29 +570,29 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self._training.add(self._training.query(X), y)
         return self
 
-    def _from_training(self, training):
+    def from_training(self, training: Any) -> Self:
         """The classifier of a training set that was merged elsewhere."""
         self._check_parameters()
         self._use(training)
         if takes_vectors(self.kernel):
             sparse = takes_sparse(self.kernel)
             validate_rows(self, self.landmarks_, dtype=FLOATS, accept_sparse=sparse)
-        self._fitted_models()
+        self._make_models()
         return self
 
-    def _landmark_data(self, X, y, *, square=True):
+    def landmark_source(self, data: Any, y: Any, *, square: bool = True) -> Any:
         """Checked training data; square: a precomputed matrix may be one of all objects."""
         self._landmark_policy()
         landmarks = as_rows(landmark_choice(self.landmarks).landmarks)
         vectors, precomputed = takes_vectors(self.kernel), is_precomputed(self.kernel)
-        if is_dask_collection(X):
-            return self._dask_source(X, y, landmarks)
+        if is_dask_collection(data):
+            return self._dask_source(data, y, landmarks)
         if y is None:
             name = type(self).__name__
-            batches = partial(self._checked_batches, check_batches(X, name), name)
+            batches = partial(self._checked_batches, check_batches(data, name), name)
             return batch_source(batches, landmarks, vectors=vectors, precomputed=precomputed)
         refuse_dask_labels(y)
-        X, y = self._check_labelled(X, y)
+        X, y = self._check_labelled(data, y)
         if precomputed:
             return matrix_source(X, y, landmarks, square=square)
         return array_source(X, y, landmarks, vectors=vectors)
@@ -593,13 +641,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         )
 
     def _learned_kernel(self, source):
-        options = {
-            "gamma": self.gamma,
-            "degree": self.degree,
-            "coef0": self.coef0,
-            "standardize": self.standardize,
-        }
-        return learn_kernel(source.scanned, self.kernel, **options)
+        return learn_kernel(source.scanned, self)
 
     def _with_enough_landmarks(self, training):
         """The training set of all folds with as few landmarks as predict well."""

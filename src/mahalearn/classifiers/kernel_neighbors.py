@@ -153,7 +153,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
     0.97
     """
 
-    _axis = "n_neighbors"
+    path_parameter = "n_neighbors"
     smooth_scores = False
 
     def __init__(
@@ -220,7 +220,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
         indices : ndarray of shape (n_samples, n_neighbors)
             Positions in the training data, the nearest first.
         """
-        X, models = self._check_query(X), self._fitted_models()
+        X, models = self._check_query(X), self.models_
         count = models.counts[0]
         if n_neighbors is not None:
             count = check_count(n_neighbors, "n_neighbors", at_most=len(models.codes))
@@ -232,7 +232,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
         return True
 
     def _model_temperature(self):
-        return self._fitted_models().temperature(self._training)
+        return self.models_.temperature(self._training)
 
 
 def _self_similarities(training, X):

@@ -48,7 +48,7 @@ def distance_options(estimator):
     return (
         check_choice(estimator.variant, "variant", VARIANTS),
         check_choice(estimator.reg_on, "reg_on", REG_ON),
-        estimator._check_spectrum(),
+        estimator.checked_spectrum(),
     )
 
 
@@ -211,7 +211,7 @@ class KernelMahalanobisTransformer(
             The fitted transformer.
         """
         check_distance_parameters(self)
-        training, _ = self._fit_training(X, y)
+        training = self._fit_training(X, y)
         self.reg_ = reg_value(self, training)
         self._distances, _ = fit_class_distances(self, training, [self.reg_])
         training.release()
@@ -446,8 +446,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         self.priors = priors
 
     mahalanobis = mahalanobis
-    _axis_value = reg_value
-    _fixed_axis_value = fixed_reg_value
+    _path_value = reg_value
+    _fixed_path_value = fixed_reg_value
 
     def _check_parameters(self):
         check_distance_parameters(self)

@@ -18,12 +18,12 @@ def fit_members(estimators, X, y, computed=None, weights=None):
     """
     computed, kernels, trainings, distances = computed or {}, {}, {}, {}
     for name, estimator in estimators.items():
-        if not _is_exact(estimator):
-            weighted = (
-                weights is not None
-                and has_fit_parameter(estimator, "sample_weight")
-                and not isinstance(estimator, KernelClassifier)  # at landmarks without weights
+        if not estimator.shares_kernel:
+            # At landmarks there are no weights.
+            weighted = has_fit_parameter(estimator, "sample_weight") and not _at_landmarks(
+                estimator
             )
+            weighted = weighted and weights is not None
             estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
             continue
         kernel_and_gram = computed.get(name)
@@ -42,14 +42,13 @@ def fit_members(estimators, X, y, computed=None, weights=None):
     return estimators
 
 
-def _is_exact(estimator):
-    """A kernel classifier of all objects, whose kernel values others may share."""
-    return isinstance(estimator, KernelClassifier) and estimator.landmarks is None
+def _at_landmarks(estimator):
+    return isinstance(estimator, KernelClassifier) and estimator.landmarks is not None
 
 
 def member_scores(members, X):
     """{member: scores (m, c)} of queries, with memory bounded by working_memory."""
-    kernels = [m for m in members.values() if _is_exact(m)]
+    kernels = [m for m in members.values() if m.shares_kernel]
     width = max([len(m.training_) for m in kernels], default=1)
     # Squared and city-block distances, one kernel, and what a model works with.
     blocks = 3 + BLOCKS
@@ -61,19 +60,7 @@ def member_scores(members, X):
 
 def _chunk_scores(members, X, workspace):
     rows, scores = SharedRows(X, workspace), {}
-    for name in sorted(members, key=lambda name: _kernel_order(members[name])):
-        member = members[name]
-        if _is_exact(member):
-            queries = X if isinstance(member.kernel_, str) else rows  # "precomputed"
-            scores[name] = member.query_scores(queries)
-        elif isinstance(member, KernelClassifier):
-            scores[name] = member.query_scores(member.training_.query(X))
-        else:  # relative to the largest, so that large common terms are gone
-            table = member.query_scores(X)
-            scores[name] = table - table.max(axis=1, keepdims=True)
+    # Members with one kernel stand together, among them those with the same class models.
+    for name in sorted(members, key=lambda name: members[name].sharing_order):
+        scores[name] = members[name].shared_scores(X, rows)
     return scores
-
-
-def _kernel_order(member):
-    """Members with one kernel stand together, among them those with the same class models."""
-    return member.sharing_order if _is_exact(member) else (0, 0)

@@ -171,7 +171,7 @@ class OneVsRestSVC(KernelClassifier):
     0.99
     """
 
-    _axis = "C"
+    path_parameter = "C"
 
     def __init__(
         self,
@@ -204,13 +204,14 @@ class OneVsRestSVC(KernelClassifier):
         check_positive(self.C, "C")
         check_positive(self.tol, "tol")
 
-    def _check_spectrum(self):
+    def checked_spectrum(self) -> str:
+        """The policy about negative eigenvalues."""
         if self.spectrum == "krein":
             raise ValueError(
                 f"spectrum={self.spectrum!r} is no option of the support vector machine. The Kreĭn "
                 "SVM is spectrum='flip'; spectrum='ignore' hands the matrix to the solver as it is."
             )
-        return super()._check_spectrum()
+        return super().checked_spectrum()
 
     def _fit_path(self, training, labels, values):
         K, y = training.full_gram(), labels.codes[training.order]

@@ -327,15 +327,13 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     # --- many candidates --------------------------------------------------------------------------
 
-    # Parameters in which candidates may differ that are fitted together.
-    _shared_parameters = ("C", "delta")
+    shared_parameters = ("C", "delta")
 
-    def _held_out_scores(self, machines, X, y, X_test, sample_weight=None):
-        """For each of several machines (classes, scores (m, c) of the test part, rounding).
-
-        They differ in C and δ alone; what they have in common is computed once.
-        """
-        for machine in machines:
+    def split_scores(  # type: ignore[override]
+        self, candidates: list[Any], X: Any, y: Any, X_test: Any, sample_weight: Any = None
+    ) -> list[Any]:
+        """(classes, scores (m, c), rounding) of each candidate, fitted on X, y, for X_test."""
+        for machine in candidates:
             check_positive(machine.C, "C")
             check_positive(machine.delta, "delta")
         refuse_dask(self, X, y)
@@ -347,7 +345,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             present = np.flatnonzero(weights)
             X, y, weights = X[present], y[present], weights[present]
         classes, problems = self._problems(X, y, weights)
-        candidates = [{"C": machine.C, "delta": machine.delta} for machine in machines]
-        decisions = [problem.decisions(self, candidates, X_test) for problem in problems]
+        values = [{"C": machine.C, "delta": machine.delta} for machine in candidates]
+        decisions = [problem.decisions(self, values, X_test) for problem in problems]
         tables = [np.hstack(of_pairs) for of_pairs in zip(*decisions, strict=True)]
         return [(classes, _pair_scores(table, len(classes)), 0.0) for table in tables]

@@ -159,7 +159,7 @@ class ClassGaussians(NamedTuple):
 
     def sq_distances(self, X, workspace):
         """d² (m, c) of rows to classes (D, (2))."""
-        return np.stack([row_sq_norms(z) for z in self.whitened(X, workspace)], axis=1)
+        return np.stack([row_sq_norms(z) for z in self.whitened(X, workspace)]).T
 
     def feature_sq_distances(self, X, workspace):
         """Squares (m, c, d) of whitened features, class by class in the workspace (D, (7))."""

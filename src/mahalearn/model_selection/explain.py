@@ -9,7 +9,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from .._sparse import column_moments
 from .._validation import take
-from ..classifiers.kernel_classifier import KernelClassifier
 
 # Folds in which training objects get their distances.
 FOLDS = 5
@@ -86,6 +85,5 @@ def typicality(distances, d2):
 
 def kernel_member(members, weights):
     """The kernel member of all objects of the largest weight, None without one."""
-    names = [n for n in weights if isinstance(members[n], KernelClassifier)]
-    names = [n for n in names if members[n].landmarks is None]
+    names = [n for n in weights if members[n].shares_kernel]
     return members[max(names, key=lambda n: weights[n])] if names else None

@@ -100,5 +100,5 @@ def family_grid(estimator, settings, groups=(({},),), values=None, n_train=np.in
         models = [with_params(estimator, params) for params in group]
         of_path = [grid.path_values(m, n_train) if values is None else values for m in models]
         paths = list(zip(group, of_path, strict=True))
-        candidates += grid.in_order_of_preference(estimator._axis, settings, paths)
+        candidates += grid.in_order_of_preference(estimator.path_parameter, settings, paths)
     return grid.as_param_grid(candidates)

@@ -98,23 +98,38 @@ def path_values(estimator, n_train=np.inf) -> list[Any]:
 
     n_train: size of the smallest training part.
     """
-    if isinstance(estimator, KernelKNeighborsClassifier):
-        return [count for count in NEIGHBORS if count <= n_train]
-    if isinstance(estimator, OneVsRestSVC):
-        return list(CS)
-    if isinstance(estimator, (KernelQuadraticDiscriminant, DissimilaritySpaceDiscriminant)):
-        values, power = REGS[estimator.variant[:2].upper()]
-        power = 0 if estimator.reg_on == "relative" else power
-    else:
-        values, power = REGS[next(n for c, n in _NAMES.items() if isinstance(estimator, c))]
+    values, power = _of_class(_PATHS, estimator)(estimator)
+    if estimator.path_parameter == "n_neighbors":
+        values = [count for count in values if count <= n_train]
     return [Multiple(value, "spread", power) if power else value for value in values]
 
 
-_NAMES = {
-    KernelFisherDiscriminant: "fisher",
-    KernelPCAQuadraticDiscriminant: "kernel_pca",
-    KernelRidgeClassifier: "ridge",
+def _distance_path(estimator):
+    values, power = REGS[estimator.variant[:2].upper()]
+    return values, 0 if estimator.reg_on == "relative" else power
+
+
+# Values of a path, and the power of the kernel's spread that they are measured in.
+_PATHS = {
+    KernelQuadraticDiscriminant: _distance_path,
+    DissimilaritySpaceDiscriminant: _distance_path,
+    KernelFisherDiscriminant: lambda _: REGS["fisher"],
+    KernelPCAQuadraticDiscriminant: lambda _: REGS["kernel_pca"],
+    KernelRidgeClassifier: lambda _: REGS["ridge"],
+    KernelKNeighborsClassifier: lambda _: (NEIGHBORS, 0),
+    OneVsRestSVC: lambda _: (CS, 0),
 }
+# Candidates of classifiers without a path, or those of their first stage.
+_GRIDS = {
+    MahalanobisSVC: lambda: [{"C": C, "delta": 1.0} for C in PAPER_CS],
+    GaussianClassifier: lambda: list(ParameterGrid(list(GAUSSIANS))),
+    RecursiveFeatureMachine: lambda: list(ParameterGrid(LEARNED_METRICS)),
+}
+
+
+def _of_class(table, estimator):
+    """The entry of an estimator's class, or of the nearest class above; None without one."""
+    return next((table[cls] for cls in type(estimator).__mro__ if cls in table), None)
 
 
 def in_order_of_preference(axis, settings, paths) -> list[dict[str, Any]]:
@@ -143,19 +158,17 @@ def default_candidates(estimator, n_train=np.inf) -> list[dict[str, Any]]:
 
     n_train: size of the smallest training part.
     """
-    if isinstance(estimator, MahalanobisSVC):
-        return [{"C": C, "delta": 1.0} for C in PAPER_CS]
-    if isinstance(estimator, GaussianClassifier):
-        return list(ParameterGrid(list(GAUSSIANS)))
-    if isinstance(estimator, RecursiveFeatureMachine):
-        return list(ParameterGrid(LEARNED_METRICS))
-    if not hasattr(estimator, "_axis"):
+    if (candidates := _of_class(_GRIDS, estimator)) is not None:
+        return candidates()
+    if getattr(estimator, "path_parameter", None) is None:
         raise ValueError(
             f"KernelSearchCV has no default grid for {type(estimator).__name__}; pass param_grid, "
             "such as {'C': [1, 10, 100]}."
         )
     values = path_values(estimator, n_train)
-    return in_order_of_preference(estimator._axis, widths(estimator.kernel), [({}, values)])
+    return in_order_of_preference(
+        estimator.path_parameter, widths(estimator.kernel), [({}, values)]
+    )
 
 
 def second_stage(estimator, best) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -22,7 +21,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from .._base import ScoreClassifierMixin
+from .._base import ScoreClassifierMixin, class_scores
 from .._progress import with_bar
 from .._sparse import as_rows
 from .._typing import CV, ArrayLike, Scoring
@@ -38,21 +37,18 @@ from .._validation import (
     refuse_objects,
     validate_rows,
 )
-from ..classifiers.kernel_classifier import KernelClassifier
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from .evaluation import (
     Objects,
     Trial,
-    class_scores,
     frozen,
-    last_prefix,
-    last_step,
+    on_kernel,
     resolve_candidates,
     resolve_spreads,
     score_candidates,
-    transformed,
+    steps_of,
     with_params,
 )
 from .grid import default_candidates, second_stage
@@ -77,7 +73,7 @@ class BestEstimatorMixin(ClassifierMixin):
     def _tempered(self, X):
         """Scores (m, c) divided by the temperature."""
         check_is_fitted(self)
-        return class_scores(self.best_estimator_, X) / self.temperature_
+        return class_scores(self.best_estimator_, X)[0] / self.temperature_
 
     @_best_has("predict")
     def predict(self, X: ObjectsLike) -> np.ndarray:
@@ -295,7 +291,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         inner = get_tags(self.estimator)
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
         tags.input_tags, tags.transformer_tags = inner.input_tags, inner.transformer_tags
-        kernels = self._listed("kernel") if isinstance(self.estimator, KernelClassifier) else []
+        kernels = self._listed("kernel") if on_kernel(self.estimator) else []
         if not all(takes_vectors(kernel) for kernel in kernels):
             tags.input_tags.two_d_array = False
         return tags
@@ -402,7 +398,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         """Lists of candidates; of a function, those that follow from the best so far."""
         if self.param_grid is not None:
             return [list(ParameterGrid(self.param_grid))]
-        classifier, prefix = last_step(self.estimator), last_prefix(self.estimator)
+        _, classifier, prefix = steps_of(self.estimator)
 
         def named(candidates):
             return [{prefix + name: value for name, value in p.items()} for p in candidates]
@@ -415,7 +411,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
 
     def _kernels(self, candidates):
         """The kernels of all candidates, where the estimator itself is a kernel classifier."""
-        if not isinstance(self.estimator, KernelClassifier):
+        if not on_kernel(self.estimator):
             return []
         listed = [params["kernel"] for params in candidates if "kernel" in params]
         return listed or [self.estimator.kernel]
@@ -436,7 +432,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         """Objects, and a function that gives those that the last step is fitted on."""
         if any(landmarks is not None for landmarks in self._listed("landmarks")):
             refuse_dask_labels(y)
-        refuse_dask(last_step(self.estimator), X, y)
+        steps = steps_of(self.estimator)
+        refuse_dask(steps.classifier, X, y)
         candidates = [] if self.param_grid is None else list(ParameterGrid(self.param_grid))
         kernels = self._kernels(candidates)
         matrices = [is_precomputed(kernel) for kernel in kernels]
@@ -460,9 +457,9 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
         objects = Objects(X, y, codes, splits, self.classes_, fit_params, {})
-        if isinstance(self.estimator, Pipeline):
-            return objects, lambda: as_rows(transformed(self.estimator, X, y)[0])
-        return objects, lambda: X
+        if steps.before is None:
+            return objects, lambda: X
+        return objects, lambda: as_rows(steps.fit_transformed(X, y)[0])
 
     def _look_at_parts(self, X, y, groups, fit_params, candidates):
         """The same for batches or a dask collection: folds are random, their scores a sample's."""
@@ -478,7 +475,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             )
         first = {n: v for n, v in candidates[0].items() if n in ("kernel", "landmarks")}
         plain = with_params(self.estimator, first)
-        data = plain._landmark_parts(X, y, int(self.cv))
+        data = plain.sample_source(X, y, int(self.cv))
         self.classes_ = plain.classes_
         splits = data.splits()
         self.n_splits_ = len(splits)
@@ -519,7 +516,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     def _score(self, candidates, objects, rows):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
         trials = [Trial(i, params, with_params(self.estimator, params)) for i, params in candidates]
-        if isinstance(self.estimator, Pipeline) or objects.fit_params:  # fitted fold by fold
+        if steps_of(self.estimator).prefix or objects.fit_params:  # fitted fold by fold
             trials = resolve_spreads(trials, rows, objects.y, objects.codes)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
@@ -565,7 +562,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         """Fit the best candidate on all objects; what the search has computed is used again."""
         start = time.perf_counter()
         model = with_params(self.estimator, best.params)
-        if isinstance(model, KernelClassifier) and not objects.fit_params:
+        if on_kernel(model) and not objects.fit_params:
             if model.landmarks is not None and best.landmarks is not None:
                 if best.landmarks.seed is not None:
                     model.set_params(random_state=best.landmarks.seed)
@@ -578,7 +575,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             self.best_estimator_ = model
         else:
             self.best_estimator_ = clone(model).fit(X, y, **objects.fit_params)
-        last = last_step(self.best_estimator_)
+        last = steps_of(self.best_estimator_).classifier
         if isinstance(last, ScoreClassifierMixin):  # its probabilities are those of the search
             last.temperature_ = self.temperature_
         self.refit_time_ = time.perf_counter() - start
@@ -596,7 +593,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
                 "is there after a refit only. Refit the estimator with best_params_."
             )
         estimator = vars(self).get("best_estimator_", self.estimator)
-        getattr(last_step(estimator) if method == "explain" else estimator, method)
+        getattr(steps_of(estimator).classifier if method == "explain" else estimator, method)
         return True
 
     @_best_has("transform")
@@ -651,10 +648,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             step's, whose columns are those that it takes.
         """
         check_is_fitted(self)
-        best = self.best_estimator_
-        if isinstance(best, Pipeline):
-            X = best[:-1].transform(X) if len(best.steps) > 1 else X
-        return last_step(best).explain(X, n_neighbors)
+        before, classifier, _ = steps_of(self.best_estimator_)
+        return classifier.explain(X if before is None else before.transform(X), n_neighbors)
 
 
 def frozen_params(params):

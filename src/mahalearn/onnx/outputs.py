@@ -1,5 +1,7 @@
 """The outputs of a graph: labels, scores, probabilities, distances, p-values or features."""
 
+from functools import singledispatch
+
 import numpy as np
 from sklearn.base import is_classifier
 
@@ -61,30 +63,45 @@ def estimator_outputs(estimator, X):
             f"This {type(estimator).__name__} takes objects, not rows of numbers: measures of "
             "strings, series or sets have no ONNX graph."
         )
-    if isinstance(estimator, MahalanobisNovelty):
-        return detector_outputs(estimator, X)
-    if isinstance(estimator, TableEncoder):
-        return {"features": encoded_table(estimator, X)}
-    if isinstance(estimator, LandmarkMap):
-        rows = estimator._rows
-        if rows.kernel is None:
-            k = X[:, estimator._columns]
-        else:
-            k = kernel_values(rows.kernel, X, rows.landmarks)
-        return {"features": estimator._features.transform(k)}
-    if isinstance(estimator, KernelMahalanobisTransformer):
-        d2 = sq_distances_of(estimator._distances, estimator._training, X)
-        return {"features": with_all_classes(estimator, d2, np.inf)}
+    return outputs_of(estimator, X)
+
+
+@singledispatch
+def outputs_of(estimator, X):
+    """The same; here those of a classifier."""
     if not is_classifier(estimator):
         raise NoGraphError(f"{type(estimator).__name__} has no ONNX graph.")
     scores = class_scores(estimator, X)
-    outputs = {"label": labels(estimator, scores)}
-    outputs["scores"] = scores
+    outputs = {"label": labels(estimator, scores), "scores": scores}
     if len(estimator.classes_) == 2:
         outputs["scores"] = (scores[:, slice(1, 2)] - scores[:, slice(0, 1)]).sum(axis=1)
     if hasattr(estimator, "predict_proba"):
         outputs["probabilities"] = probabilities(estimator, scores)
     return outputs
+
+
+outputs_of.register(MahalanobisNovelty)(detector_outputs)
+
+
+@outputs_of.register(TableEncoder)
+def _table(encoder, X):
+    return {"features": encoded_table(encoder, X)}
+
+
+@outputs_of.register(LandmarkMap)
+def _landmark_map(estimator, X):
+    rows = estimator._rows
+    if rows.kernel is None:
+        k = X[:, estimator._columns]
+    else:
+        k = kernel_values(rows.kernel, X, rows.landmarks)
+    return {"features": estimator._features.transform(k)}
+
+
+@outputs_of.register(KernelMahalanobisTransformer)
+def _transformer(estimator, X):
+    d2 = sq_distances_of(estimator._distances, estimator.training_, X)
+    return {"features": with_all_classes(estimator, d2, np.inf)}
 
 
 def labels(estimator, scores):

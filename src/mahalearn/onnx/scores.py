@@ -14,7 +14,6 @@ from ..classifiers.dissimilarity_space import (
     LeastSquaresHead,
 )
 from ..classifiers.gaussian import GaussianClassifier
-from ..classifiers.kernel_classifier import KernelClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
 from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
 from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
@@ -23,18 +22,13 @@ from ..classifiers.kernel_ridge import KernelRidgeClassifier
 from ..classifiers.learned_metric import RecursiveFeatureMachine
 from ..classifiers.one_vs_rest_svm import OneVsRestSVC
 from ..classifiers.svm import MahalanobisSVC
-from ..formulas.class_forms import (
-    classwise_form_of,
-    density_form_of,
-    full_kernel_forms_of,
-)
+from ..formulas.class_forms import density_form_of
 from ..formulas.class_gaussians import Rotated
 from ..formulas.learned_metric import metric_root
 from ..formulas.linalg import RANK_RTOL, Workspace
 from ..formulas.one_vs_one import pair_coefficients
 from ..model_selection.ensemble import MahalanobisClassifierCV
 from ..model_selection.search import KernelSearchCV
-from ..training.landmark import LandmarkDistances, LandmarkTraining
 from .kernels import NoGraphError, kernel_values, self_similarities, sq_distances
 from .tables import encoded_table
 
@@ -44,36 +38,26 @@ from .tables import encoded_table
 def kernel_rows(training, X):
     """Kernel rows (q, n) of queries as a training set has them, in the order of its classes."""
     k = uncorrected_rows(training, X)
-    exact = not isinstance(training, LandmarkTraining)
-    corrected = exact and training is not training.original
-    return k + training.correction.cross_change(k) if corrected else k
+    return k if training.correction is None else k + training.correction.cross_change(k)
 
 
 def uncorrected_rows(training, X):
     """The same before the correction of a negative spectrum."""
-    if isinstance(training, LandmarkTraining):
-        plan = training.plan
-        if plan.rows.kernel is None:
-            return X if plan.columns is None else X[:, plan.columns]
-        return kernel_values(plan.rows.kernel, X, plan.rows.landmarks)
-    original = training.original
-    if original.kernel is None:
-        return X[:, original.order]
-    return kernel_values(original.kernel, X, original.X)
+    if training.kernel is not None:
+        return kernel_values(training.kernel, X, training.reference_rows())
+    return X if training.columns is None else X[:, training.columns]
 
 
 def own_similarities(training, X):
     """k(x, x) of queries, (q,); None where precomputed rows do not tell them."""
-    at_landmarks = isinstance(training, LandmarkTraining)
-    kernel = training.plan.rows.kernel if at_landmarks else training.original.kernel
-    if kernel is not None:
-        kxx = self_similarities(kernel, X)
+    if training.kernel is not None:
+        kxx = self_similarities(training.kernel, X)
     else:
-        known = (training.plan.rows if at_landmarks else training.original).self_similarities([0])
-        if known is None:
+        constant = training.original.self_similarities([0])
+        if constant is None:
             return None
-        kxx = 0.0 * X[:, slice(0, 1)].sum(axis=1) + known
-    if at_landmarks or training is training.original:
+        kxx = 0.0 * X[:, slice(0, 1)].sum(axis=1) + constant
+    if training.correction is None:
         return kxx
     if training.spectrum == "shift":
         return kxx + training.correction.shift
@@ -85,30 +69,17 @@ def own_similarities(training, X):
 
 def sq_distances_of(distances, training, X):
     """d² (q, c) to the classes of a fitted distance model."""
-    k = kernel_rows(training, X)
-    if isinstance(distances, LandmarkDistances):
-        forms, slices = distances.forms, None
-        needs_self = any(form.self_weights.any() for form in forms)
-    else:
-        slices = None if distances._full else training.slices
-        forms = (
-            full_kernel_forms_of(distances.models)
-            if distances._full
-            else [classwise_form_of(model) for model in distances.models]
+    k, (forms, slices) = kernel_rows(training, X), distances.class_forms()
+    kxx = own_similarities(training, X) if distances.needs_self else None
+    if kxx is not None:
+        kxx = distances.unseen(kxx, k)
+    elif distances.needs_self and not distances.self_cancels:
+        raise NoGraphError(
+            "These distances depend on k(x, x), which precomputed rows do not hold: they have "
+            "no ONNX graph."
         )
-        needs_self = distances.variant.startswith("RC")
-    kxx = own_similarities(training, X) if needs_self else None
-    if needs_self and kxx is None:
-        if not distances.self_cancels:
-            raise NoGraphError(
-                "These distances depend on k(x, x), which precomputed rows do not hold: they have "
-                "no ONNX graph."
-            )
-        kxx = None if slices is None else k[:, slice(0, 1)].sum(axis=1) * 0.0
-    if isinstance(distances, LandmarkDistances) and kxx is not None:
-        features = distances.features
-        definite = forms[0].linear is None
-        kxx = (features.residual if definite else features.self_similarities)(kxx, k)
+    elif distances.needs_self and slices is not None:
+        kxx = k[:, slice(0, 1)].sum(axis=1) * 0.0
     rows = [k if slices is None else k[:, members] for members in slices or forms]
     d2 = [form.sq_distances(r, kxx) for form, r in zip(forms, rows, strict=True)]
     return np.concatenate(d2, axis=0).T
@@ -116,7 +87,7 @@ def sq_distances_of(distances, training, X):
 
 def with_all_classes(estimator, values, fill=-np.inf):
     """Columns (q, c) of all classes, where a classifier has not seen some of them yet."""
-    present = np.flatnonzero(estimator._training.counts)
+    present = np.flatnonzero(estimator.training_.counts)
     return among_all(values, present, len(estimator.classes_), fill)
 
 
@@ -141,26 +112,26 @@ def class_scores(estimator, X):
 
 @class_scores.register(KernelQuadraticDiscriminant)
 def _quadratic(estimator, X):
-    models = estimator._fitted_models()
-    scores = sq_distances_of(models.distances, estimator._training, X) / -2 + models.offsets
+    models = estimator.models_
+    scores = sq_distances_of(models.distances, estimator.training_, X) / -2 + models.offsets
     return with_all_classes(estimator, scores)
 
 
 @class_scores.register(KernelRidgeClassifier)
 @class_scores.register(KernelFisherDiscriminant)
 def _linear(estimator, X):
-    scores = _linear_scores(estimator._fitted_models(), estimator, X)
+    scores = _linear_scores(estimator.models_, estimator, X)
     return with_all_classes(estimator, scores)
 
 
 def _linear_scores(path, estimator, X):
     model = path.models[0]
-    return kernel_rows(estimator._training, X) @ model.coefficients + model.offsets
+    return kernel_rows(estimator.training_, X) @ model.coefficients + model.offsets
 
 
 @class_scores.register(OneVsRestSVC)
 def _one_vs_rest(estimator, X):
-    scores = _linear_scores(estimator._fitted_models().linear, estimator, X)
+    scores = _linear_scores(estimator.models_.linear, estimator, X)
     if len(estimator.classes_) == 2:
         return np.concatenate([-scores, scores], axis=1) / 2
     return scores
@@ -168,7 +139,7 @@ def _one_vs_rest(estimator, X):
 
 @class_scores.register(KernelPCAQuadraticDiscriminant)
 def _kernel_pca(estimator, X):
-    models, k = estimator._fitted_models(), kernel_rows(estimator._training, X)
+    models, k = estimator.models_, kernel_rows(estimator.training_, X)
     embedding = models.embedding
     if hasattr(embedding, "projection"):
         Z = embedding.coordinates(k)
@@ -190,8 +161,8 @@ def _density_scores(classes, priors, Z, alpha, **options):
 
 @class_scores.register(DissimilaritySpaceDiscriminant)
 def _dissimilarity_space(estimator, X):
-    models = estimator._fitted_models()
-    d2, head = sq_distances_of(models.distances, estimator._training, X), models.heads[0]
+    models = estimator.models_
+    d2, head = sq_distances_of(models.distances, estimator.training_, X), models.heads[0]
     steps = models.steps[0]
     if steps.any():  # `offsets.settled`
         unit = np.where(steps > 0, steps, 1.0)
@@ -215,8 +186,8 @@ def _least_squares_head(head, X):
 def _neighbors(estimator, X):
     if estimator.weights != "uniform":
         raise NoGraphError("Neighbours have an ONNX graph with weights='uniform' only.")
-    models, graph = estimator._fitted_models(), X.graph
-    k = kernel_rows(estimator._training, X)[:, models.back]
+    models, graph = estimator.models_, X.graph
+    k = kernel_rows(estimator.training_, X)[:, models.back]
     constant = np.ptp(models.diagonal) <= 1e-12 * np.abs(models.diagonal).max(initial=0.0)
     values = -k if constant else models.diagonal - 2 * k
     options = {"axis": 1, "largest": 0, "sorted": 1, "n_outputs": 2}
@@ -321,7 +292,7 @@ def _ensemble(estimator, X):
     logits = 0.0
     for name, member in members.items():
         scores = class_scores(member, X)
-        if not isinstance(member, KernelClassifier):
+        if member.path_parameter is None:  # not on a kernel
             scores = scores - scores.max(axis=1, keepdims=True)
         logits = logits + estimator.weights_[name] * _calibrated(
             estimator.calibrations_[name], scores

@@ -119,7 +119,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             The fitted transformer.
         """
         n_components = check_components(self.n_components)
-        training, _ = self._fit_training(X, NO_LABELS)
+        training = self._fit_training(X, NO_LABELS)
         K = training.full_gram()
         self._embedding = fit_embedding(K, n_components, positive_only=self._policy == "ignore")
         self.eigenvalues_ = self._embedding.values

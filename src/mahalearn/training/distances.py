@@ -10,6 +10,7 @@ import numpy as np
 
 from .._memory import BLOCKS, row_chunks, scratch
 from .._validation import check_choice, check_finite_distances, check_memory, check_reg, take
+from ..formulas.class_forms import classwise_form_of, full_kernel_forms_of
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
 from ..formulas.kernel_mahalanobis import (
     CLASSWISE_VARIANTS,
@@ -237,6 +238,21 @@ class DistanceModel(NamedTuple):
         return self.variant, self.alphas.tobytes(), tuple(map(type, self.models))
 
     @property
+    def needs_self(self):
+        """Distances depend on k(x, x)."""
+        return self.variant.startswith("RC")
+
+    def class_forms(self):
+        """QuadraticForms of the classes, and the kernel values that each takes: None for all."""
+        if self._full:
+            return full_kernel_forms_of(self.models), None
+        return list(map(classwise_form_of, self.models)), self.training.slices
+
+    def unseen(self, kxx, k):
+        """The part of k(x, x) that the forms take: all of it."""
+        return kxx
+
+    @property
     def _full(self):
         """Distances to one class need the kernel with the objects of all classes."""
         return self.variant in FULL_KERNEL_VARIANTS
@@ -256,7 +272,7 @@ class DistanceModel(NamedTuple):
     def _self_similarities(self, X, self_similarity, common):
         if self_similarity is not None:
             self_similarity = check_self_similarity(self_similarity, len(X))
-        if not self.variant.startswith("RC"):
+        if not self.needs_self:
             return np.zeros(len(X))
         kxx = self.training.self_similarities(X, self_similarity)
         if kxx is not None:
@@ -359,7 +375,7 @@ class DistanceModel(NamedTuple):
         """Size of the rounding errors in the distances, where that is not relative to them."""
         kxx = self.training.training_self_similarities()
         counts = self.training.counts
-        if self.variant.startswith("RC"):
+        if self.needs_self:
             models = zip(self.models, counts, strict=True)
             return np.max([rc_rounding(kxx, m.means, n, m.alpha) for m, n in models], axis=0)
         # Centred kernel values that should vanish are of the order eps·k; their squares are summed.

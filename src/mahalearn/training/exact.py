@@ -49,6 +49,7 @@ class ExactTraining:
     spectrum = "krein"
     dtypes = np.float64  # of queries
     weights: np.ndarray | None = None  # of the objects in class order, for methods that take them
+    correction: Any = None  # of a spectrum
     positive_definite: bool
     whole_rows: bool
     gram: Any
@@ -88,6 +89,11 @@ class ExactTraining:
         """Kernel rows (m, n) of queries, a chunk at a time, only to be read."""
         for rows in row_chunks(len(queries), BLOCKS * len(self)):
             yield self.cross(take(queries, rows), read=True)
+
+    @property
+    def columns(self):
+        """Of precomputed rows, the columns that are the rows of kernel values."""
+        return self.order
 
     def reference_rows(self):
         """The objects of the rows of kernel values, in class order."""

@@ -15,7 +15,7 @@ from .._validation import check_finite_distances, check_symmetric, take
 from ..formulas.kernel_mahalanobis import centre_on_class, kriging_class, rc_rounding
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.precomputed import CheckedKernel
-from ..kernels.protocol import check_kernel_values, is_named, is_stateless
+from ..kernels.protocol import check_kernel_values, is_stateless
 from .distances import alphas_of, refuse_map, resolve_alphas
 from .exact import (
     ExactTraining,
@@ -26,7 +26,6 @@ from .exact import (
     lookup_kernel,
     with_policy,
 )
-from .landmark import KernelRows, LandmarkPlan, LandmarkTraining
 from .sources import collect
 
 # Block updates of one inverse are cheaper than fits for more folds than these.
@@ -54,7 +53,75 @@ def is_leave_one_out(splits, n):
     return once and len({int(test[0]) for _, test in splits}) == n
 
 
-class KernelFolds:
+class Folds:
+    """The training sets of a cross-validation, as classifiers ask for them.
+
+    kernel: as fitted or as users name it, None for precomputed values; splits: pairs of positions
+    (train, test); y, codes: labels and class indices of all objects; classes: sorted labels;
+    spectrum: the policy about negative eigenvalues. ``folds[f]`` is a Fold. One matrix for all
+    folds, and what is known of it, are KernelFolds'.
+    """
+
+    kernel: Any
+    splits: list
+    y: np.ndarray
+    codes: np.ndarray
+    spectrum: str
+    # The kernel matrix of all objects as given, None where each fold has a kernel of its own; the
+    # matrix whose spread regularisation is measured in.
+    matrix: Any = None
+    gram: Any = None
+    positive_definite: Any = False
+    definite_classes: Any = False
+
+    def __len__(self):
+        return len(self.splits)
+
+    def __getitem__(self, f):
+        raise NotImplementedError
+
+    @property
+    def classes(self):
+        """Sorted labels of all classes."""
+        return np.unique(self.y)
+
+    def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
+        """FoldDistances of all folds and steps, where every fold is fitted for itself."""
+        for f in range(len(self)):
+            yield fitted_fold(self, f, variant, regs, reg_on, volumes, common)
+
+    def assembled(self, fold_scores, n_values):
+        """Held-out scores (M, c, r) of all folds one after the other, and their rounding (M, r).
+
+        fold_scores: (fold, steps, present classes, scores (m, c, r), rounding (r,)). −inf for a
+        class that a fold has not seen.
+        """
+        starts = np.cumsum([0] + [len(test) for _, test in self.splits])
+        scores = np.full((starts[-1], len(self.classes), n_values), -np.inf)
+        rounding = np.full((starts[-1], n_values), -1.0)
+        for f, steps, present, held_out, noise in fold_scores:
+            rows = slice(starts[f], starts[f + 1])
+            scores[rows, present, steps] = held_out
+            rounding[rows, steps] = noise
+        assert (rounding != -1).all()
+        return scores, rounding
+
+
+class SplitFold(Folds):
+    """One training set and its held-out objects."""
+
+    def __init__(self, training, classes, queries):
+        self.kernel, self.spectrum = training.kernel, training.spectrum
+        self.codes, n = training.codes, len(training.codes)
+        self.y = classes[self.codes]
+        self.splits = [(np.arange(n), np.arange(n, n + len(queries)))]
+        self.fold = Fold(training, np.arange(len(classes)), queries)
+
+    def __getitem__(self, f):
+        return self.fold
+
+
+class KernelFolds(Folds):
     """Objects under one kernel, and the training sets of a cross-validation on them.
 
     Parameters
@@ -62,17 +129,18 @@ class KernelFolds:
     X, y, codes : the objects as given, their labels and class indices; X is the kernel matrix where
         `kernel` is None
     splits : pairs of arrays (train, test) of positions
-    kernel : as users name it, its scales resolved to numbers
+    kernel : the kernel, its scales resolved to numbers
     spectrum : the policy about negative eigenvalues
     gram : the matrix of all objects, where it is known
-    params : gamma, degree, coef0 and standardize
+    lookup : the kernel values of all objects by position, where they are known
     """
 
-    def __init__(self, X, y, codes, splits, kernel, spectrum="krein", gram=None, **params):
+    def __init__(self, X, y, codes, splits, kernel, spectrum, gram=None, lookup=None):
         self.X, self.y, self.codes, self.splits = X, y, codes, splits
-        self.kernel, self.spectrum, self.params = kernel, spectrum, params
+        self.kernel, self.spectrum, self.lookup = kernel, spectrum, lookup
         self._folds, self._distances = {}, {}
-        self.lookup = None
+        if lookup is not None:
+            return
         if kernel is None:
             self.lookup = CheckedKernel(TrainingKernel(X, codes, None).X)
         elif gram is not None:
@@ -80,53 +148,47 @@ class KernelFolds:
             if not kernel.symmetric:
                 gram = check_symmetric(gram, "The Gram matrix")
             self.lookup = CheckedKernel(gram, bool(kernel.positive_definite))
-        elif is_named(kernel) or is_stateless(kernel):
-            _, training = fit_training(X, y, codes, kernel, **params)
-            self.lookup = lookup_kernel(training)
+        elif is_stateless(kernel):
+            self.lookup = lookup_kernel(fit_training(X, y, codes, kernel)[1])
 
-    @classmethod
-    def within(cls, training, y, codes, splits):
-        """Folds of the objects of one training set, under its kernel as fitted."""
-        folds = cls.__new__(cls)
-        folds.X, folds.y, folds.codes, folds.splits = None, y, codes, splits
-        folds.kernel, folds.spectrum, folds.params = None, training.spectrum, {}
-        folds.lookup = lookup_kernel(training.original)
-        folds._folds, folds._distances = {}, {}
-        return folds
-
-    def __len__(self):
-        return len(self.splits)
+    @property
+    def gram(self):
+        """The kernel values of all objects, before any correction."""
+        return None if self.lookup is None else self.lookup.K
 
     @property
     def matrix(self):
-        """The kernel matrix of all objects as given, None where each fold has a kernel of its own.
+        """The kernel matrix of all objects, None where each fold has a kernel of its own.
 
         A correction depends on the training set, too.
         """
-        if self.lookup is None or corrects(self.spectrum, self.positive_definite):
-            return None
-        return self.lookup.K
+        return None if corrects(self.spectrum, self.positive_definite) else self.gram
 
     @property
     def positive_definite(self):
         """The kernel is known to be positive definite."""
         return self.lookup is not None and self.lookup.positive_definite
 
-    @property
-    def classes(self):
-        """Sorted labels of all classes."""
-        return np.unique(self.y)
-
     @cached_property
     def definite_classes(self):
         """One matrix serves all folds, and that of each class is definite."""
-        return has_definite_classes(self)
+        K = self.matrix
+        if K is None or self.positive_definite or self.spectrum == "ignore":
+            return K is not None
+        rows = [np.flatnonzero(self.codes == j) for j in range(self.codes.max() + 1)]
+        blocks = (K[np.ix_(members, members)] for members in rows)
+        return all(is_psd(center_gram(B, centering(B), overwrite=True)) for B in blocks)
 
     @cached_property
     def by_class(self):
         """The objects sorted by class and fold, and their kernel values about each class mean."""
-        objects = sort_folds(self)
-        return objects, [centre_on_class(objects.K, objects.kxx, s) for s in objects.slices]
+        fold_of = np.full(len(self.codes), len(self))
+        for f in reversed(range(len(self))):
+            fold_of[self.splits[f][1]] = f
+        order = np.lexsort([fold_of, self.codes])
+        K, slices = self.matrix[np.ix_(order, order)], class_slices(np.bincount(self.codes))
+        objects = SortedFolds(K, np.diagonal(K), slices, order.argsort())
+        return objects, [centre_on_class(K, objects.kxx, members) for members in slices]
 
     def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
         """FoldDistances of all folds and steps: the same distances as fits on each fold have.
@@ -139,7 +201,7 @@ class KernelFolds:
         def compute(regs):
             if krige:
                 return _kriging_folds(self, regs, reg_on, volumes)
-            return fitted_folds(self, variant, regs, reg_on, volumes, common)
+            return Folds.distances(self, variant, regs, reg_on, volumes=volumes, common=common)
 
         n_doubles = len(regs) * len(self.codes) * (self.codes.max() + 1)
         if len(row_chunks(len(self), n_doubles)) > 1:
@@ -176,9 +238,7 @@ class KernelFolds:
             queries = test
         else:
             X = take(self.X, train)
-            _, training = fit_training(
-                X, self.y[train], codes, self.kernel, self.spectrum, **self.params
-            )
+            _, training = fit_training(X, self.y[train], codes, self.kernel, self.spectrum)
             queries = take(self.X, test)
         return Fold(training, present, queries)
 
@@ -234,13 +294,8 @@ class FoldDistances(NamedTuple):
         )
 
 
-def fitted_folds(folds, variant, regs, reg_on, volumes, common):
-    """FoldDistances where every fold is fitted for itself."""
-    for f in range(len(folds)):
-        yield _fitted_fold(folds, f, variant, regs, reg_on, volumes, common)
-
-
-def _fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):
+def fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):
+    """FoldDistances of a fold that is fitted for itself."""
     fold = folds[f]
     alphas = resolve_alphas(regs, reg_on, variant, fold.training)
     model = fold.training.distances(variant, alphas, spectral=volumes)
@@ -268,20 +323,6 @@ def holds_once(splits):
     return all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
 
 
-def has_definite_classes(folds):
-    """True where one matrix serves all folds, and that of each class is definite."""
-    if folds.matrix is None:
-        return False
-    if folds.positive_definite or folds.spectrum == "ignore":
-        return True
-    for j in range(folds.codes.max() + 1):
-        rows = np.flatnonzero(folds.codes == j)
-        K = folds.matrix[np.ix_(rows, rows)]
-        if not is_psd(center_gram(K, centering(K), overwrite=True)):
-            return False
-    return True
-
-
 class SortedFolds(NamedTuple):
     """All objects in the order of class and fold, so that a class is a slice.
 
@@ -298,18 +339,6 @@ class SortedFolds(NamedTuple):
         in_training = np.zeros(len(self.K), dtype=bool)
         in_training[self.place[train]] = True
         return [np.flatnonzero(~in_training[members]) for members in self.slices]
-
-
-def sort_folds(folds):
-    """The objects of KernelFolds sorted for block updates."""
-    n = len(folds.codes)
-    fold_of = np.full(n, len(folds))
-    for f in reversed(range(len(folds))):
-        fold_of[folds.splits[f][1]] = f
-    order = np.lexsort([fold_of, folds.codes])
-    K = folds.matrix[np.ix_(order, order)]
-    slices = class_slices(np.bincount(folds.codes))
-    return SortedFolds(K, np.diagonal(K), slices, order.argsort())
 
 
 def _kriging_folds(folds, regs, reg_on, volumes):
@@ -338,7 +367,7 @@ def _kriging_folds(folds, regs, reg_on, volumes):
                 train, test = folds.splits[f]
                 present = sizes[f] > 0
                 if i in lost:  # α below the rounding of K: decompose
-                    refitted = _fitted_fold(folds, f, "RC+", regs[steps], reg_on, volumes)
+                    refitted = fitted_fold(folds, f, "RC+", regs[steps], reg_on, volumes)
                     yield refitted._replace(steps=steps)
                     continue
                 by_object = np.moveaxis(d2[i][:, objects.place][:, :, present], 0, -1)
@@ -392,55 +421,47 @@ def _updated(objects, centred, left_out, sizes, alphas, which, steps):
 # --- in a landmark space --------------------------------------------------------------------------
 
 
-class LandmarkFolds(NamedTuple):
+class LandmarkFolds(Folds):
     """The training sets of a cross-validation by moments.
 
     training: that of all rows, its folds being cells of rows that are in the same training sets;
     cells[f] lists those of fold f. Where there would be too many cells, training is None, and every
-    fold has a pass of its own. X, y, splits: rows, labels, and pairs of positions (train, test).
-    rows: X by its kernel rows, where the training set holds them all.
+    fold has a pass of its own. X: the rows; rows: these by their kernel rows, where the training
+    set holds them all. Regularisation is measured in the landmarks' kernel matrix.
+
+    Parameters
+    ----------
+    source : Source of the rows
+    splits : pairs of positions (train, test)
+    make_plan : function of the number of folds that returns the plan
+    spectrum : the policy about negative eigenvalues
     """
 
-    plan: LandmarkPlan
-    training: LandmarkTraining | None
-    cells: list
-    X: Any
-    y: np.ndarray
-    splits: list
-    spectrum: str
-    rows: KernelRows | None = None
-
-    @property
-    def kernel(self):
-        """The kernel as fitted, None where objects are given by their kernel rows."""
-        return self.plan.rows.kernel
-
-    @property
-    def matrix(self):
-        """None: there is no matrix of all objects."""
-
-    @property
-    def definite_classes(self):
-        """False: no closed form of all objects' matrices."""
-        return False
-
-    @property
-    def lookup(self):
-        """The landmarks' kernel matrix: what regularisation is measured in."""
-        return CheckedKernel(self.plan.gram)
+    def __init__(self, source, splits, make_plan, spectrum):
+        n, self.splits, self.spectrum = len(splits), splits, spectrum
+        self.X, self.y, self.training = source.X, source.y, None
+        if source.folds is not None:
+            self.training = source.collect(make_plan(n), source.folds)
+            self.cells = [[g for g in range(n) if g != f] for f in range(n)]
+        else:
+            member = np.zeros((len(source.y), n), bool)
+            for f, (train, _) in enumerate(splits):
+                member[train, f] = True
+            patterns, cell = np.unique(member, axis=0, return_inverse=True)
+            self.cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
+            if len(patterns) <= 2 * n:
+                # Rows of no training set need no moments, but a pass does not ask.
+                self.training = source.collect(make_plan(len(patterns)), cell.ravel())
+        self.plan = make_plan(1) if self.training is None else self.training.plan
+        all_rows = self.training is not None and source.folds is None
+        self.rows = self.training.keep_sample_values().all_rows() if all_rows else None
+        self.codes = np.searchsorted(self.classes, self.y)
+        self.kernel, self.gram = self.plan.rows.kernel, self.plan.gram
 
     @property
     def classes(self):
         """Sorted labels of all classes."""
         return self.plan.classes
-
-    @property
-    def codes(self):
-        """Class of each row."""
-        return np.searchsorted(self.classes, self.y)
-
-    def __len__(self):
-        return len(self.splits)
 
     def __getitem__(self, f):
         train, test = self.splits[f]
@@ -452,28 +473,3 @@ class LandmarkFolds(NamedTuple):
         present, training = training.seen()
         queries = take(self.X, test) if self.rows is None else self.rows.select(test)
         return Fold(training, present, queries)
-
-    def distances(self, variant, regs, reg_on, *, volumes=False, common="required"):
-        """FoldDistances of all folds."""
-        return fitted_folds(self, variant, regs, reg_on, volumes, common)
-
-
-def landmark_folds(source, splits, make_plan, spectrum):
-    """The training sets of splits of a source; make_plan(n_folds) gives the plan."""
-    n = len(splits)
-    if source.folds is not None:
-        training = source.collect(make_plan(n), source.folds)
-        cells = [[g for g in range(n) if g != f] for f in range(n)]
-    else:
-        member = np.zeros((len(source.y), n), bool)
-        for f, (train, _) in enumerate(splits):
-            member[train, f] = True
-        patterns, cell = np.unique(member, axis=0, return_inverse=True)
-        cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
-        if len(patterns) > 2 * n:
-            return LandmarkFolds(make_plan(1), None, cells, source.X, source.y, splits, spectrum)
-        # Rows of no training set need no moments, but a pass does not ask.
-        training = source.collect(make_plan(len(patterns)), cell.ravel())
-    rows = training.keep_sample_values().all_rows() if source.folds is None else None
-    folds = training.plan, training, cells, source.X, source.y, splits, spectrum
-    return LandmarkFolds(*folds, rows)

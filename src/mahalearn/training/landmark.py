@@ -326,6 +326,7 @@ class LandmarkTraining:
     spectrum = "krein"
     dtypes = FLOATS
     as_given = slice(None)  # landmarks stay in their order
+    correction = None  # of a spectrum: features have it
 
     def __init__(self, plan, moments, sample, n_rows):
         self.plan = plan
@@ -514,6 +515,16 @@ class LandmarkTraining:
         """k(x, x) of queries, None where only the user can tell them and has passed no `values`."""
         return self_similarities(self.plan.rows, X, values, optional=True)
 
+    @property
+    def original(self):
+        """The training set before any correction."""
+        return self
+
+    @property
+    def columns(self):
+        """Of precomputed rows, those of the landmarks; None where all are."""
+        return self.plan.columns
+
     def reference_rows(self):
         """The landmarks: the objects of the rows of kernel values."""
         return self.plan.rows.landmarks
@@ -632,9 +643,20 @@ class LandmarkDistances:
         s = np.column_stack([form.self_weights for form in self.forms])
         return bool((np.ptp(s, axis=1) <= 1e-12 * np.abs(s).max(axis=1)).all())
 
-    def _needs_self(self, common):
-        used = any(form.self_weights.any() for form in self.forms)
-        return used and not (common == "omitted" and self.self_cancels)
+    @property
+    def needs_self(self):
+        """Distances depend on k(x, x)."""
+        return any(form.self_weights.any() for form in self.forms)
+
+    def class_forms(self):
+        """QuadraticForms of the classes, and the kernel values that each takes: None for all."""
+        return self.forms, None
+
+    def unseen(self, kxx, k):
+        """The part of k(x, x) that the forms take, from it and the kernel rows k (q, m)."""
+        if self.forms[0].linear is None:  # definite
+            return self.features.residual(kxx, k)
+        return self.features.self_similarities(kxx, k)
 
     def sq_distances(self, X, self_similarity=None, *, common="required"):
         """d² of queries to each class, (n, c), or (n, c, r) for a path; see `DistanceModel`.
@@ -642,7 +664,7 @@ class LandmarkDistances:
         To omit the part of k(x, x) that is common to all classes saves half of the work.
         """
         kxx = None
-        if self._needs_self(common):
+        if self.needs_self and not (common == "omitted" and self.self_cancels):
             optional = common == "known" and self.self_cancels
             kxx = self_similarities(self.rows, X, self_similarity, optional=optional)
         return self._evaluate(X, kxx)
@@ -656,15 +678,13 @@ class LandmarkDistances:
         """d² with k(x, x) = kxx, or, for None, without the part that all classes share."""
         if self._evaluators is None:
             self._evaluators = evaluators(self.forms, self.rows.dtype)
-        groups, features = self._evaluators, self.features
+        groups = self._evaluators
         out = np.full((self.forms[0].weights.shape[1], len(X), len(self.forms)), np.nan)
-        definite = self.forms[0].linear is None
-        see = features.residual if definite else features.self_similarities
         doubles, workspace = max(group.doubles for group in groups), None
         for rows, k in row_pieces(self.rows, X, doubles):
             if workspace is None:
                 workspace = np.empty(len(k) * doubles, k.dtype)
-            left = None if kxx is None else see(kxx[rows], k)
+            left = None if kxx is None else self.unseen(kxx[rows], k)
             values = (d2 for group in groups for d2 in group.sq_distances(k, left, workspace))
             for j, d2 in enumerate(values):
                 out[:, rows, j] = d2

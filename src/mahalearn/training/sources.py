@@ -35,11 +35,10 @@ from ..kernels.landmarks import (
 )
 from ..kernels.precomputed import CheckedKernel
 from ..kernels.protocol import (
-    check_kernel_name,
     check_magnitude,
     fit_kernel,
     is_named,
-    standardizes,
+    kernel_settings,
     takes_vectors,
 )
 from .landmark import LandmarkPlan, LandmarkTraining, RowSample, check_rows, key_limit
@@ -133,31 +132,20 @@ class Summary:
         return out
 
 
-def learn_kernel(
-    summary,
-    kernel="rbf",
-    *,
-    gamma="scale",
-    degree=3,
-    coef0=1,
-    standardize="auto",
-):
-    """The kernel, fitted to data by their summary.
+def learn_kernel(summary, estimator):
+    """The kernel of an estimator, fitted to data by their summary.
 
     What kernels by name learn from data (gamma="scale", standardize) is that of all rows; kernels
     with a ``fit`` of their own learn from the summary's sample.
     """
+    kernel = estimator.kernel
     if is_named(kernel):
         rows = summary.two_rows()
-        standardize = standardizes(standardize, check_kernel_name(kernel), rows)
-        named = {"gamma": gamma, "degree": degree, "coef0": coef0, "standardize": standardize}
-        return fit_kernel(kernel, rows, **named)
-    rows = summary.sample.rows
-    if takes_vectors(kernel):
-        rows = np.asarray(rows, dtype=float)
+    elif takes_vectors(kernel):
+        rows = np.asarray(summary.sample.rows, dtype=float)
     else:
-        rows = take(rows, slice(0, LEARN_OBJECTS))
-    return fit_kernel(kernel, rows)
+        rows = take(summary.sample.rows, slice(0, LEARN_OBJECTS))
+    return fit_kernel(kernel, rows, **kernel_settings(estimator, rows))
 
 
 def make_plan(
