@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import shlex
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -223,6 +224,8 @@ SERVES = {
     "interpolate": ("a long table", "--objects"),
 }
 RARE = ("keep", "merge", "drop")
+# Columns of a table that may hold series in long format, and rows of each series.
+MOST_COLUMNS_OF_SERIES, LEAST_ROWS_OF_SERIES = 50, 5
 # Files by whose names people mean objects or a matrix.
 OTHER_KINDS = dict.fromkeys((".fasta", ".fa", ".fas", ".faa", ".fna"), ("sequences", "--objects"))
 OTHER_KINDS[".ts"] = ("time series", "--objects")
@@ -253,7 +256,36 @@ def read_data(options, only_look=False):
         problem.notes.insert(
             0, f"Column {problem.target!r} was taken for the classes (--target names another)."
         )
+    if problem.kind == "vectors" and options.data and not options.groups:
+        problem.notes += series_hint(problem)
     return problem if problem.y is None else problem.treat_rare(options.rare)
+
+
+def series_hint(problem):
+    """Sentences on a table that seems to hold series, with a row for each time."""
+    import pandas as pd
+
+    X, y = problem.X.reset_index(drop=True), pd.Series(problem.y)
+    numbers = X.select_dtypes("number")
+    dates = [line["name"] for line in problem.overview if line["type"] == "date"]
+    for name in X.columns[:MOST_COLUMNS_OF_SERIES]:
+        groups = X[name]
+        if not 2 * y.nunique() <= groups.nunique() <= len(X) / LEAST_ROWS_OF_SERIES:
+            continue
+        if groups.isna().any() or y.groupby(groups).nunique().max() > 1:
+            continue
+        steps = numbers.drop(columns=name, errors="ignore").groupby(groups).diff()
+        rising = steps.columns[(steps.isna() | (steps > 0)).all()].tolist()
+        values = [column for column in numbers if column not in (name, *rising)]
+        if [*dates, *rising] and values:
+            time, id = shlex.quote([*dates, *rising][0]), shlex.quote(name)
+            channels = " ".join(f"--value {shlex.quote(column)}" for column in values)
+            return [
+                f"Each {name!r} has many rows, all of one class. If they are times of a series, read "
+                f"them so: --id {id} --time {time} {channels}. If not, --groups {id} keeps "
+                "them on one side of a fold."
+            ]
+    return []
 
 
 def _check_source(options):
