@@ -281,8 +281,8 @@ def series_hint(problem):
             time, id = shlex.quote([*dates, *rising][0]), shlex.quote(name)
             channels = " ".join(f"--value {shlex.quote(column)}" for column in values)
             return [
-                f"Each {name!r} has many rows, all of one class. If they are times of a series, read "
-                f"them so: --id {id} --time {time} {channels}. If not, --groups {id} keeps "
+                f"Each {name!r} has many rows, all of one class. If they are times of a series, "
+                f"read them so: --id {id} --time {time} {channels}. If not, --groups {id} keeps "
                 "them on one side of a fold."
             ]
     return []
