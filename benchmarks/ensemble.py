@@ -43,13 +43,14 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.io import arff
 from scipy.special import log_softmax, softmax
-from scipy.stats import rankdata, t, wilcoxon
+from scipy.stats import friedmanchisquare, rankdata, t, wilcoxon
 from sklearn import datasets as sklearn_sets
 from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -611,8 +612,13 @@ TITLES = {
     "best": 'one model, `combine="best"`',
     "catboost": "CatBoost, defaults",
     "lightgbm": "LightGBM, defaults",
+    "xgboost": "XGBoost, defaults",
     "hist_gradient": "HistGradientBoosting, defaults",
     "svm": "RBF SVM, 5 × 5 grid",
+    "gp": "Gaussian process",
+    "extra_trees": "ExtraTrees, 500 trees",
+    "logistic": "logistic regression, tuned",
+    "mean_of_four": "mean of four of these",
     "frame": "**ensemble on the frame**",
     "by hand": "ensemble behind an encoding by hand",
 }
@@ -645,21 +651,28 @@ def means_table(rows, methods, write):
             + " | ".join(compared)
             + " |"
         )
-    n_splits = len({(row["set"], row["split"]) for row in rows if row["set"] in kept})
+    splits = [{(r["set"], r["split"]) for r in rows if r["method"] == m} for m in methods]
     difference = nemenyi(len(methods), len(kept))
     write(
-        f"\n{len(kept)} sets, {n_splits} splits; Nemenyi's critical difference of mean ranks is "
-        f"{difference:.2f}; ± is half the 95 % interval, the sets as the sample."
+        f"\n{len(kept)} sets, {len(set.intersection(*splits))} splits; Nemenyi's critical "
+        f"difference of mean ranks is {difference:.2f}; ± is half the 95 % interval, the sets as "
+        "the sample."
     )
+    if len(methods) > 2:
+        p = [friedmanchisquare(*table.T).pvalue for table in (error, loss)]
+        p = " and ".join("below .001" if value < 0.001 else f"{value:.3f}" for value in p)
+        write(f"Friedman's test of equal ranks: p {p} (error, log loss).")
     return kept, error, loss, seconds
 
 
 def guard_table(rows, write):
-    """The table of `guard`, and one line for each set."""
-    measured = {(row["set"], row["method"]) for row in rows}
-    sets = {name for name, _ in measured}
-    methods = [m for m in GUARD if {(name, m) for name in sets} <= measured]
+    """The table of `guard`, one against the full search, and one line for each set."""
+    cells = Counter(row["method"] for row in rows)
+    methods = [m for m in (*GUARD, "mean_of_four") if cells[m] == cells["fast"]]
     kept, error, loss, seconds = means_table(rows, methods, write)
+    if cells["full"] and "full" not in methods:
+        write("\nOn the splits of the full search:\n")
+        means_table(rows, ("fast", "full", "best"), write)
     write("\n| set | " + " | ".join(m for m in methods) + " | CPU, fast / CatBoost |")
     write("|---|" + "---|" * (len(methods) + 1))
     for s, e, p, t_ in zip(kept, error, loss, seconds, strict=True):
@@ -706,11 +719,16 @@ def page(options):
 
 def table_of(rows, methods, column, sets):
     """(sets, methods) means over the splits that every method has; names of the sets."""
-    values = {}
+    values: dict = {}
     for row in rows:
-        values.setdefault(row["set"], {}).setdefault(row["method"], []).append(float(row[column]))
-    kept = [s for s in sets if s in values and set(methods) <= set(values[s])]
-    return kept, np.array([[np.nanmean(values[s][m]) for m in methods] for s in kept])
+        cells = values.setdefault(row["set"], {}).setdefault(row["split"], {})
+        cells[row["method"]] = float(row[column])
+    means = {}
+    for name in sets:
+        splits = [c for c in values.get(name, {}).values() if set(methods) <= set(c)]
+        if splits:
+            means[name] = np.nanmean([[c[m] for m in methods] for c in splits], axis=0)
+    return list(means), np.array(list(means.values()))
 
 
 def paired(rows, name, one, other):

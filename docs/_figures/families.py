@@ -183,6 +183,23 @@ def kernel_ridge():
     return fig
 
 
+def feature_weights():
+    """Points at equal distance, plain and with weights of the ranks."""
+    a, b = np.meshgrid(np.linspace(-3, 3, 200), np.linspace(-3, 3, 200))
+    Z = np.column_stack([a.ravel(), b.ravel()])
+    means, variances = [[0.0, 0.0], [9.0, 9.0]], np.ones((2, 2))
+    fig, axes = plt.subplots(1, 2, figsize=(7, 3.2), layout="constrained", sharey=True)
+    choices = {"plain distance": None, "large deviations count less": [1.6, 0.4]}
+    for ax, (name, weights) in zip(axes, choices.items()):
+        model = GaussianClassifier.from_parameters(means, variances, feature_weights=weights)
+        d2 = model.mahalanobis(Z)[:, 0].reshape(a.shape)
+        ax.contourf(a, b, d2, levels=12, cmap="Blues_r")
+        ax.contour(a, b, d2, levels=[2.0], colors=RUST, linewidths=2)
+        ax.set(title=name, xlabel="feature 1", aspect="equal", xticks=[], yticks=[])
+    axes[0].set_ylabel("feature 2")
+    return fig
+
+
 def policies():
     """What the spectrum policies do to an eigenvalue."""
     x = np.linspace(-1, 1.5, 200)
@@ -205,7 +222,7 @@ def policies():
 
 
 FIGURES = [kernel_quadratic, gaussian, svm, kernel_fisher, dissimilarity_space, kernel_pca]
-FIGURES += [kernel_neighbors, kernel_ridge, policies]
+FIGURES += [kernel_neighbors, kernel_ridge, feature_weights, policies]
 
 if __name__ == "__main__":
     for draw in FIGURES:

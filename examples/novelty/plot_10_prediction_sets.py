@@ -1,10 +1,10 @@
 """
-Prediction sets that keep their promise
-=======================================
+Prediction sets that hold the true class
+========================================
 
 At a confidence of 95 % the set of a new object holds its class in 95 % of cases, for every class.
-Easy objects get one class, hard ones several. The share is a theorem about the average over
-training sets, not a model's opinion; the size of the sets is what a better classifier buys.
+Easy objects get one class, hard ones several. The share is guaranteed on average over training sets; a better
+classifier has smaller sets.
 
 In brackets: how the p-values are computed. ``full`` conformal p-values need no other objects for
 calibration and no refits (a closed form of this classifier); ``cross`` is cross-conformal, for any

@@ -3,8 +3,8 @@ A checkerboard with an indefinite kernel
 ========================================
 
 The board does not change if it is turned by 180°: x and −x have the same colour. The kernel
-max(k(x, x'), k(x, −x')) knows that, but it is not positive definite. The classifiers here take it
-as it is, and make a third fewer errors.
+max(k(x, x'), k(x, −x')) uses this symmetry, but it is not positive definite. The classifiers here
+accept it and make a third fewer errors.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ XOR: why RC beats IC
 ====================
 
 Each class is two clouds at opposite corners. In the space of an RBF kernel a class spans few
-directions. The distance IC (invertible covariance) only looks along them: what lies outside counts
-as 0, and everything far from the data is near to *both* classes. RC (regularised covariance, the
+directions. The distance IC (invertible covariance) only looks along them: other directions are ignored, so points far from the data are near
+to *both* classes. RC (regularised covariance, the
 default) adds σ² in every direction, so that leaving the span of a class costs something.
 """
 

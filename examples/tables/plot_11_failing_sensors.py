@@ -2,9 +2,9 @@
 Failing sensors: mark the dead ones with NaN
 ============================================
 
-Twenty classes, ten sensors, of which some die (paper D's data). A dead sensor that reads 0 spoils
-the distance to the true class. Descent weights trust the *smallest* of the ten squared distances
-most, and lose less. If you know which sensor is dead, set it to NaN: the class densities of the
+Paper D's data have twenty classes and ten sensors, some of which fail. A failed sensor that reads 0
+distorts the distance to the true class. Descent weights give the *smallest* of the ten squared
+distances the most weight, and lose less accuracy. If you know which sensor is dead, set it to NaN: the class densities of the
 others are exact, and far fewer rows are misclassified.
 """
 

@@ -1,10 +1,10 @@
 """
-A kernel that does not care about units
-=======================================
+A kernel that does not depend on units
+======================================
 
-One column is given in metres, then in centimetres, then in millimetres. The RBF kernel of an SVM
-follows the large numbers, and needs a scaler that someone must not forget. The Mahalanobis kernel
-takes the units from the data (paper B): the same border, whatever the unit.
+One column is given in metres, then in centimetres, then in millimetres. The RBF
+kernel of an SVM depends on the unit, so the columns must be scaled first. The Mahalanobis kernel
+takes the scale from the data (paper B): the border is the same in every unit.
 """
 
 import matplotlib.pyplot as plt

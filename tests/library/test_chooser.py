@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
 from sklearn.metrics import log_loss
@@ -26,12 +26,13 @@ import naive
 from mahalearn import (
     GaussianClassifier,
     KernelFisherDiscriminant,
+    KernelSearchCV,
     MahalanobisClassifierCV,
     MeasureKernel,
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import grid, member_data, race
+from mahalearn.model_selection import ensemble, grid, member_data, race
 from mahalearn.model_selection.evaluation import Scored
 from mahalearn.model_selection.families import FAMILIES
 from mahalearn.model_selection.member_data import VectorData
@@ -330,6 +331,56 @@ def test_long_measures_are_announced_before_they_are_computed(monkeypatch):
         with pytest.raises(UserWarning, match="all pairs of 130 objects are expected to take"):
             model.fit(objects, np.arange(130) % 2)
     assert 0 < len(calls) < 1000
+
+
+@pytest.fixture
+def many_words(monkeypatch):
+    """300 words are many, 150 of them are in the pilot; calls of a function count pairs."""
+    monkeypatch.setattr(ensemble, "EXACT_OBJECTS", 200)
+    monkeypatch.setattr(race, "PILOT_LEAST", 150)
+    monkeypatch.setattr(race, "PILOT_MOST", 150)
+    monkeypatch.setattr(member_data, "SCALED", 50)
+    for module in (race, member_data):
+        monkeypatch.setattr(module, "N_LANDMARKS", 30)
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abc" if i % 2 else "bcd"), 6)) for i in range(300)]
+    return words, np.arange(300) % 2
+
+
+def test_many_objects_are_searched_at_landmarks(many_words):
+    words, y = many_words
+    families = ("kernel_fisher", "kqd", "neighbors")
+    with pytest.warns(UserWarning, match="neighbors .left out: it has no form at landmarks"):
+        model = chooser(families, kernel="edit", cv=SPLITS).fit(words, y)
+    assert set(model.candidates_) == {"kernel_fisher", "kqd"}
+    for name, plain in model.candidates_.items():
+        assert plain.landmarks == 30
+        search = KernelSearchCV(plain, {"reg": [plain.reg]}, cv=SPLITS).fit(words, y)
+        scores = [search.cv_results_[f"split{f}_test_score"][0] for f in range(model.n_splits_)]
+        assert_allclose(by_family(model)[name]["fold_scores"], scores)
+    again = clone(model.candidates_[model.best_family_]).fit(words, y)
+    assert_array_equal(model.predict(words), again.predict(words))
+    assert model.best_score_ > 0.8
+
+
+def test_many_objects_are_measured_about_as_often_as_announced(many_words, monkeypatch):
+    words, y = many_words
+    pairs, between = [], MeasureKernel.pair_values
+
+    def counted(kernel, X, Y):
+        pairs.append(len(X) * len(Y))
+        return between(kernel, X, Y)
+
+    monkeypatch.setattr(MeasureKernel, "pair_values", counted)
+    monkeypatch.setattr(member_data, "LONG_SECONDS", 0.0)
+    with pytest.warns(UserWarning, match="30 landmarks and each of 300 objects are expected"):
+        model = MahalanobisClassifierCV(kernel="edit", cv=SPLITS).fit(words, y)
+    assert len(model.candidates_) == 4
+    announced = member_data.LANDMARK_PASSES * 300 * 30
+    at_landmarks = sum(pairs) - 150**2 - 50**2  # the pilot, the scale
+    assert announced / 2 < at_landmarks < 2 * announced
+    (explanation,) = model.explain(words[:1])
+    assert 0 < explanation["typicality"][0] <= 1
 
 
 @pytest.mark.parametrize("counts", [(601, 600), (1200, 1), (1180, 20, 1), (9000, 12, 1)])

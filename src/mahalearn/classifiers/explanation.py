@@ -20,7 +20,7 @@ def explain(self: Any, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]
     """Explain the decisions about objects.
 
     The margin is the score of the predicted class minus that of the second best; of
-    :class:`mahalearn.MahalanobisSVC` it is the decision of the machine for these two classes.
+    :class:`mahalearn.MahalanobisSVC` it is the decision of the SVM for these two classes.
 
     Parameters
     ----------

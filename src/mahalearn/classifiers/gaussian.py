@@ -408,13 +408,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     pooled : bool, default=False
         Whether the classes share one covariance (a linear discriminant).
     feature_weights : {"descent", "difference", "trimmed"}, array-like or None, default=None
-        How the distances per feature are weighted. ``"descent"``: all ranks of a row's sorted
-        distances get the same influence; ``"difference"``: distances that differ from the others
-        count less, then a descent step; ``"trimmed"``: the largest distance does not count, the
-        others alike (D, 3). An array of n_features rank weights (scaled to sum to
-        n_features), or what :func:`descent_weights` and :func:`difference_weights` return, is used
-        as it is. With a full covariance the distances per feature are those of ZCA-cor whitened
-        coordinates.
+        Weights of the distances per feature (of ZCA-cor whitened coordinates if the covariance is
+        full).
+
+        - "descent": all ranks of a row's sorted distances get the same influence.
+        - "difference": distances that differ from the others count less; then a descent step.
+        - "trimmed": the largest distance is left out (D, 3).
+        - array: n_features rank weights, scaled to sum to n_features, or the result of
+          :func:`descent_weights` or :func:`difference_weights`.
     weight_power : float, default=0.5
         Rank weights are the mean sorted distances to the power −weight_power. ½ reproduces the
         paper; 1 is its equation (11) as printed.

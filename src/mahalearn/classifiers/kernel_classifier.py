@@ -239,7 +239,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                     "sample_weight is taken without landmarks= only: the pass over the rows counts "
                     "each of them once."
                 )
-            self._use(self._landmark_training(X, y, shared))
+            source = self.landmark_source(X, y).changed(chosen=shared)
+            self._use(self._landmark_training(source))
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
@@ -493,11 +494,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             )
         return spectrum
 
-    def _landmark_training(self, X, y, chosen=None):
-        """The training set of data at landmarks; chosen: landmarks that a search has chosen."""
-        source = self.landmark_source(X, y).changed(chosen=chosen)
+    def _landmark_training(self, source, classes=None):
+        """The training set of a source; classes: all that will ever come, None for those there."""
         auto = is_auto(landmark_choice(self.landmarks).landmarks)
-        plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1)
+        plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1, classes=classes)
         folds = partial(random_folds, AUTO_FOLDS) if auto else None
         training = source.collect(plan, folds)
         return self._with_enough_landmarks(training) if auto else training
@@ -552,22 +552,17 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         if not isinstance(vars(self).get("_training"), LandmarkTraining):
             if classes is None:
                 raise ValueError("classes must be given in the first call to partial_fit.")
-            classes = check_class_list(classes)
             source = self.landmark_source(X, y, square=False)
-            plan = self._plan(source, classes=classes)
-            if is_auto(landmark_choice(self.landmarks).landmarks):
-                folds = partial(random_folds, AUTO_FOLDS)
-                first = source.collect(plan.changed(n_folds=AUTO_FOLDS), folds)
-                plan = self._with_enough_landmarks(first).plan
-            self._use(plan.statistics())
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
-            )
-        X, y = self._check_labelled(X, y, reset=False)
-        self._training.spectrum, self._models = self._landmark_policy(), None
+            self._use(self._landmark_training(source, check_class_list(classes)))
+        else:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(
+                    f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
+                )
+            X, y = self._check_labelled(X, y, reset=False)
+            self._training.spectrum, self._models = self._landmark_policy(), None
+            self._training.add(self._training.query(X), y)
         self._search_temperature = None
-        self._training.add(self._training.query(X), y)
         return self
 
     def from_training(self, training: Any) -> Self:

@@ -459,7 +459,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
             )
 
     def _fit_path(self, training, labels, values):
-        offset = check_choice(self.offset, "offset", OFFSETS)
+        offset = self.offset
         distances, alphas = fit_class_distances(self, training, values, spectral=offset == "map")
         rounding = distances.rounding()
         volumes = d2 = left_out = temperature = None
@@ -482,7 +482,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
 
     def _training_distances(self, d2, training, alphas):
         """Training distances for the offsets; for "loo" to the own class without the object."""
-        if check_choice(self.offset, "offset", OFFSETS) != "loo":
+        if self.offset != "loo":
             return d2
         variant, reg_on, _ = distance_options(self)
         less = without_one(alphas, training.counts, reg_on, variant)
@@ -490,7 +490,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
 
     def _offsets_of(self, d2, labels, rounding, log_volumes):
         """Offsets (c,), or (c, r) for a path, from training distances d2 (n, c) or (n, c, r)."""
-        match check_choice(self.offset, "offset", OFFSETS):
+        match self.offset:
             case None:
                 return np.zeros((len(labels.names), *np.shape(rounding)))
             case "map":
@@ -515,7 +515,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
     def _fold_scores(self, folds, values):
         variant, reg_on, _ = distance_options(self)
         _warn_of_leave_one_out(folds, variant, reg_on)
-        offset = check_choice(self.offset, "offset", OFFSETS)
+        offset = self.offset
         classes = folds.classes
         if variant == "RC+" and is_leave_one_out(folds.splits, len(folds.codes)):
             priors = None if self.priors is None else check_priors(self.priors, len(classes))

@@ -323,9 +323,13 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         positions of the landmarks among the rows of X in `fit`; the columns of X are then either
         all training objects or, in that order, the landmarks alone.
     method : {"auto", "kmeans", "rpcholesky", "uniform"}, default="auto"
-        How they are chosen, always without labels: k-means++ with a few Lloyd steps (vectors),
-        randomly pivoted Cholesky (any definite kernel), or uniformly. "auto" is the first that the
-        kernel allows; a precomputed kernel counts as indefinite.
+        How landmarks are chosen, always without labels.
+
+        - "kmeans": k-means++ with a few Lloyd steps, for vectors.
+        - "rpcholesky": randomly pivoted Cholesky, for definite kernels.
+        - "uniform": at random.
+        - "auto": the first of these that the kernel allows; a precomputed kernel counts as
+          indefinite.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).

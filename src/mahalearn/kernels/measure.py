@@ -74,10 +74,13 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         returns a number; a and b are two objects, whatever their type. In a search "elastic" stands
         for the measures of :func:`mahalearn.measures.elastic_measures`, and the best is chosen.
     kind : {"auto", "similarity", "neg_squared", "neg", "rbf", "laplacian"}, default="auto"
-        What the measure is, and which kernel it becomes: a similarity s as it is, a dissimilarity d
-        as −d², −d, exp(−gamma·d²) or exp(−gamma·d). "auto": −d² for a dissimilarity by name or
-        from :mod:`mahalearn.measures`; a function is treated as a similarity, and refused if it is
-        smallest for an object and itself.
+        The kernel of a similarity s or a dissimilarity d.
+
+        - "similarity": s.
+        - "neg_squared", "neg": −d², −d.
+        - "rbf", "laplacian": exp(−gamma·d²), exp(−gamma·d).
+        - "auto": −d² for a dissimilarity by name or from :mod:`mahalearn.measures`; a function is
+          treated as a similarity, and refused if it is smallest for an object and itself.
     gamma : float, default=1.0
         Width of ``kind="rbf"`` and ``"laplacian"``, on scaled dissimilarities.
     symmetrize : {"mean", "min", "max", None}, default="mean"

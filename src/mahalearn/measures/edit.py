@@ -43,12 +43,14 @@ class EditDistance(Measure):
     Parameters
     ----------
     substitution : float, {"absolute", "angular", "euclidean"} or callable, default=1
-        Cost of putting b in the place of a: a number for all different symbols; for numbers
-        |a − b|, or the shorter way round a circle of circumference `period`; for sequences of
-        points, arrays of shape (length, dimensions), their Euclidean distance; or a function of two
-        symbols, which is called once for each two symbols that occur. Sequences of real numbers
-        that hardly ever agree, or of more than 30 different ones, are refused with a constant cost:
-        all pairs would look alike.
+        Cost of replacing a by b.
+
+        - number: the cost for any two different symbols. Sequences of real numbers that hardly
+          ever agree, or of more than 30 different ones, are refused.
+        - "absolute": |a − b|, for numbers.
+        - "angular": the shorter arc on a circle of circumference `period`.
+        - "euclidean": distance of points; a sequence has the shape (length, dimensions).
+        - callable: a function of two symbols, called once for each pair that occurs.
     insertion, deletion : float, default=1
         Cost of inserting and of deleting a symbol. Only equal ones make the distance symmetric.
     normalize : {"longer", "sum", None}, default=None

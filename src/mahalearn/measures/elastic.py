@@ -74,11 +74,16 @@ class Elastic(Measure):
     Parameters
     ----------
     method : {"dtw", "msm", "erp", "twe", "lcss", "edr", "frechet", "euclidean"}, default="dtw"
-        The measure: dynamic time warping [1]_, move–split–merge [2]_, edit distance with real
-        penalty [3]_, time warp edit distance [4]_, longest common subsequence [5]_, edit distance
-        on real sequences [6]_, discrete Fréchet distance [7]_, or the Euclidean distance, for
-        series of equal length. "dtw" and "frechet" are in the units of the Euclidean distance;
-        "dtw" with ``window=0`` equals it.
+        The measure.
+
+        - "dtw": dynamic time warping [1]_; with ``window=0`` the Euclidean distance.
+        - "msm": move–split–merge [2]_.
+        - "erp": edit distance with real penalty [3]_.
+        - "twe": time warp edit distance [4]_.
+        - "lcss": longest common subsequence [5]_.
+        - "edr": edit distance on real sequences [6]_.
+        - "frechet": discrete Fréchet distance [7]_.
+        - "euclidean": Euclidean distance, for series of equal length.
     window : float, default=None
         Width of the Sakoe–Chiba band as a fraction of the longer series, from 0 to 1: points are
         aligned only if their positions differ by no more than that (plus the difference in length,

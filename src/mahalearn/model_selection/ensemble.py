@@ -52,11 +52,12 @@ from .member_data import (
     BatchData,
     DaskBatches,
     EncodedBatches,
+    ManyObjects,
     MatrixData,
     ObjectData,
     VectorData,
 )
-from .race import Member, Rules, race
+from .race import EXACT_OBJECTS, Member, Rules, race
 from .search import BestEstimatorMixin
 from .splits import choose, fold_metrics, make_splits
 from .weighing import (
@@ -112,22 +113,23 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     name tables are encoded first by :class:`mahalearn.TableEncoder`, once and without labels:
     numbers are standardised, categories become columns of zeros and ones, missing cells are filled.
 
-    With ``combine="best"`` one model is kept: of the families whose scores are statistically equal
-    the simplest. A family ties with the best one if the mean of its paired fold differences from it
-    is within half a standard error (corrected for the overlap of the training parts), and among
-    those that tie the order is the one of `families` below.
+    With ``combine="best"`` one model is kept: the simplest of the families that are statistically
+    tied with the best.
 
     Read more in the :doc:`user guide </chooser>`.
 
     Parameters
     ----------
     families : "auto" or sequence of str, default="auto"
-        What to combine or compare, of "gaussian" (covariances and shrinkage), "mahalanobis_svm",
-        "svm" (one class against the rest), "kernel_fisher", "kqd" (kernel quadratic discriminants
-        RC+ and FK+), "dissimilarity_space" (Fisher's and the quadratic discriminant),
-        "kernel_pca", "kernel_ridge", "neighbors" and "learned_metric". "gaussian",
-        "mahalanobis_svm" and "learned_metric" need vectors and a kernel by name. "auto": what suits
-        the input, without "learned_metric"; see docs/chooser.md.
+        Families to combine or compare. "auto": all that suit the input, without "learned_metric".
+
+        - "gaussian": normal densities, covariance and shrinkage searched; for tables.
+        - "mahalanobis_svm": SVM with the Mahalanobis kernel; for tables.
+        - "learned_metric": ridge regression with a learned metric; for tables.
+        - "svm": SVM, one class against the rest.
+        - "kqd": kernel quadratic discriminants RC+ and FK+.
+        - "dissimilarity_space": Fisher's or the quadratic discriminant on RC+ distances.
+        - "kernel_fisher", "kernel_pca", "kernel_ridge", "neighbors": the kernel classifiers.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
         "auto" is the RBF kernel, its width searched. "precomputed": X is the square kernel matrix
         (:class:`mahalearn.ProximityKernel` makes it from dissimilarities). Any other kernel of the
@@ -159,9 +161,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Where most objects are in classes of fewer objects than folds there are fewer folds, and
         more repetitions.
     time_budget : float, default=None
-        Seconds that the searches may take, roughly. Cheap families come first; what is not expected
-        to fit is left out, which ``leaderboard_`` and a warning say. The cheapest family is always
-        searched.
+        Approximate seconds for the searches. Members that would take too long are left out, with a
+        note in ``leaderboard_`` and a warning. The cheapest of three families always remain.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds; an int makes results reproducible.
     n_jobs : int, default=None
@@ -388,7 +389,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             return VectorData(self._fit_encoder(X), y, codes)
         if self._is("precomputed"):
             return MatrixData(X, y, codes)
-        return ObjectData(X, y, codes, self._kernels())
+        many = self.effort == "fast" and len(y) > EXACT_OBJECTS
+        return (ManyObjects if many else ObjectData)(X, y, codes, self._kernels())
 
     def _fit_encoder(self, X):
         """Vectors of a table; sets the encoder and the names of the columns."""
@@ -527,7 +529,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _fit_members(self, candidates, data):
         """Fit the members and what explains their decisions."""
         estimators = {name: candidates[name].estimator for name in self.weights_}
-        self._explanation = fit_explanation(estimators, self.weights_, data)
+        self._explanation = fit_explanation(estimators, self.weights_, data.explained())
         fitted = data.fit({name: clone(model) for name, model in estimators.items()})
         if self._by_name():
             fitted = {name: make_pipeline(self._encoder, model) for name, model in fitted.items()}

@@ -23,6 +23,12 @@ from .evaluation import Objects
 
 # Landmarks of members that are not fitted on all pairs of objects.
 N_LANDMARKS = 400
+# Times that objects are measured at landmarks, about: for the choice of kernels, for each member.
+LANDMARK_PASSES = 15
+# The mean of a measure is that of so many objects.
+SCALED = 500
+# About so many of very many objects have distances that explanations compare with.
+EXPLAINED = 1000
 # Rows of batches that an encoder learns from.
 ENCODED_ROWS = 20_000
 # What is expected to take longer is announced; measures are timed on so many objects before.
@@ -65,6 +71,10 @@ class MemberData:
         part.codes = np.unique(part.y, return_inverse=True)[1]
         part.weights = None if self.weights is None else self.weights[rows]
         return part
+
+    def explained(self):
+        """The objects whose distances explanations compare with."""
+        return self
 
     def kernel_settings(self, kernel, bounded, first):
         """Parameters of the kernels that a member compares.
@@ -194,7 +204,7 @@ class ObjectData(MemberData):
         self.user_kernels = [form for kernel in kernels for form in _forms(kernel, X)]
         n, count, pairs = len(y), len(self.user_kernels), {}
         check_memory((3 + 2 * count) * n**2, f"{count} kernel matrices of {n} objects")
-        _announce(self.user_kernels, X)
+        _announce(self.user_kernels, X, n**2, "all pairs")
         self.fitted = [_fit(kernel, X, y, pairs) for kernel in self.user_kernels]
         grams = [_gram(X, codes, *fitted) for fitted in self.fitted]
         self.spread = total_spread(grams[0])
@@ -227,11 +237,55 @@ class ObjectData(MemberData):
         return fit_members(users, self.user_X, self.y, computed)
 
 
+class ManyObjects(MemberData):
+    """Objects of which not all pairs are measured.
+
+    A pilot has all pairs of a part of them; members are fitted at landmarks.
+    """
+
+    at_landmarks = True
+    spread = 1.0  # of measures, which are divided by their mean
+
+    def __init__(self, X, y, codes, kernels):
+        self.X, self.y, self.codes = X, y, codes
+        forms = [form for kernel in kernels for form in _forms(kernel, X)]
+        pairs = len(y) * N_LANDMARKS * LANDMARK_PASSES
+        _announce(forms, X, pairs, f"{N_LANDMARKS} landmarks and each")
+        some = take(X, np.random.default_rng(0).permutation(len(y))[:SCALED]), {}
+        self.kernels = [_with_scale(form, *some) for form in forms]
+
+    def part(self, rows):
+        """All pairs of some of the objects."""
+        codes = np.unique(self.y[rows], return_inverse=True)[1]
+        return ObjectData(take(self.X, rows), self.y[rows], codes, self.kernels)
+
+    def explained(self):
+        """Every so-manyth object of each class."""
+        place = np.empty(len(self.y), dtype=int)
+        for j in range(self.codes.max() + 1):
+            place[self.codes == j] = np.arange(np.sum(self.codes == j))
+        return super().part(np.flatnonzero(place % -(-len(place) // EXPLAINED) == 0))
+
+    def kernel_settings(self, kernel, bounded, first):
+        """The kernels, of the forms of a measure those that suit (`bounded`)."""
+        return _suited(self.kernels, self.kernels, bounded)
+
+
 def _forms(kernel, X):
     """The kernels that a measure stands for: one for each of a group, in several forms."""
     measure = as_kernel(kernel)
     forms = measure.alternatives(X, forms=True) if isinstance(measure, MeasureKernel) else []
     return forms if len(forms) > 1 else [kernel]
+
+
+def _with_scale(kernel, X, pairs):
+    """A kernel with the scale of some objects as a number: to find it takes all their pairs."""
+    measure = as_kernel(kernel)
+    unknown = isinstance(getattr(measure, "scale", None), str)
+    if not isinstance(measure, MeasureKernel) or not (unknown and measure.measure_is_stateless):
+        return kernel
+    scale = _fit(clone(measure), X, None, pairs)[0].scale_
+    return clone(measure).set_params(scale=scale)
 
 
 def _suited(kernels, user_kernels, bounded):
@@ -241,8 +295,8 @@ def _suited(kernels, user_kernels, bounded):
     return [{"kernel": kernel} for kernel in suited or kernels]
 
 
-def measure_seconds(kernels, X):
-    """Seconds that the measures of all pairs of objects are expected to take.
+def measure_seconds(kernels, X, n_pairs):
+    """Seconds that measures of so many pairs of objects are expected to take.
 
     Those of a few objects are computed twice: the first call compiles.
     """
@@ -254,14 +308,17 @@ def measure_seconds(kernels, X):
                 start = time.perf_counter()
                 kernel.pair_values(some, some)
                 timed[kernel.pair_key] = time.perf_counter() - start
-    return sum(timed.values()) * (len(X) / len(rows)) ** 2
+    return sum(timed.values()) * n_pairs / len(rows) ** 2
 
 
-def _announce(kernels, X):
+def _announce(kernels, X, n_pairs, pairs):
     """Warn before the measures of many objects are computed, if they take long."""
-    if len(X) > 10 * TIMED_OBJECTS and (seconds := measure_seconds(kernels, X)) > LONG_SECONDS:
+    if len(X) <= 10 * TIMED_OBJECTS:
+        return
+    seconds = measure_seconds(kernels, X, n_pairs)
+    if seconds > LONG_SECONDS:
         warnings.warn(
-            f"The measures of all pairs of {len(X)} objects are expected to take about "
+            f"The measures of {pairs} of {len(X)} objects are expected to take about "
             f"{seconds:.0f} s. A single classifier with landmarks= measures far fewer pairs.",
             UserWarning,
             stacklevel=5,

@@ -291,8 +291,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         inner = get_tags(self.estimator)
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
         tags.input_tags, tags.transformer_tags = inner.input_tags, inner.transformer_tags
-        kernels = self._listed("kernel") if on_kernel(self.estimator) else []
-        if not all(takes_vectors(kernel) for kernel in kernels):
+        if not all(map(takes_vectors, self._kernels())):
             tags.input_tags.two_d_array = False
         return tags
 
@@ -383,6 +382,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"refit must be True, False or a function of cv_results_; got {self.refit!r}."
             )
+        if self.param_grid is not None:
+            ParameterGrid(self.param_grid)  # refuses what is none
         check_scoring(self.estimator, self.scoring)
         self.multimetric_ = False
 
@@ -409,12 +410,9 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
 
         return [named(default_candidates(classifier, n_train)), second]
 
-    def _kernels(self, candidates):
+    def _kernels(self):
         """The kernels of all candidates, where the estimator itself is a kernel classifier."""
-        if not on_kernel(self.estimator):
-            return []
-        listed = [params["kernel"] for params in candidates if "kernel" in params]
-        return listed or [self.estimator.kernel]
+        return self._listed("kernel") if on_kernel(self.estimator) else []
 
     def _listed(self, name):
         """Values of a parameter in the grid, or the estimator's own."""
@@ -434,8 +432,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             refuse_dask_labels(y)
         steps = steps_of(self.estimator)
         refuse_dask(steps.classifier, X, y)
-        candidates = [] if self.param_grid is None else list(ParameterGrid(self.param_grid))
-        kernels = self._kernels(candidates)
+        kernels = self._kernels()
         matrices = [is_precomputed(kernel) for kernel in kernels]
         if any(matrices) and not all(matrices):
             raise ValueError(

@@ -80,16 +80,16 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator : classifier
         A classifier of mahalearn or scikit-learn, or a pipeline that ends with one.
     method : {"auto", "full", "cross", "split"}, default="auto"
-        How the p-values arise. ``"full"``: the query joins each class in turn, in closed form, for
-        :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel that learns
-        nothing from the training objects but a scale, alone or after steps that learn nothing
-        (``FunctionTransformer``, ``Normalizer``, ``Binarizer``, ``PolynomialFeatures``); every
-        training object calibrates. A search (:class:`KernelSearchCV`,
-        ``GridSearchCV``) whose best estimator is one has it too, but then p ≤ a holds for about a
-        share a only, because the labels of the training objects chose the parameters. ``"cross"``:
-        cross-conformal, `cv` models of the whole pipeline; every training object calibrates.
-        ``"split"``: a share `calibration_size` of the training objects calibrates and is not
-        trained on. ``"auto"``: full where it is valid and nothing was searched, else cross.
+        How p-values are computed.
+
+        - "full": the query joins each class in turn, in closed form. For
+          :class:`KernelQuadraticDiscriminant` with RC+ and a positive definite kernel that learns
+          at most a scale, alone or after steps that learn nothing (``FunctionTransformer``,
+          ``Normalizer``, ``Binarizer``, ``PolynomialFeatures``). After a search over one, p ≤ a
+          holds for about a share a only, because labels chose the parameters.
+        - "cross": cross-conformal, with `cv` models of the whole pipeline.
+        - "split": a share `calibration_size` of the training objects only calibrates.
+        - "auto": "full" where it is valid and nothing was searched, otherwise "cross".
     nonconformity : {"margin", "distance"}, default="margin"
         How strange an object is for a class. ``"margin"``: how much better the best other class is
         (by decision function, or by probability where there is none; by squared distances for

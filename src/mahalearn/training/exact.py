@@ -57,6 +57,8 @@ class ExactTraining:
     original: Any
     refuse_indefinite: Any
     _embedding = None
+    distances = fit_distances
+    mean_spread = mean_spread
 
     def release(self):
         """Forget what only a fit needs: the Gram matrix and its decomposition."""
@@ -107,10 +109,6 @@ class ExactTraining:
         """k(x, x) of these objects."""
         return self.training_self_similarities()
 
-    def mean_spread(self):
-        """Mean spread of the objects around their class means."""
-        return mean_spread(self)
-
     def check_spectrum(self, blocks=None):
         """Raise where spectrum="raise" and a centred block has negative eigenvalues."""
         if self.spectrum == "raise":
@@ -130,10 +128,6 @@ class ExactTraining:
         check_memory(4 * n**2, f"The kernel matrix of {n} objects and its decomposition")
         self.check_spectrum()
         return self.gram()
-
-    def distances(self, variant, alphas, *, spectral=False):
-        """The class models of a variant; arguments of `fit_distances`."""
-        return fit_distances(self, variant, alphas, spectral=spectral)
 
     def fisher(self, betas):
         """Kernel Fisher discriminants: LinearScores and their rounding for each β."""

@@ -41,6 +41,13 @@ SAMPLE_ROWS = 20_000
 _LEAST_OF_CLASS = 200
 
 
+def changed(thing, **attributes):
+    """A copy of an object with other attributes."""
+    out = object.__new__(type(thing))
+    out.__dict__ = {**vars(thing), **attributes}
+    return out
+
+
 class RowSample:
     """The rows with the smallest pseudo-random numbers.
 
@@ -255,11 +262,7 @@ class LandmarkPlan:
             _features={},
         )
 
-    def changed(self, **attributes):
-        """The plan with other attributes."""
-        out = object.__new__(LandmarkPlan)
-        out.__dict__ = {**self.__dict__, **attributes}
-        return out
+    changed = changed
 
     def features(self, spectrum, centre=True):
         """The features of a policy about negative eigenvalues, computed once.
@@ -338,10 +341,7 @@ class LandmarkTraining:
     def __getstate__(self):
         return {**vars(self), "_sample_values": None}
 
-    def _changed(self, **attributes):
-        out = object.__new__(LandmarkTraining)
-        vars(out).update({**vars(self), **attributes})
-        return out
+    _changed = changed
 
     @property
     def counts(self):

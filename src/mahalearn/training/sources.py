@@ -4,7 +4,6 @@ A source has been looked at once (``scanned``, a Summary), from which follow the
 landmarks and how many of them, a plan. The source collects the moments of a plan in one more pass.
 """
 
-import copy
 import numbers
 from functools import partial
 from typing import Any
@@ -41,7 +40,7 @@ from ..kernels.protocol import (
     kernel_settings,
     takes_vectors,
 )
-from .landmark import LandmarkPlan, LandmarkTraining, RowSample, check_rows, key_limit
+from .landmark import LandmarkPlan, LandmarkTraining, RowSample, changed, check_rows, key_limit
 
 # Rows of which landmarks are chosen, and which kernels that learn something are fitted to.
 SCAN_ROWS = 20_000
@@ -285,11 +284,7 @@ class Source:
         """The pass: a LandmarkTraining. folds: of each row, or a function of their positions."""
         raise NotImplementedError
 
-    def changed(self, **attributes):
-        """The source with other attributes."""
-        out = copy.copy(self)
-        vars(out).update(attributes)
-        return out
+    changed = changed
 
     def splits(self):
         """Pairs of positions (train, test) in a sample."""
