@@ -198,8 +198,9 @@ def _zip(data, name, notes):
     """Format, contents and name of what a zip archive holds: one file, or a workbook, or arrays."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-        members = [info for info in archive.infolist() if not info.is_dir()]
-        complete = _n_entries(data) in (len(archive.infolist()), _ZIP64)
+        entries = archive.infolist()
+        members = [info for info in entries if not info.is_dir()]
+        complete = _n_entries(data) in (len(entries), _ZIP64) and all(i.filename for i in entries)
     except MemoryError:
         raise
     except Exception:  # zipfile also raises IndexError, ValueError and others
