@@ -20,8 +20,9 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # The floor of the library, by the names of either layout.
 LIBRARY = (
-    *("formulas", "measures", "kernels", "kernels.py", "classifiers", "model_selection"),
-    *("proximity", "datasets", "display.py", "persistence.py", "results.py"),
+    *("formulas", "measures", "kernels", "kernels.py", "training", "classifiers"),
+    *("model_selection", "novelty", "onnx", "proximity", "datasets"),
+    *("display.py", "persistence.py", "results.py", "distributed.py", "table_encoder.py"),
 )
 
 

@@ -27,7 +27,7 @@ def iris():
 
 
 def cell(name, fold, seconds=1.0, error=0.1):
-    return Cell(name, fold, np.zeros(1), np.zeros((1, 2)), True, error, error, seconds, 0.0)
+    return Cell(name, fold, np.zeros(1), np.zeros((1, 2)), error, error, seconds, 0.0)
 
 
 def test_cheap_methods_come_first(iris):

@@ -852,9 +852,23 @@ def test_margins_and_sets_are_their_definitions():
             assert margin(scores)[i, j] == pytest.approx(other - scores[i, j])
     margins = class_margins(scores, codes)
     sets = margin_sets(margins, margin(scores), 0.95)
-    everyone = np.concatenate(margins)
     for i in range(50):
         for j in range(3):
-            ranked = margins[j] if len(margins[j]) >= 19 else everyone  # two objects of class 2
-            count = sum(m >= margin(scores)[i, j] - 1e-12 for m in ranked)
-            assert sets[i, j] == ((1 + count) / (len(ranked) + 1) > 0.05 + 1e-12)
+            n = len(margins[j])  # two objects of class 2
+            count = sum(m >= margin(scores)[i, j] - 1e-12 for m in margins[j])
+            assert sets[i, j] == ((1 + count) / (n + 1) > max(0.05, 1 / (n + 1)) + 1e-12)
+
+
+def test_a_small_class_is_covered_by_itself():
+    """A hard class of 9 objects beside an easy one of 200; ranked among all it would be lost."""
+    from mahalearn.app.comparing.model import margin_sets
+
+    rng = np.random.default_rng(2)
+    covered, control = [], []
+    for _ in range(2000):
+        easy, hard, new = rng.normal(size=200), rng.normal(2, size=9), rng.normal(2, size=(1, 2))
+        covered.append(margin_sets([np.sort(easy), np.sort(hard)], new, 0.95)[0, 1])
+        everyone = np.sort(np.r_[easy, hard])
+        control.append(margin_sets([everyone, everyone], new, 0.95)[0, 1])
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.02)  # n/(n + 1)
+    assert np.mean(control) < 0.6  # the control must fail

@@ -3,7 +3,6 @@
 import json
 import os
 import tracemalloc
-from threading import Lock
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from own_data import refused, works
 
 from mahalearn import GaussianClassifier
 from mahalearn.app.cli import _compare, _large, _predict
-from mahalearn.app.cli._options import DataOptions
 from mahalearn.app.comparing import everything
 from mahalearn.app.reading.large import (
     LEAST,
@@ -242,12 +240,6 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
     assert "earlier run" not in works(*command, out).output
 
 
-def test_what_workers_read_is_not_counted(capsys):
-    with _large.counting("on all rows", None):
-        pass
-    assert capsys.readouterr().out.strip() == "on all rows: 0 s"
-
-
 def test_memory_is_bounded(tmp_path):
     frame = made(30_000)
     (tmp_path / "t").mkdir()
@@ -261,51 +253,6 @@ def test_memory_is_bounded(tmp_path):
     tracemalloc.stop()
     assert peak < 2 * limit  # the parts, and the sample of a few hundred rows
     assert large_table(tmp_path / "t", parse_memory("1GB")) is None
-
-
-def test_all_rows_on_a_dask_scheduler(folder):
-    distributed = pytest.importorskip("distributed")
-    cloudpickle = pytest.importorskip("cloudpickle")
-    options = DataOptions(target="kind")
-    table = ParquetTable(folder / "t")
-    source = _large.Everything(table, options, 300, 0)
-    rows = everything.Rows(table, source.summary, source.problem, 0)
-    from mahalearn.app.comparing.methods import METHODS
-    from mahalearn.app.comparing.plan import Plan, setting_for
-    from mahalearn.app.comparing.winner import _fit
-
-    pipeline, _ = _fit(
-        source.problem, METHODS["gaussian"].pipeline(setting_for(source.problem, Plan()))
-    )
-    here = everything.fit_everything(rows, "gaussian", pipeline, 50)
-    rows.tell = [Lock()].append  # a progress bar has locks, which do not travel
-    for rows_or_labels in everything.dask_arrays(rows):
-        cloudpickle.dumps(rows_or_labels)
-    with (
-        distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client,
-        _large.connected(client.scheduler.address) as connected,
-    ):
-        there = everything.fit_everything(rows, "gaussian", pipeline, 50, connected)
-    X = source.problem.X
-    assert_allclose(there[:-1].transform(X), here[:-1].transform(X))
-    Z = here[:-1].transform(X)
-    assert_allclose(there[-1].mahalanobis(Z), here[-1].mahalanobis(Z), rtol=1e-9)
-
-
-@pytest.mark.full
-def test_training_on_a_dask_scheduler_gives_the_model_of_one_machine(folder, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    train = ["train", folder / "t", "--target", "kind", "--method", "gaussian", *SMALL, "--out"]
-    with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
-        said = works(*train, tmp_path / "a.skops", "--scheduler", client.scheduler.address).output
-    assert "test rows" in said.splitlines()[-1] and "cross-validated" not in said.splitlines()[-1]
-    works(*train, tmp_path / "b.skops")
-    tables = []
-    for name in ("a", "b"):
-        out = tmp_path / f"{name}.csv"
-        works("predict", tmp_path / f"{name}.skops", folder / "t.csv", "--out", out)
-        tables.append(pd.read_csv(out))
-    pd.testing.assert_frame_equal(*tables, rtol=1e-5)  # as many digits as the file has
 
 
 @pytest.mark.parametrize(
@@ -325,13 +272,6 @@ def test_refusals(folder, trained, tmp_path):
     data = [folder / "t", "--target", "kind", *SMALL, "--out", tmp_path / "o"]
     assert "fit into memory" in refused("compare", *data, "--groups", "colour")
     assert "fit into memory" in refused("compare", *data, "--mixed", "gower")
-    assert "Parquet" in refused(
-        "compare", folder / "t.csv", "--target", "kind", *SMALL, "--scheduler", "tcp://x:1",
-        "--out", tmp_path / "o",
-    )  # fmt: skip
-    for command in ("compare", "train"):  # before the first pass, not after the comparison
-        sentence = refused(command, *data, "--scheduler", "nowhere")
-        assert "No dask scheduler answers at 'nowhere'" in sentence and "first pass" not in sentence
     (tmp_path / "empty").mkdir()
     for command in ("inspect", "train", "compare"):
         sentence = refused(command, tmp_path / "empty", "--target", "kind", *SMALL)

@@ -223,3 +223,27 @@ def test_version_doctor_and_short_help():
     for word in ("sklearn", "memory", "num_threads", "calamine", "processors"):
         assert word in said
     assert "--install-completion" in works("--help").output
+
+
+@pytest.mark.parametrize("time", ["t", "stamp"])
+def test_a_long_table_read_as_a_plain_one_names_the_options_of_series(tmp_path, time):
+    rows = ["device,time of day,vib,state".replace("time of day", time)]
+    for i in range(8):
+        for k in range(10):
+            moment = k / 2 if time == "t" else f"2024-05-01 00:{k:02d}:00"
+            rows.append(f"d{i},{moment},{(7 * k + i) % 5},{'ok' if i % 2 else 'worn'}")
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    said = " ".join(works("inspect", tmp_path / "log.csv", "--target", "state").output.split())
+    assert f"--id device --time {time} --value vib" in said and "--groups device" in said
+    assert said.count("holds dates") == (time == "stamp")  # once, in the table
+    options = ["--id", "device", "--time", time, "--value", "vib"]
+    assert (
+        "Read 8 objects" in works("inspect", tmp_path / "log.csv", *options, "--target", 4).output
+    )
+    said = works("inspect", tmp_path / "log.csv", "--target", "state", "--groups", "device").output
+    assert "--id" not in said
+
+
+def test_a_plain_table_gets_no_hint_to_series(table):
+    assert "--time" not in works("inspect", table, "--target", "species").output
+    assert "--time" not in works("inspect", "wine").output

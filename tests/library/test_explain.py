@@ -24,6 +24,8 @@ from mahalearn import (
     OneVsRestSVC,
     RecursiveFeatureMachine,
 )
+from mahalearn.model_selection import explain
+from mahalearn.model_selection.member_data import VectorData
 
 MODELS = [
     KernelQuadraticDiscriminant(gamma=0.1),
@@ -154,3 +156,17 @@ def test_sparse_rows_and_searches():
         sp.csr_array(X), labels
     )
     assert plain.explain(X[:1])[0].keys() == plain.explain(sp.csr_array(X[:1]))[0].keys()
+
+
+@pytest.mark.parametrize(("counts", "n_distances"), [((120, 80), 40), ((120, 78, 2), 160)])
+def test_of_many_objects_the_first_folds_have_distances(counts, n_distances, monkeypatch):
+    """The values are those of all folds, of fewer objects; a class of two objects has some."""
+    y = np.repeat(np.arange(len(counts)), counts)
+    data = VectorData(np.random.default_rng(0).normal(size=(200, 3)) + y[:, None], y, y)
+    facts = {"gaussian": GaussianClassifier(pooled=True)}, {"gaussian": 1.0}, data
+    every = explain.fit_explanation(*facts).distances
+    monkeypatch.setattr(explain, "MANY", 100)
+    some = explain.fit_explanation(*facts).distances
+    assert tuple(map(len, every)) == counts and sum(map(len, some)) == n_distances
+    for values, among in zip(some, every, strict=True):
+        assert len(values) and np.isin(values, among).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -362,3 +363,18 @@ def test_a_saved_search_predicts_the_same(data, tmp_path):
     again = load_model(save_model(search, tmp_path / "relative.skops"))
     assert again.param_grid == search.param_grid
     assert_allclose(clone(again).fit(X, y).predict_proba(X), search.predict_proba(X))
+
+
+def test_a_pipeline_of_one_step_takes_sparse_rows():
+    X, y = make_classification(40, 5, random_state=0)
+    grid = {"kernelfisherdiscriminant__reg": [1e-3, 0.1]}
+    searches = [
+        KernelSearchCV(make_pipeline(KernelFisherDiscriminant(standardize=False)), g, cv=2).fit(
+            Z, y
+        )
+        for g in (grid, None)
+        for Z in (X, csr_array(X))
+    ]
+    for dense, sparse in (searches[:2], searches[2:]):
+        means = [search.cv_results_["mean_test_score"] for search in (dense, sparse)]
+        assert_allclose(*means)

@@ -529,7 +529,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _fit_members(self, candidates, data):
         """Fit the members and what explains their decisions."""
         estimators = {name: candidates[name].estimator for name in self.weights_}
-        self._explanation = fit_explanation(estimators, self.weights_, data.explained())
+        self._explanation = fit_explanation(estimators, self.weights_, data)
         fitted = data.fit({name: clone(model) for name, model in estimators.items()})
         if self._by_name():
             fitted = {name: make_pipeline(self._encoder, model) for name, model in fitted.items()}

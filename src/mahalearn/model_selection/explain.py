@@ -12,6 +12,8 @@ from .._validation import take
 
 # Folds in which training objects get their distances.
 FOLDS = 5
+# Of more objects those of the first folds are enough, as soon as each class has some.
+MANY = 2000
 
 
 class Explanation(NamedTuple):
@@ -46,6 +48,8 @@ def fit_explanation(estimators, weights, data):
     for train, test in splits:
         if len(np.unique(codes[train])) > 1:
             d2[test] = _distances_to_classes(clone(estimators[name]), data, train, test)
+        if len(codes) > MANY and len(np.unique(codes[np.isfinite(d2)])) > codes.max():
+            break
     classes = [codes == j for j in range(codes.max() + 1)]
     by_class = [np.sort(d2[members & np.isfinite(d2)]) for members in classes]
     return Explanation(name, by_class, center, spread)

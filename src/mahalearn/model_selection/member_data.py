@@ -27,8 +27,6 @@ N_LANDMARKS = 400
 LANDMARK_PASSES = 15
 # The mean of a measure is that of so many objects.
 SCALED = 500
-# About so many of very many objects have distances that explanations compare with.
-EXPLAINED = 1000
 # Rows of batches that an encoder learns from.
 ENCODED_ROWS = 20_000
 # What is expected to take longer is announced; measures are timed on so many objects before.
@@ -71,10 +69,6 @@ class MemberData:
         part.codes = np.unique(part.y, return_inverse=True)[1]
         part.weights = None if self.weights is None else self.weights[rows]
         return part
-
-    def explained(self):
-        """The objects whose distances explanations compare with."""
-        return self
 
     def kernel_settings(self, kernel, bounded, first):
         """Parameters of the kernels that a member compares.
@@ -258,13 +252,6 @@ class ManyObjects(MemberData):
         """All pairs of some of the objects."""
         codes = np.unique(self.y[rows], return_inverse=True)[1]
         return ObjectData(take(self.X, rows), self.y[rows], codes, self.kernels)
-
-    def explained(self):
-        """Every so-manyth object of each class."""
-        place = np.empty(len(self.y), dtype=int)
-        for j in range(self.codes.max() + 1):
-            place[self.codes == j] = np.arange(np.sum(self.codes == j))
-        return super().part(np.flatnonzero(place % -(-len(place) // EXPLAINED) == 0))
 
     def kernel_settings(self, kernel, bounded, first):
         """The kernels, of the forms of a measure those that suit (`bounded`)."""

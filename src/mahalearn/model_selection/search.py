@@ -454,7 +454,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
         objects = Objects(X, y, codes, splits, self.classes_, fit_params, {})
-        if steps.before is None:
+        if not steps.prefix:
             return objects, lambda: X
         return objects, lambda: as_rows(steps.fit_transformed(X, y)[0])
 

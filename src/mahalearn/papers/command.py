@@ -66,13 +66,15 @@ def show(experiments):
 
 def run(experiments, out, *, quick, repetitions, jobs):
     """Run with a progress bar, then write the page; an interruption leaves what is finished."""
-    from ..app.cli._terminal import progress_bar
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
     from .protocol import run as run_cells
     from .record import RunRecord
 
     missing, stopped = {}, False
     record = RunRecord(out, _command(experiments, quick, repetitions, jobs))
-    with progress_bar(console) as progress:
+    columns = (*Progress.get_default_columns(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[at]}"), console=console) as progress:
         tasks = {}
 
         def tell(experiment, finished, total, row):

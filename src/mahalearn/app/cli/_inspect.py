@@ -36,7 +36,9 @@ def inspect_problem(problem, verbose=False, summary=None):
         if summary is not None:
             console.print(f"Columns, of a sample of {len(problem)} rows:", highlight=False)
         _columns_table(problem.overview, verbose)
-        say_notes(console, problem.notes)
+        # The table has said why columns were left out.
+        said = [f"{c['name']!r} {c['reason']}" for c in problem.overview if c["reason"]]
+        say_notes(console, [n for n in problem.notes if not any(text in n for text in said)])
         _classes(counts, verbose)
     else:
         say_notes(console, problem.notes)

@@ -18,7 +18,7 @@ from ..comparing.everything import (
 from ..comparing.methods import LANDMARKS, METHODS, has_distances
 from ..comparing.winner import chosen_on
 from ..reading.encoder import describe_table
-from ..reading.large import ParquetTable, first_pass
+from ..reading.large import first_pass
 from ..reading.problem import DataError
 from ..reading.read import stem
 from ..reading.tables import table_problem
@@ -46,16 +46,14 @@ def counting(description, total, out=console):
             bar.update(task, advance=n_rows, at=f"{rows} rows, {speed:.0f} rows/s")
 
         yield tell
-    seconds = time.monotonic() - start
-    # Workers of a scheduler do not tell what they have read.
-    read = f"{rows} rows, {rows / max(seconds, 1e-9):.0f} rows/s" if rows else f"{seconds:.0f} s"
-    out.print(f"[dim]{description}: {read}[/]", highlight=False)
+    speed = rows / max(time.monotonic() - start, 1e-9)
+    out.print(f"[dim]{description}: {rows} rows, {speed:.0f} rows/s[/]", highlight=False)
 
 
 class Everything:
     """A table that is read part by part: its first pass, and the finalists on all of its rows."""
 
-    def __init__(self, table, options, size, seed, landmarks=None, scheduler=None):
+    def __init__(self, table, options, size, seed, landmarks=None):
         for name in ("groups", "weights"):
             if getattr(options, name):
                 raise DataError(
@@ -63,11 +61,7 @@ class Everything:
                 )
         if options.mixed != "onehot":
             raise DataError("--mixed gower is for tables that fit into memory.")
-        if scheduler and not isinstance(table, ParquetTable):
-            raise DataError("--scheduler is for Parquet files, whose parts workers read.")
-        with connected(scheduler):  # a wrong address is told at once, not after the comparison
-            self.table, self.seed, self.scheduler = table, seed, scheduler
-        self.landmarks = landmarks or LANDMARKS
+        self.table, self.seed, self.landmarks = table, seed, landmarks or LANDMARKS
         start = time.monotonic()
         with counting("first pass", table.n_rows) as tell:
             self.summary = first_pass(table, options.target, size, seed, tell)
@@ -116,8 +110,8 @@ class Everything:
             if name != board[0]["name"]:
                 pipeline = chosen_on(self.problem, ranked.outcome, name)
             title = f"{METHODS[name].title} on all rows"
-            with counting(title, None) as rows.tell, connected(self.scheduler) as client:
-                model = fit_everything(rows, name, pipeline, self.landmarks, client)
+            with counting(title, None) as rows.tell:
+                model = fit_everything(rows, name, pipeline, self.landmarks)
             models.append((name, model, time.monotonic() - start))
         total = sum(self.summary.counts.values())
         with counting("test", self.table.n_rows) as rows.tell:
@@ -159,21 +153,3 @@ def show_finalists(finalists):
         f"[dim]{finalists[0].tested} test rows, which nothing above was fitted on; the "
         "leaderboard rests on the sample alone[/]"
     )
-
-
-@contextmanager
-def connected(address):
-    """A client of a dask scheduler, None without an address."""
-    if address is None:
-        yield None
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise DataError('--scheduler needs dask: pip install "mahalearn[distributed]".') from None
-    try:
-        client = Client(address, timeout=20)
-    except (OSError, ValueError) as error:
-        raise DataError(f"No dask scheduler answers at {address!r}: {error}.") from None
-    with client:
-        yield client

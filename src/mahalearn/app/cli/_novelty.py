@@ -17,11 +17,6 @@ MOST_ROWS, MOST_COLUMNS = 25, 3
 PARTS = 3
 
 
-def register(app):
-    """Add the command to the application."""
-    app.command()(novelty)
-
-
 def novelty(
     train: Annotated[Path, typer.Argument(help="Table of regular rows.")],
     new: Annotated[Path, typer.Argument(help="Table of new rows, with the same columns.")],
@@ -112,10 +107,10 @@ def read(train, new, target, id, drop):
     """Training rows and their classes (None: one class), new rows and their names, notes."""
     import functools
 
-    from ..reading.columns import counting_columns, row_names, select_features, written
-    from ..reading.encoder import match_columns
+    from ..reading.columns import counting_columns, select_features
     from ..reading.problem import Problem
     from ..reading.tables import find_target, read_table, table_problem
+    from ._predict import new_table
 
     if target is not None:
         frame, notes = read_table(train, find=functools.partial(find_target, target=target))
@@ -128,16 +123,10 @@ def read(train, new, target, id, drop):
         X, *_ = select_features(frame, notes, frame.columns[counting_columns(frame)])
         problem = Problem("vectors", X, None, train.stem, target=None, notes=notes)
     about = {"kind": "vectors", "features": problem.features(), "target": problem.target}
-    features = [feature["name"] for feature in about["features"]]
-    frame, new_notes = read_table(new)
-    if id is not None:
-        ids = find_target(list(frame.columns), id)
-        names = [written(value) for value in frame[ids]]
-    else:
-        ids, names = row_names(frame.drop(columns=[*features, about["target"]], errors="ignore"))
-    Q, column_notes = match_columns(frame, about, ids)
-    names = names or [f"row {i + 1}" for i in range(len(Q))]
-    return problem.X, problem.y, Q, names, [*problem.notes, *new_notes, *column_notes]
+    about["classes"] = []
+    rows = new_table(*read_table(new), about, id)
+    names = rows.names or [f"row {i + 1}" for i in range(len(rows.X))]
+    return problem.X, problem.y, rows.X, names, [*problem.notes, *rows.notes]
 
 
 def fit(X, y, Q, level, normalize):

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import shlex
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -48,9 +49,6 @@ Landmarks = Annotated[
         help="Landmarks of kernel discriminants on tables: 0 for none, 300 for more than 2000 rows "
         "by default.",
     ),
-]
-Scheduler = Annotated[
-    str | None, seldom(help="Address of a dask scheduler (tcp://...) for fits on all rows.")
 ]
 Jobs = Annotated[int | None, seldom(min=1, help="Processes; all processors by default.")]
 Seed = Annotated[int, seldom(min=0, max=2**32 - 1, help="Seed of all random choices.")]
@@ -226,6 +224,8 @@ SERVES = {
     "interpolate": ("a long table", "--objects"),
 }
 RARE = ("keep", "merge", "drop")
+# Columns of a table that may hold series in long format, and rows of each series.
+MOST_COLUMNS_OF_SERIES, LEAST_ROWS_OF_SERIES = 50, 5
 # Files by whose names people mean objects or a matrix.
 OTHER_KINDS = dict.fromkeys((".fasta", ".fa", ".fas", ".faa", ".fna"), ("sequences", "--objects"))
 OTHER_KINDS[".ts"] = ("time series", "--objects")
@@ -234,6 +234,7 @@ OTHER_KINDS |= dict.fromkeys((".phy", ".phylip"), ("a matrix of distances", "--p
 
 def read_data(options, only_look=False):
     """The problem that the options of a command describe."""
+    from ..reading.overview import column_overview
     from ..reading.read import read_problem
 
     _check_source(options)
@@ -245,6 +246,8 @@ def read_data(options, only_look=False):
         **vars(options.form),
         only_look=only_look,
     )
+    if problem.kind == "vectors" and not problem.overview:  # of a set by name
+        problem.overview = column_overview(problem.X, {}, {}, {})
     if options.proximity:
         _check_kind(problem)
     elif problem.kind == "objects" and problem.columns is None:
@@ -253,7 +256,36 @@ def read_data(options, only_look=False):
         problem.notes.insert(
             0, f"Column {problem.target!r} was taken for the classes (--target names another)."
         )
+    if problem.kind == "vectors" and options.data and not options.groups:
+        problem.notes += series_hint(problem)
     return problem if problem.y is None else problem.treat_rare(options.rare)
+
+
+def series_hint(problem):
+    """Sentences on a table that seems to hold series, with a row for each time."""
+    import pandas as pd
+
+    X, y = problem.X.reset_index(drop=True), pd.Series(problem.y)
+    numbers = X.select_dtypes("number")
+    dates = [line["name"] for line in problem.overview if line["type"] == "date"]
+    for name in X.columns[:MOST_COLUMNS_OF_SERIES]:
+        groups = X[name]
+        if not 2 * y.nunique() <= groups.nunique() <= len(X) / LEAST_ROWS_OF_SERIES:
+            continue
+        if groups.isna().any() or y.groupby(groups).nunique().max() > 1:
+            continue
+        steps = numbers.drop(columns=name, errors="ignore").groupby(groups).diff()
+        rising = steps.columns[(steps.isna() | (steps > 0)).all()].tolist()
+        values = [column for column in numbers if column not in (name, *rising)]
+        if [*dates, *rising] and values:
+            time, id = shlex.quote([*dates, *rising][0]), shlex.quote(name)
+            channels = " ".join(f"--value {shlex.quote(column)}" for column in values)
+            return [
+                f"Each {name!r} has many rows, all of one class. If they are times of a series, "
+                f"read them so: --id {id} --time {time} {channels}. If not, --groups {id} keeps "
+                "them on one side of a fold."
+            ]
+    return []
 
 
 def _check_source(options):
@@ -352,26 +384,20 @@ def _check_measure(problem):
         ) from None
 
 
-def read_large(options, size, seed=0, landmarks=None, scheduler=None, rows=math.inf):
+def read_large(options, size, seed=0, landmarks=None, rows=math.inf):
     """The table of the options if it is to be read part by part, else None.
 
     That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
     """
     from ..reading.large import large_table, parse_memory
-    from ..reading.problem import DataError
 
     memory = parse_memory(options.memory)
     if options.proximity or options.objects or options.time:
         return None
     together = options.groups or options.weights or options.mixed != "onehot"
     table = large_table(options.data, memory, options.form, math.inf if together else rows)
-    if table is not None:
-        from ._large import Everything
+    if table is None:
+        return None
+    from ._large import Everything
 
-        return Everything(table, options, size, seed, landmarks, scheduler)
-    if scheduler:
-        raise DataError(
-            "--scheduler is for Parquet tables that do not fit into memory; --memory says how "
-            "much of it there is."
-        )
-    return None
+    return Everything(table, options, size, seed, landmarks)

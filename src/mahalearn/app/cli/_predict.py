@@ -244,10 +244,10 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
     texts = [f["name"] for f in about["features"] if f["type"] == NAME]
     find = partial(_column_like, about["target"])
     frame, notes = read_table(data, texts=texts, find=find, **vars(form))
-    return _new_table(frame, notes, about, id)
+    return new_table(frame, notes, about, id)
 
 
-def _new_table(frame, notes, about, id, start=0):
+def new_table(frame, notes, about, id, start=0):
     """Rows of a table, or of a part of it."""
     types = [feature["name"] for feature in about["features"]]
     target = _column_like(about["target"], list(frame.columns))
@@ -273,7 +273,7 @@ def table_parts(table, about, id, start):
     """New objects of a table that is read part by part, from a row on."""
     texts = [feature["name"] for feature in about["features"] if feature["type"] == NAME]
     for position, frame in table.parts(start):
-        new = _new_table(frame, table.notes, about, id, position)
+        new = new_table(frame, table.notes, about, id, position)
         yield new._replace(X=new.X.astype(dict.fromkeys(texts, object)))
 
 

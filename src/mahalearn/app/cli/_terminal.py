@@ -192,17 +192,6 @@ def check_finite(name, value):
         raise DataError(f"{name} must be a finite number; got {value}.")
 
 
-def progress_bar(console):
-    """A bar for tasks with a description and a field `at`, which says what was done last."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeElapsedColumn as Elapsed
-    from rich.progress import TimeRemainingColumn as Left
-
-    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
-    columns += (TextColumn("elapsed"), Elapsed(), TextColumn("left"), Left())
-    return Progress(*columns, TextColumn("{task.fields[at]}"), console=console)
-
-
 def table_bytes(rows, suffix):
     """Rows (dicts with the same keys) as a file of the format that a suffix names.
 

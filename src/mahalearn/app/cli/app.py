@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from . import _novelty
 from ._diff import diff
+from ._novelty import novelty
 from ._options import (
     By,
     DataOptions,
@@ -23,7 +23,6 @@ from ._options import (
     Landmarks,
     Memory,
     Missing,
-    Scheduler,
     Seed,
     Sheet,
     Skip,
@@ -144,7 +143,6 @@ def compare(
         bool, seldom("--resume", help="Continue a killed run from its finished folds.")
     ] = False,
     landmarks: Landmarks = None,
-    scheduler: Scheduler = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
@@ -166,17 +164,17 @@ def compare(
         from joblib import cpu_count
 
         from ..comparing.compare import SAMPLE
+        from ..comparing.methods import METHODS
         from . import _compare
         from ._terminal import check_finite, command_line
 
         if methods == "list":
-            _list_methods()
+            for one in METHODS.values():
+                typer.echo(f"{one.name:16} {one.title}")
             return
         check_finite("--time-budget", time_budget)
         plan = _plan(folds, 1 if quick else repeats, seed, by, landmarks)
-        everything = read_large(
-            options, sample or SAMPLE, seed, landmarks, scheduler, _compare.MANY
-        )
+        everything = read_large(options, sample or SAMPLE, seed, landmarks, _compare.MANY)
         problem = everything.problem if everything else read_data(options)
         folder = out or Path(f"{problem.name}-comparison")
         command = command_line(context, out=folder)
@@ -198,13 +196,6 @@ def compare(
         )
 
 
-def _list_methods():
-    from ..comparing.methods import METHODS
-
-    for method in METHODS.values():
-        typer.echo(f"{method.name:16} {method.title}")
-
-
 @app.command()
 @with_data
 def train(
@@ -214,7 +205,6 @@ def train(
     method: Annotated[str, typer.Option(help="A name of compare --methods list.")] = "chooser",
     by: By = "plain",
     landmarks: Landmarks = None,
-    scheduler: Scheduler = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
@@ -233,7 +223,7 @@ def train(
         from . import _compare
         from ._terminal import command_line
 
-        everything = read_large(options, SAMPLE, seed, landmarks, scheduler)
+        everything = read_large(options, SAMPLE, seed, landmarks)
         problem = everything.problem if everything else read_data(options)
         _compare.train(
             problem,
@@ -423,13 +413,11 @@ def doctor():
         _doctor.show()
 
 
-_novelty.register(app)
-
-
+app.command()(novelty)
+app.command()(diff)
 # Floors above this one bring commands of their own: modules with `register(app)`, `RECOGNISED`
 # (the file that marks a folder of theirs) and `write_page(folder, docs, command)`. They are found
 # by name, because they import this floor.
-app.command()(diff)
 EXTENSIONS = [import_module(f"{__name__.partition('.')[0]}.papers.command")]
 for extension in EXTENSIONS:
     extension.register(app)
@@ -452,7 +440,18 @@ def report(
             raise typer.BadParameter(
                 f"{useless[0]} is for the rows of mahalearn reproduce; {folder} holds a comparison."
             )
-        _write_comparison_page(folder)
+        with _reported_errors():
+            from ..reading.problem import DataError
+            from ..report.notebook import UNREADABLE, Report
+
+            try:
+                Report.load(folder).save(folder / "report.html")
+            except UNREADABLE:
+                raise DataError(
+                    f"{str(folder / 'comparison.json')!r} is not what this version of mahalearn "
+                    "compare writes; run compare again."
+                ) from None
+        typer.echo(f"page: {folder / 'report.html'}")
         return
     for extension in EXTENSIONS:
         if (folder / extension.RECOGNISED).exists():
@@ -463,19 +462,3 @@ def report(
         f"{folder} holds no {marks}; mahalearn compare or mahalearn reproduce with --out {folder} "
         "makes them."
     )
-
-
-def _write_comparison_page(folder):
-    """Write the page of a comparison again."""
-    with _reported_errors():
-        from ..reading.problem import DataError
-        from ..report.notebook import UNREADABLE, Report
-
-        try:
-            Report.load(folder).save(folder / "report.html")
-        except UNREADABLE:
-            raise DataError(
-                f"{str(folder / 'comparison.json')!r} is not what this version of mahalearn "
-                "compare writes; run compare again."
-            ) from None
-        typer.echo(f"page: {folder / 'report.html'}")

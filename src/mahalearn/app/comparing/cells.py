@@ -33,7 +33,6 @@ class Cell:
     fold: int
     predicted: np.ndarray
     scores: np.ndarray
-    probabilities: bool
     error: float
     balanced_error: float
     fit_seconds: float
@@ -109,7 +108,7 @@ def run_cell(problem, setting, name, fold, split, plan=None):
         ready = time.perf_counter()
         predicted = labels(model, X_test)
         done = time.perf_counter()
-        scores, logs = class_scores(model, X_test)
+        scores, _ = class_scores(model, X_test)
         thousand = _seconds_for_1000(model, X_test) if fold == 0 else None
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
@@ -118,7 +117,7 @@ def run_cell(problem, setting, name, fold, split, plan=None):
     if problem.alternatives is not None:
         params = {"measure": list(problem.alternatives)[best], **params}
     seconds = (ready - start, done - ready, thousand)
-    return Cell(name, fold, predicted, scores, logs, *errors, *seconds, params)
+    return Cell(name, fold, predicted, scores, *errors, *seconds, params)
 
 
 def _seconds_for_1000(model, X):

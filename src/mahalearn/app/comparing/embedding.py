@@ -87,14 +87,17 @@ def _largest(proba):
 
 def _coordinates(problem, rows):
     """Points (m, 2), their share of d², nearest objects and how far they are, and eigenvalues."""
+    from sklearn.decomposition import PCA
     from sklearn.neighbors import NearestNeighbors
 
     count = min(NEIGHBOURS, len(rows) - 1)
     if problem.kind == "vectors":
         Z = whitened(TableEncoder().fit(problem.X).transform(problem.X.iloc[rows]), problem.y[rows])
-        points, share = _principal(Z)
+        components = PCA(min(2, *Z.shape), svd_solver="covariance_eigh").fit(Z)
+        points, share = np.zeros((len(Z), 2)), components.explained_variance_ratio_.sum()
+        points[:, : components.n_components_] = components.transform(Z)
         gap, near = NearestNeighbors(n_neighbors=count).fit(Z).kneighbors()
-        return points, share, near, gap, None
+        return points, float(share), near, gap, None
     M = problem.fold(np.arange(len(problem)), rows)[1][:, rows]
     K = (M + M.T) / 2 if problem.proximity == "similarity" else -((M + M.T) ** 2) / 8
     embedding = PseudoEuclideanEmbedding().fit(K)
@@ -128,12 +131,3 @@ def whitened(Z, y):
     values, vectors = np.linalg.eigh(covariance)
     large = values > 1e-10 * max(values[-1], 1e-300)
     return (Z - Z.mean(axis=0)) @ vectors[:, large] / np.sqrt(values[large])
-
-
-def _principal(Z):
-    """The first two principal components of centred rows, and their share of the variance."""
-    values, vectors = np.linalg.eigh(Z.T @ Z)
-    points = np.zeros((len(Z), 2))
-    top = Z @ vectors[:, ::-1][:, :2]
-    points[:, : top.shape[1]] = top
-    return points, float(values[-2:].sum() / max(values.sum(), 1e-300))

@@ -1,7 +1,6 @@
 """Finalists of a comparison fitted on all rows of a table that is read part by part."""
 
 import warnings
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -56,9 +55,9 @@ class Rows:
 
     def __iter__(self):
         """Batches (X, y) of the training rows."""
-        for X, y, test in self.parts():
+        for frame, y, test in self.frames():
             if not test.all():
-                yield X[~test], y[~test]
+                yield self.encoder.transform(frame[~test]), y[~test]
 
     def labels(self, column):
         """Classes as the sample's problem writes them."""
@@ -71,22 +70,16 @@ class Rows:
         chosen = uniform(positions, self.seed) >= 1 - self.share
         return chosen & np.isin(y, self.common)
 
-    def parts(self):
-        """(X, y, test) of all parts: vectors, classes, and which rows are held out."""
+    def frames(self):
+        """(frame, y, test) of all parts: rows with a class, classes, which rows are held out."""
         for position, frame in self.table.parts():
-            X, y, test = encoded_part(self, position, frame)
+            labelled = frame[self.summary.target].notna().to_numpy()
+            y = self.labels(frame[self.summary.target][labelled])
             if self.tell:
                 self.tell(len(frame))
             if len(y):
-                yield X, y, test
-
-
-def encoded_part(rows, position, frame):
-    """Vectors, classes and test rows of one part."""
-    labelled = frame[rows.summary.target].notna().to_numpy()
-    y = rows.labels(frame[rows.summary.target][labelled])
-    X = rows.encoder.transform(frame[labelled][rows.features])
-    return X, y, rows.held_out(position + np.flatnonzero(labelled), y)
+                test = self.held_out(position + np.flatnonzero(labelled), y)
+                yield frame.loc[labelled, self.features], y, test
 
 
 def encoder_of(problem, summary):
@@ -123,7 +116,7 @@ class Finalist(NamedTuple):
         }
 
 
-def fit_everything(rows, name, pipeline, landmarks, client=None):
+def fit_everything(rows, name, pipeline, landmarks):
     """One method with chosen parameters, fitted on all training rows.
 
     Parameters
@@ -136,8 +129,6 @@ def fit_everything(rows, name, pipeline, landmarks, client=None):
         Fitted on the sample: its parameters count.
     landmarks : int
         For kernel methods.
-    client : dask Client or None
-        Where to compute.
 
     Returns
     -------
@@ -153,43 +144,8 @@ def fit_everything(rows, name, pipeline, landmarks, client=None):
         raise DataError(f"The method {name!r} cannot be fitted on rows that come part by part.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if client is None:
-            estimator.fit(rows)
-        else:
-            estimator.fit(*dask_arrays(rows))
+        estimator.fit(rows)
     return Pipeline([("encode", rows.encoder), ("classify", estimator)])
-
-
-def dask_arrays(rows):
-    """The training rows of a Parquet table as dask arrays, a part for each row group."""
-    import dask
-    import dask.array as da
-
-    theirs = copy(rows)
-    theirs.tell = None  # workers have no progress bar, now and in later passes
-    shared = dask.delayed(theirs, traverse=False)
-    parts, position = [], 0
-    for i, (_, _, n) in enumerate(rows.table.groups):
-        parts.append(dask.delayed(_group_arrays)(shared, i, position))
-        position += n
-    sizes = dask.compute(*[dask.delayed(lambda part: len(part[1]))(part) for part in parts])
-    d = len(rows.encoder.source_columns_)
-    X = [da.from_delayed(part[0], (n, d), float) for part, n in zip(parts, sizes, strict=True) if n]
-    y = [
-        da.from_delayed(part[1], (n,), rows.classes.dtype)
-        for part, n in zip(parts, sizes, strict=True)
-        if n
-    ]
-    return da.concatenate(X), da.concatenate(y)
-
-
-def _group_arrays(rows, i, position):
-    from ..reading.large import _read_group
-
-    file, group, n = rows.table.groups[i]
-    (_, frame), *_ = _read_group(file, group, n, position)
-    X, y, test = encoded_part(rows, position, frame)
-    return X[~test], y[~test]
 
 
 def tested(rows, models, measuring):
@@ -198,18 +154,11 @@ def tested(rows, models, measuring):
     measuring: for each model the one that measures its distances, itself or another.
     """
     truth, outputs = [], [[] for _ in models]
-    for position, frame in rows.table.parts():
-        labelled = frame[rows.summary.target].notna().to_numpy()
-        test = rows.held_out(
-            position + np.flatnonzero(labelled), rows.labels(frame[rows.summary.target][labelled])
-        )
-        if rows.tell:
-            rows.tell(len(frame))
+    for frame, y, test in rows.frames():
         if not test.any():
             continue
-        frame = frame[labelled][test].reset_index(drop=True)
-        truth.append(rows.labels(frame[rows.summary.target]))
-        X = frame[rows.features]
+        truth.append(y[test])
+        X = frame[test].reset_index(drop=True)
         for model, other, results in zip(models, measuring, outputs, strict=True):
             results.append((model.predict(X), class_scores(model, X)[0], class_distances(other, X)))
     if not truth:

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._validation import check_objects
-from ...formulas.conformal import least_other, prediction_sets, rank_p_values
+from ...formulas.conformal import least_other, rank_p_values
 from ...measures.table import as_measure
 from ...novelty._folds import evaluate_folds
 from ..reading.problem import square_matrix
@@ -176,12 +176,11 @@ def class_margins(scores, codes):
 def margin_sets(margins, new, confidence):
     """Prediction sets (m, c) of margins `new` (m, c), by those of held-out objects of each class.
 
-    A class of so few objects that none could ever be excluded is ranked among all objects.
+    Each class is covered by itself, with this confidence or, where n objects allow no more, with
+    n/(n + 1): beyond all of its objects a class is excluded.
     """
-    everyone = np.sort(np.concatenate(margins))
-    least = 1 / (1 - confidence) - 1 - 1e-9
+    least = 1 / (1 + np.array([len(members) for members in margins]))
     p_values = [
-        rank_p_values(members if len(members) >= least else everyone, values)
-        for members, values in zip(margins, new.T, strict=True)
+        rank_p_values(members, values) for members, values in zip(margins, new.T, strict=True)
     ]
-    return prediction_sets(np.column_stack(p_values), confidence)
+    return np.column_stack(p_values) > np.maximum(1 - confidence, least) + 1e-12

@@ -48,7 +48,6 @@ def novelty(problem, refitted, codes, classes, held):
                 "covered": float(share.coverage[j]),
                 "expected": [float(share.lower[j]), float(share.upper[j])],
                 "size": float(share.mean_size[j]),
-                "empty": float(share.empty[j]),
                 "accepted": float(sets[others, j].mean()) if others.any() else None,
             }
         )
@@ -70,8 +69,6 @@ def novelty(problem, refitted, codes, classes, held):
             for i in order
             if none[i] <= 1 - CONFIDENCE
         ],
-        "models": len(refitted.model.folds),
-        "folds": len(refitted.parts),
     }
 
 

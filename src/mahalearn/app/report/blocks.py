@@ -51,12 +51,7 @@ def area_cell(value):
 
 
 def words_cell(text):
-    """Text among numbers."""
-    return {"text": text, "state": "words"}
-
-
-def words_column(text):
-    """The head of a column of text."""
+    """Text among numbers: a cell, or the head of a column of text."""
     return {"text": text, "state": "words"}
 
 

@@ -9,20 +9,17 @@ from .blocks import (
     side_by_side,
     table,
     words_cell,
-    words_column,
 )
 
 MOST_COLUMNS = 200
 MOST_COUNTS = 60
-MOST_LEVELS = 8
 # Share of the spectrum below which negative eigenvalues may come from rounding.
 NEGLIGIBLE = 5e-4
-TYPES = {"number": "number", "name": "categories"}
 
 
 def data_section(values):
     """How the file was read, and what was done to it."""
-    columns = values.get("columns") or _columns_of_model(values)
+    columns = values["columns"]
     heads = {
         "type": "type",
         "values": "range or most frequent values",
@@ -65,24 +62,6 @@ def _use(row):
     return " ".join(filter(None, [f"{role}: it {row['reason']}.", row.get("remedy")]))
 
 
-def _columns_of_model(values):
-    """Names and types of the columns, where no table of them was saved."""
-    return [
-        {
-            "name": feature["name"],
-            "type": TYPES.get(feature.get("type"), str(feature.get("type", ""))),
-            "values": _levels(feature.get("levels") or []),
-        }
-        for feature in values["about"].get("features") or []
-    ]
-
-
-def _levels(levels):
-    text = ", ".join(str(level)[:40] for level in levels[:MOST_LEVELS])
-    rest = len(levels) - MOST_LEVELS
-    return text + (f" and {rest} more" if rest > 0 else "")
-
-
 def _treatment(values):
     """Sentences on classes, columns and proximities."""
     problem = values["problem"]
@@ -121,8 +100,8 @@ def novelty_section(values):
         f"{percent(confidence, 0)}, whatever the distribution of the class (cross-conformal, by "
         f"the margins of {values['winner']['title']}). Here a set holds "
         f"{novelty['mean_size']:.2f} of {counted(len(values['classes']), 'class', 'classes')} on "
-        f"average; {percent(novelty['single'], 0)} of the sets name one class alone. Classes of "
-        f"fewer than {round(1 / level)} objects are covered on average, not each for itself."
+        f"average; {percent(novelty['single'], 0)} of the sets name one class alone. A class of n "
+        f"objects, fewer than {round(1 / level)}, is held with a probability of about n/(n + 1)."
     )
     return section(
         "novelty",
@@ -172,7 +151,7 @@ def _unusual(novelty, level):
     ]
     if not rows:
         return paragraph("No object of this file is unusually far from all classes.")
-    columns = [words_column("class"), words_column("nearest class"), "p-value"]
+    columns = [words_cell("class"), words_cell("nearest class"), "p-value"]
     words = (
         "Objects far from all classes. The p-value asks whether an object belongs to any class at "
         f"all, by its distance to the nearest one; about {percent(level, 0)} of regular objects "

@@ -26,7 +26,6 @@ SERIES = (
     "#6b6b6b",
     "#9c2f3a",
 )
-OURS, OTHERS = SERIES[0], SERIES[6]
 VARIABLES = {
     INK: "ink",
     SOFT: "soft",
@@ -203,28 +202,23 @@ def _plain_log(axis):
 
 
 def intervals(block):
-    """Means with their intervals, one above the other: rows of name, value (mean, low, high).
+    """Differences with their intervals, one above the other: rows of name, value (mean, low, high).
 
-    With ``zero`` they are differences, in percentage points on both sides of 0.
+    They are drawn in percentage points, on both sides of 0.
     """
     rows = block["rows"]
     figure, ax = _axes(block, height=84 + 21 * len(rows), grid="x")
     for i, row in enumerate(rows):
         mean, low, high = row["value"]
-        colour = OURS if row.get("ours", True) else OTHERS
-        ax.hlines(i, low, high, color=colour, linewidth=5, alpha=0.4)
-        mark(ax.plot([mean], [i], "o", color=colour, markersize=6)[0], i)
-    if block.get("zero"):
-        ax.axvline(0, color=SOFT, linewidth=1)
+        ax.hlines(i, low, high, color=SERIES[0], linewidth=5, alpha=0.4)
+        mark(ax.plot([mean], [i], "o", color=SERIES[0], markersize=6)[0], i)
+    ax.axvline(0, color=SOFT, linewidth=1)
     ax.set_yticks(range(len(rows)), [clean(row["name"], 32) for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    if not block.get("zero"):
-        high = max(min(row["value"][2], 2.2 * row["value"][0] + 0.02) for row in rows)
-        ax.set_xlim(0, 1.06 * high or 0.01)
-    _percent_axis(ax.xaxis, "" if block.get("zero") else " %")
-    columns = [block.get("of", "method"), "mean", "low", "high"]
+    _percent_axis(ax.xaxis, "")
+    columns = ["column", "mean", "low", "high"]
     return Drawing(figure, columns, [[row["name"], *row["value"]] for row in rows])
 
 

@@ -54,15 +54,14 @@ def render(document):
         )
     )
     template = environment().get_template("page.html")
-    markup = _markup()
     return template.render(
         document=document,
         body=body,
         data=data,
         objects=document.get("objects"),
-        policy=markup(policy),
-        style=markup(style),
-        script=markup(script),
+        policy=policy,
+        style=style,
+        script=script,
     )
 
 
@@ -71,7 +70,7 @@ def fragment(document):
     digest = hashlib.sha256(repr(document).encode("utf-8", "replace")).hexdigest()[:8]
     body, _ = _filled(document, f"m{digest}-")
     template = environment().get_template("fragment.html")
-    return template.render(document=document, body=body, style=_markup()(asset("page.css")))
+    return template.render(document=document, body=body, style=asset("page.css"))
 
 
 def _filled(document, prefix):
@@ -84,13 +83,13 @@ def _filled(document, prefix):
         used.add(name)
         drawing = drawn(block)
         data[name] = {"title": block["title"], **_packed(drawing)}
-        return {"name": name, "svg": _markup()(svg(drawing, name, alternative(block)))}
+        return {"name": name, "svg": svg(drawing, name, alternative(block))}
 
     template = environment().get_template("body.html")
     body = template.render(
         document=document, draw=draw, prefix=prefix, figures=FIGURES, verdicts=VERDICTS
     )
-    return _markup()(body), data
+    return body, data
 
 
 def figure_name(block, used, prefix=""):
@@ -141,27 +140,15 @@ def _short(cell):
     return float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell
 
 
-def _jinja():
+@functools.cache
+def environment():
+    """Templates of the package; whatever they show is escaped."""
     try:
         import jinja2
     except ImportError as error:
         raise ImportError(
             'The report needs jinja2, which is not installed: pip install "mahalearn[cli]".'
         ) from error
-    return jinja2
-
-
-def _markup():
-    _jinja()
-    from markupsafe import Markup
-
-    return Markup
-
-
-@functools.cache
-def environment():
-    """Templates of the package; whatever they show is escaped."""
-    jinja2 = _jinja()
     templates = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
         autoescape=True,

@@ -145,6 +145,7 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
 
     from ..comparing.compare import conclude, fit_winner, rank
     from ..comparing.plan import Plan
+    from ..reading.overview import column_overview
     from ..reading.problem import Problem
 
     if by not in ("plain", "balanced"):
@@ -157,7 +158,8 @@ def compare(X, y, *, methods=None, name="data", folds=5, repeats=2, by="plain", 
         raise ValueError(f"X has {len(X)} rows and y has {len(y)} classes; they must be as many.")
     if y.dtype.kind not in "iu":
         y = y.astype(str)
-    problem = Problem("vectors", X, y, name, target=target)
+    overview = column_overview(X, {}, {}, {})
+    problem = Problem("vectors", X, y, name, target=target, overview=overview)
     ranked = rank(problem, methods, Plan(folds, repeats, seed=seed, by=by), jobs=jobs)
     winner = fit_winner(ranked)
     return Report(conclude(ranked, winner), winner.refitted.model)

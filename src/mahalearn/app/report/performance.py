@@ -12,7 +12,6 @@ from .blocks import (
     side_by_side,
     table,
     words_cell,
-    words_column,
 )
 
 # Rows of the leaderboard that are shown at once.
@@ -32,7 +31,7 @@ def leaderboard_section(values):
         "balanced error",
         "seconds to fit",
         "milliseconds to predict 1000",
-        words_column("most frequently selected parameters"),
+        words_cell("most frequently selected parameters"),
     ]
     first = table("Errors on held-out objects", "method", columns, rows[:FIRST_ROWS])
     everyone = None

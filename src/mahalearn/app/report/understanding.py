@@ -12,7 +12,6 @@ from .blocks import (
     side_by_side,
     table,
     words_cell,
-    words_column,
 )
 
 # Classes that a table of the confusion matrix shows; more become a picture and a list.
@@ -112,12 +111,12 @@ def _worst_pairs(values):
         }
         for n, i, j in confusions(values)[:MOST_CONFUSIONS]
     ]
-    columns = [words_column("predicted as"), "predictions", "share of the class"]
+    columns = [words_cell("predicted as"), "predictions", "share of the class"]
     return table("Most frequent confusions", "true class", columns, rows) if rows else None
 
 
 def importance_section(values):
-    """The columns that matter, beside the hardest objects."""
+    """The columns that matter, and the hardest objects."""
     importance, hardest = values.get("importance"), _hardest(values)
     if not importance:
         return section("hardest", "Hardest objects", *hardest)
@@ -141,8 +140,6 @@ def importance_section(values):
         "id": "permutation-importance",
         "title": f"Rise of the {by} when a column is shuffled",
         "xlabel": "percentage points",
-        "zero": True,
-        "of": "column",
         "rows": [{"name": row["name"], "value": list(row["increase"])} for row in shown],
         "words": text,
     }
@@ -165,15 +162,12 @@ def importance_section(values):
         ],
         filter=len(rows) > 8,
     )
-    all_columns = {
-        "kind": "details",
-        "summary": f"All {counted(len(rows), 'column')}",
-        "items": [everything],
-    }
     return section(
         "importance",
         "What drives the decision, and hard cases",
-        side_by_side([figure, all_columns], [{"kind": "anchor", "id": "hardest"}, *hardest]),
+        side_by_side(figure, everything),
+        {"kind": "anchor", "id": "hardest"},
+        *hardest,
         short="Columns and hard cases",
     )
 
@@ -199,14 +193,14 @@ def _hardest(values):
         rows.append({"label": row["name"], "cells": cells})
     n = hardest["wrong_objects"]
     columns = [
-        *([words_column("text")] if texts else []),
-        words_column("class"),
-        words_column("predicted as"),
+        *([words_cell("text")] if texts else []),
+        words_cell("class"),
+        words_cell("predicted as"),
         "times misclassified",
         "probability of its class",
         "objects of its class as far away",
         *(
-            [words_column("columns that speak most for (+) or against (−) the prediction")]
+            [words_cell("columns that speak most for (+) or against (−) the prediction")]
             if reasons
             else []
         ),
