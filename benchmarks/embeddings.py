@@ -70,19 +70,23 @@ def one_fit(covariance, n_rows):
     """Fit on generated rows; prints processor times of both passes and the peak of memory."""
     rows, spent = Generated(n_rows), {}
 
-    def timed(name):
-        method = getattr(_stream.LocalRows, name)
+    def clock():
+        return time.process_time() - rows.seconds
 
-        def run(self, *args):
-            start, made = time.process_time(), rows.seconds
-            out = method(self, *args)
-            spent[name] = time.process_time() - start - (rows.seconds - made)
-            return out
+    def collect(self, *args, method=_stream.LocalRows.collect):
+        start = clock()
+        out = method(self, *args)
+        spent["collect"] = clock() - start
+        return out
 
-        setattr(_stream.LocalRows, name, run)
+    def measure(self, *args, method=_stream.LocalRows.measure):
+        start, spent["measure"] = clock(), 0.0
+        for part in method(self, *args):
+            spent["measure"] += clock() - start
+            yield part
+            start = clock()
 
-    timed("collect")
-    timed("measure")
+    _stream.LocalRows.collect, _stream.LocalRows.measure = collect, measure
     start = time.process_time()
     detector = MahalanobisNovelty(covariance).fit(rows)
     spent["all"] = time.process_time() - start - rows.seconds

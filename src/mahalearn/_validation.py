@@ -275,6 +275,11 @@ def looks_like_dissimilarity(K):
     return not K.diagonal().any() and K.min() >= 0 and bool(K.any())
 
 
+def is_negated_dissimilarity(K):
+    """True if a kernel matrix has a diagonal of zeros and nothing positive, as −d and −d² have."""
+    return not K.diagonal().any() and K.max() <= 0 and bool(K.any())
+
+
 def warn_dissimilarity_as_kernel(K):
     """Warn where a kernel (similarity) matrix looks like one of dissimilarities."""
     if looks_like_dissimilarity(K):

@@ -20,6 +20,7 @@ from mahalearn import (
     MahalanobisClassifierCV,
     MeasureKernel,
     OneVsRestSVC,
+    PrecomputedKernel,
 )
 from mahalearn.measures import (
     Compression,
@@ -521,3 +522,54 @@ def counted_series():
         return float(np.linalg.norm(a - b))
 
     return distance, calls
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelQuadraticDiscriminant(),
+        KernelQuadraticDiscriminant("FK+", spectrum="clip"),
+        DissimilaritySpaceDiscriminant(),
+        KernelFisherDiscriminant(),
+        KernelQuadraticDiscriminant(landmarks=np.arange(0, 40, 2)),
+        KernelFisherDiscriminant(landmarks=np.arange(0, 40, 2)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("power", [1, 2])
+def test_dissimilarities_have_one_default_on_every_road(model, power):
+    # As a measure, as a matrix in any unit, and by row numbers into a matrix.
+    D = pairwise(WORDS, "edit")
+    kind = {1: "neg", 2: "neg_squared"}[power]
+    train, test = np.arange(0, len(CODE), 2), np.arange(1, len(CODE), 2)
+    at = {} if getattr(model, "landmarks", None) is None else {"landmarks": np.arange(20)}
+    expected = None
+    for unit in (1.0, 1e4):
+        K = -((unit * D) ** power)
+        by_matrix = clone(model).set_params(kernel="precomputed", **at)
+        by_matrix.fit(K[np.ix_(train, train)], CODE[train])
+        scores = by_matrix.decision_function(K[np.ix_(test, train)])
+        expected = scores if expected is None else expected
+        assert_allclose(scores, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+    if getattr(model, "landmarks", None) is None:
+        by_measure = clone(model).set_params(kernel=MeasureKernel("edit", kind))
+        by_measure.fit([WORDS[i] for i in train], CODE[train])
+        scores = by_measure.decision_function([WORDS[i] for i in test])
+        assert_allclose(scores, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+        by_number = clone(model).set_params(kernel=PrecomputedKernel(K)).fit(train, CODE[train])
+        scores = by_number.decision_function(test)
+        assert_allclose(scores, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+        grid = {"reg": ["auto"]}
+        search = KernelSearchCV(by_matrix, grid, cv=[(train, test)], refit=False)
+        accuracy = (by_matrix.predict(K[np.ix_(test, train)]) == CODE[test]).mean()
+        assert_allclose(search.fit(K, CODE).cv_results_["mean_test_score"], accuracy)
+
+
+def test_the_default_of_fisher_counts_an_object_as_often_as_its_weight():
+    K, codes = -(pairwise(WORDS, "edit") ** 2), CODE
+    weights = np.arange(len(codes)) % 3 + 1.0
+    copies = np.repeat(np.arange(len(codes)), weights.astype(int))
+    model = KernelFisherDiscriminant(kernel="precomputed")
+    weighted = clone(model).fit(K, codes, sample_weight=weights).decision_function(K)
+    repeated = clone(model).fit(K[np.ix_(copies, copies)], codes[copies])
+    assert_allclose(weighted, repeated.decision_function(K[:, copies]), rtol=1e-6)

@@ -188,9 +188,7 @@ def test_the_origin_does_not_matter_to_kernels_of_dissimilarities():
     K, y, k = dissimilarity_problem()
     centerer = KernelCenterer().fit(K)
     for correction in CORRECTIONS:
-        model = KernelQuadraticDiscriminant(
-            kernel="precomputed", spectrum=correction, variant="FK+"
-        )
+        model = KernelQuadraticDiscriminant("FK+", 0.01, kernel="precomputed", spectrum=correction)
         raw = model.fit(K, y).decision_function(k)
         moved = clone(model).fit(centerer.transform(K), y).decision_function(centerer.transform(k))
         assert_allclose(raw, moved, rtol=1e-6)

@@ -88,12 +88,13 @@ class Labels(NamedTuple):
 
 
 class LinearPath(NamedTuple):
-    """Linear scores for each value of a path, and the size of their rounding errors (r,)."""
+    """Linear scores for each value of a path, the size of their rounding errors (r,), values."""
 
     models: list[LinearScores]
     rounding: np.ndarray
     temperature: float | None = None
     distances: Any = None
+    regs: Any = None
 
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
@@ -115,6 +116,16 @@ class LinearPath(NamedTuple):
             return values.swapaxes(1, 2) + offsets
 
         return over_rows(training, queries, scores)
+
+
+def of_dissimilarities(training, kernel=None):
+    """True for a kernel of dissimilarities; kernel: as fitted, if training has values only."""
+    return training.of_dissimilarities if kernel is None else kernel.is_dissimilarity
+
+
+def is_similarity(kernel):
+    """True for a fitted kernel that is known not to be one of dissimilarities."""
+    return kernel is not None and not kernel.is_dissimilarity
 
 
 @refuses_weights

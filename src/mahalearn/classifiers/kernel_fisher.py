@@ -1,12 +1,23 @@
 """Kernel Fisher discriminant (papers A and C: KFD, IKFD)."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
-from .._validation import check_positive
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
+from .._validation import check_positive, is_word
+from .kernel_classifier import (
+    KernelClassifier,
+    LinearPath,
+    fitted_attribute,
+    is_similarity,
+    of_dissimilarities,
+    weighted_fit,
+)
+
+DEFAULT_REG = 1e-3
+# Squares below this one have lost their digits: such objects have no scale.
+SMALLEST = 1e-250
 
 
 class KernelFisherDiscriminant(KernelClassifier):
@@ -22,8 +33,10 @@ class KernelFisherDiscriminant(KernelClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-3
-        Regularisation β, positive: a = (N + βI)⁻¹Kz, N the scatter within the two groups.
+    reg : float or "auto", default="auto"
+        Regularisation β, positive: a = (N + βI)⁻¹Kz, N the scatter within the two groups. "auto" is
+        0.001, and for dissimilarities (a measure, or a precomputed matrix −d² or −d) 0.001·(ns)²
+        with n objects and their mean centred self-similarity s: N grows with both.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
@@ -69,6 +82,8 @@ class KernelFisherDiscriminant(KernelClassifier):
         Offsets −½aᵀKz₊.
     kernel_ : object
         The kernel as fitted.
+    reg_ : float
+        `reg` as used.
     landmarks_ : collection
         The landmarks, where the classifier has some; for a precomputed kernel their positions.
     n_features_in_ : int
@@ -100,7 +115,7 @@ class KernelFisherDiscriminant(KernelClassifier):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float | Literal["auto"] = "auto",
         *,
         kernel: Kernel = "rbf",
         gamma: Gamma = "scale",
@@ -126,10 +141,27 @@ class KernelFisherDiscriminant(KernelClassifier):
     fit = weighted_fit
 
     def _check_parameters(self):
-        check_positive(self.reg, "reg")
+        if not is_word(self.reg, "auto"):
+            check_positive(self.reg, "reg")
+
+    def _path_value(self, training, kernel=None):
+        if not is_word(self.reg, "auto"):
+            return self.reg
+        if not of_dissimilarities(training, kernel):
+            return DEFAULT_REG
+        unit = (training.total_weight() * training.mean_spread()) ** 2
+        return DEFAULT_REG * (unit if unit > SMALLEST else 1.0)
+
+    def _fixed_path_value(self, kernel):
+        return DEFAULT_REG if is_word(self.reg, "auto") and is_similarity(kernel) else self.reg
 
     def _fit_path(self, training, labels, values):
-        return LinearPath(*training.fisher(values))
+        return LinearPath(*training.fisher(values), regs=values)
+
+    @fitted_attribute
+    def reg_(self, models: Any) -> float:
+        """`reg` as used."""
+        return models.regs[0]
 
     @fitted_attribute
     def intercept_(self, models: Any) -> np.ndarray:

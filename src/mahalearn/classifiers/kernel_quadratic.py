@@ -30,7 +30,6 @@ from ..training.distances import (
     REG_ON,
     VARIANTS,
     auto_reg,
-    is_dissimilarity,
     leave_one_out_sq_distances,
     left_out_scores,
     refuse_map,
@@ -40,7 +39,13 @@ from ..training.distances import (
 )
 from ..training.folds import is_leave_one_out
 from ..training.leave_one_out import leave_one_out_scores
-from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
+from .kernel_classifier import (
+    KernelClassifier,
+    Labels,
+    fitted_attribute,
+    is_similarity,
+    of_dissimilarities,
+)
 
 
 def distance_options(estimator):
@@ -78,13 +83,13 @@ def reg_value(self, training, kernel=None):
     if not is_word(self.reg, "auto"):
         return self.reg
     variant, reg_on, _ = distance_options(self)
-    kernel = training.kernel if kernel is None else kernel
-    return auto_reg(kernel, reg_on, variant, training.mean_spread)
+    dissimilar = of_dissimilarities(training, kernel)
+    return auto_reg(dissimilar, reg_on, variant, training.mean_spread)
 
 
 def fixed_reg_value(self, kernel):
     """`reg`, "auto" resolved as far as a fitted kernel tells it without the training set."""
-    return DEFAULT_REG if is_word(self.reg, "auto") and not is_dissimilarity(kernel) else self.reg
+    return DEFAULT_REG if is_word(self.reg, "auto") and is_similarity(kernel) else self.reg
 
 
 def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
@@ -308,8 +313,9 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         - "FK+", "FK-": covariances in the complete kernel space. FK- drops small eigenvalues.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`). "auto" is 0.01, and for
-        a measure of dissimilarity a tenth of the mean centred self-similarity (``reg=0.1,
-        reg_on="relative"``): kernels of such measures are rarely definite and need more.
+        dissimilarities (a measure, or a precomputed matrix −d² or −d) a tenth of the mean centred
+        self-similarity (``reg=0.1, reg_on="relative"``): their kernels are rarely definite and need
+        more.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         Unit of `reg`.
 

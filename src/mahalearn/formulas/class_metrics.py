@@ -42,7 +42,8 @@ most ρ_jr_jt_i with ρ_j = max(1, κ_jr′_j/(κ′_jr_j)), which is 1 for the 
 **The nearest class.** S = (W + (N + 1)σ²I)/(N + 1) is the shared covariance. With λ_j the largest
 eigenvalue of S⁻¹A_j/r_j, d²_j ≥ d²_shared,j/λ_j: classes that are far by the shared metric need not
 be measured. Neither need those that are far in the few directions in which the means differ: for
-any matrix P, d²_j is at least the distance of Pᵀ(x − μ_j) in the covariance PᵀA_jP/r_j.
+any matrix P, d²_j is at least the distance of Pᵀ(x − μ_j) in the covariance PᵀA_jP/r_j. A third
+bound takes some of the columns for P.
 
 **Relative distance** (J. Ren et al., A simple fix to Mahalanobis distance, 2021): min_j d²_j − d²_0
 with the distance d_0 to the mean μ_0 of all rows in the total covariance. With the same σ² in both
@@ -56,10 +57,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from .class_covariances import scatter_covariance
-from .linalg import row_sq_norms
+from .linalg import largest_eigenvalue, row_sq_norms
 from .moments import symmetric
 
 # Squared distances in float32 have about this relative error; limits are rounded up by as much.
@@ -252,11 +252,15 @@ class ClassMetrics(NamedTuple):
         """False: every class has a covariance of its own."""
         return False
 
-    def _to_class(self, centred, j):
-        """d²_j of rows less the origin (m, d), (m,)."""
+    def _to_class(self, centred, j, n_columns=None):
+        """d²_j of rows less the origin (m, d), (m,); of the first columns alone at most that.
+
+        F is upper triangular: its leading block whitens the first columns.
+        """
+        first = slice(n_columns)
         with np.errstate(over="ignore", invalid="ignore"):
-            E = centred - self.offsets[j].astype(centred.dtype)
-            d2 = row_sq_norms(whitened_rows(E, self.whiteners[j]))
+            E = centred[:, first] - self.offsets[j, first].astype(centred.dtype)
+            d2 = row_sq_norms(whitened_rows(E, self.whiteners[j, first, first]))
         return np.where(np.isnan(d2), np.inf, d2)
 
     def sq_distances(self, X):
@@ -280,8 +284,8 @@ class ClassMetrics(NamedTuple):
     def nearest(self, X):
         """The least d² and its class, (m,) each, measured for few classes.
 
-        The class that is nearest by the shared metric comes first, then those that neither bound
-        excludes.
+        The class that is nearest by the shared metric comes first, then those that no bound
+        excludes: the shared metric, discriminant directions, the first two thirds of the columns.
         """
         Z = self.shared.whitened(X)
         D, rounding = self.shared._products(Z)
@@ -302,6 +306,8 @@ class ClassMetrics(NamedTuple):
         for j, F in enumerate(self.marginals):
             rows = np.flatnonzero(bounds[j] < least)
             d2 = row_sq_norms(whitened_rows(A[rows] - centres[j], F))
+            rows = rows[d2 * (1 - ROUNDING) < least[rows]]
+            d2 = self._to_class(centred[rows], j, 2 * X.shape[1] // 3)
             rows = rows[d2 * (1 - ROUNDING) < least[rows]]
             d2 = self._to_class(centred[rows], j)
             closer = d2 < least[rows]
@@ -347,11 +353,8 @@ def largest_ratio(C, F):
     d = len(B)
     if d < 16:
         return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
-    operator = LinearOperator((d, d), matvec=B.__matmul__, dtype=B.dtype)
-    start = np.random.default_rng(0).standard_normal(d)
-    try:
-        estimate = float(eigsh(operator, 1, which="LA", tol=1e-3, v0=start)[0][0])
-    except ArpackError:
+    estimate = largest_eigenvalue(B.__matmul__, d, tol=1e-3)
+    if estimate is None:
         return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
     while True:
         estimate *= 1.01

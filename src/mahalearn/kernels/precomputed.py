@@ -5,7 +5,13 @@ from typing import Any, Self
 import numpy as np
 
 from .._typing import ArrayLike, Objects
-from .._validation import check_square, check_symmetric, refuse_dask, refuse_dask_query
+from .._validation import (
+    check_square,
+    check_symmetric,
+    is_negated_dissimilarity,
+    refuse_dask,
+    refuse_dask_query,
+)
 from .base import BaseKernel
 
 
@@ -47,6 +53,11 @@ class PrecomputedKernel(BaseKernel):
 
     def __init__(self, K: ArrayLike) -> None:
         self.K = K
+
+    @property
+    def is_dissimilarity(self) -> bool:
+        """The matrix is −d² or −d of dissimilarities d."""
+        return is_negated_dissimilarity(np.asarray(self.K))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, in scikit-learn's manner."""

@@ -142,18 +142,13 @@ def resolved_reg_on(reg_on, variant):
     return reg_on
 
 
-def auto_reg(kernel, reg_on, variant, spread):
-    """reg="auto" as a number in the units of reg_on, for a fitted kernel (None: precomputed)."""
-    if not is_dissimilarity(kernel):
+def auto_reg(of_dissimilarities, reg_on, variant, spread):
+    """reg="auto" as a number in the units of reg_on; of_dissimilarities: the kernel is theirs."""
+    if not of_dissimilarities:
         return DEFAULT_REG
     if reg_on == "relative":
         return MEASURE_REG
     return MEASURE_REG * spread() ** (2 if variant.startswith("FK") else 1)
-
-
-def is_dissimilarity(kernel):
-    """True for a fitted kernel (None: precomputed) of a measure of dissimilarity."""
-    return kernel is not None and kernel.is_dissimilarity
 
 
 def without_one(alphas, counts, reg_on, variant):
@@ -488,26 +483,36 @@ def transpose(A, block=256):
 def class_centering(training, members):
     """Centring of one class, without its whole Gram matrix in memory."""
     n = members.stop - members.start
-    total = np.zeros(n)
-    for rows in row_chunks(n, BLOCKS * n):
-        rows = slice(members.start + rows.start, members.start + rows.stop)
-        total += training.training_cross(rows, members).sum(axis=0)
+    total = _row_sums(training, members, np.ones(n))
     return Centering(total / n, total.mean() / n)
+
+
+def _row_sums(training, members, weights):
+    """Weighted sums Σ_i w_i K_ij over one class, for each of its objects."""
+    n = members.stop - members.start
+    total = np.zeros(n)
+    for part in row_chunks(n, BLOCKS * n):
+        rows = slice(members.start + part.start, members.start + part.stop)
+        block = training.training_cross(rows, members)
+        block *= weights[part, None]
+        total += block.sum(axis=0)
+    return total
 
 
 def mean_spread(training, blocks=None):
     """|Σ trace K̃_j|/n, the mean spread of the objects around their class means.
 
-    blocks: slices of objects in class order, the classes if None. 1 where that is nothing but
-    rounding: objects without spread have no scale.
+    Objects with weights count as often. blocks: slices of objects in class order, the classes if
+    None. 1 where that is nothing but rounding: objects without spread have no scale.
     """
     blocks = training.slices if blocks is None else blocks
     kxx = training.training_self_similarities()
+    w = np.ones(len(training)) if training.weights is None else training.weights
     total = size = 0.0
     for members in blocks:
-        within = kxx[members].sum()
-        between = (members.stop - members.start) * class_centering(training, members).grand_mean
+        within = w[members] @ kxx[members]
+        between = w[members] @ _row_sums(training, members, w[members]) / w[members].sum()
         total += within - between
         size += abs(within) + abs(between)
-    spread = abs(total) / len(training)
+    spread = abs(total) / w.sum()
     return float(spread) if abs(total) > 1e-12 * size else 1.0

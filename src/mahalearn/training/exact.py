@@ -15,6 +15,7 @@ from .._validation import (
     check_memory,
     check_square,
     check_symmetric,
+    is_negated_dissimilarity,
     take,
     warn_dissimilarity_as_kernel,
 )
@@ -109,6 +110,10 @@ class ExactTraining:
         """k(x, x) of these objects."""
         return self.training_self_similarities()
 
+    def total_weight(self):
+        """Sum of the objects' weights, 1 for each object where there are none."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
     def check_spectrum(self, blocks=None):
         """Raise where spectrum="raise" and a centred block has negative eigenvalues."""
         if self.spectrum == "raise":
@@ -197,6 +202,13 @@ class TrainingKernel(ExactTraining):
     def positive_definite(self):
         """The kernel is known to be positive definite."""
         return self.kernel is not None and bool(self.kernel.positive_definite)
+
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities; of a precomputed one its values tell."""
+        if self.kernel is None:
+            return is_negated_dissimilarity(self.X)
+        return self.kernel.is_dissimilarity
 
     def release(self):
         """Forget what only a fit needs: the Gram matrix and its decomposition."""
@@ -316,6 +328,11 @@ class CorrectedKernel(ExactTraining):
     def kernel(self):
         """The fitted kernel, not corrected."""
         return self.original.kernel
+
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities."""
+        return self.original.of_dissimilarities
 
     def release(self):
         """Forget what only a fit needs: the Gram matrix and its decomposition."""

@@ -15,6 +15,7 @@ from .._validation import (
     check_count,
     check_finite_distances,
     check_memory,
+    is_negated_dissimilarity,
     known_codes,
     take,
 )
@@ -552,6 +553,13 @@ class LandmarkTraining:
         """The fitted kernel, None where objects are given by their kernel rows."""
         return self.plan.rows.kernel
 
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities; of kernel rows the landmarks' values tell."""
+        if self.kernel is None:
+            return is_negated_dissimilarity(self.plan.gram)
+        return self.kernel.is_dissimilarity
+
     def kernel_eigenvalues(self):
         """Eigenvalues of the landmarks' kernel matrix."""
         return eigh(self.plan.gram, vectors=False).values
@@ -569,6 +577,10 @@ class LandmarkTraining:
                 "(outside the fold left out); every class needs one."
             )
         return group_moments(self.moments)
+
+    def total_weight(self):
+        """Number of rows."""
+        return float(self.counts.sum())
 
     def mean_spread(self):
         """Mean spread of the objects around their class means."""
