@@ -1,5 +1,6 @@
 """Docstrings as they are written: neither |λ| nor classes_ is markup."""
 
+import inspect
 import re
 
 MARKUP = re.compile(r"(``[^`]+``|`[^`]+`_?|:\w+:`[^`]+`)")
@@ -37,7 +38,18 @@ def process(app, what, name, thing, options, lines):
                 literal = indent
 
 
+def skip(app, what, name, thing, skipped, options):
+    """Leave out the protocol between classifiers and searches: no sections, no trailing _."""
+    inner = inspect.unwrap(getattr(thing, "fget", None) or thing)
+    module = getattr(inner, "__module__", None) or ""
+    ours = module.startswith(("mahalearn._base", "mahalearn.classifiers"))
+    if ours and what == "class" and not inspect.isclass(inner) and not name.endswith("_"):
+        return "\n---" not in (inspect.getdoc(inner) or "") or None
+    return None
+
+
 def setup(app):
     """Before numpydoc, which runs with the priority 500."""
     app.connect("autodoc-process-docstring", process, priority=100)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

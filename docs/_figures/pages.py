@@ -1,7 +1,7 @@
 """Pictures of pages in a headless browser: ``python docs/_figures/pages.py``.
 
 Needs selenium, chromium and chromedriver. Writes images/report.png (the first screen) and
-images/map.png (the map beside the confusion matrix) of ``mahalearn compare glass --quick``.
+images/map.png (the map beside the confusion matrix) of ``mahalearn compare glass``.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 from selenium import webdriver
 
 IMAGES = Path(__file__).parents[1] / "images"
+METHODS = "kqd,forest,boosting,lda,gaussian,svm,knn"
 
 
 def browser():
@@ -36,7 +37,7 @@ def picture(driver, page, width, dark=False, selector=None, height=None):
     driver.get(Path(page).resolve().as_uri())
     box = "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
     box += "return [b.x, b.y + scrollY, b.width, b.height]"
-    x, y, w, h = driver.execute_script(box, selector or "body")
+    x, y, w, h = driver.execute_script(box, selector or "html")
     clip = {"x": x, "y": y, "width": w, "height": min(h, height or h), "scale": 1}
     options = {"clip": clip, "captureBeyondViewport": True, "format": "png"}
     return b64decode(driver.execute_cdp_cmd("Page.captureScreenshot", options)["data"])
@@ -52,8 +53,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         page = options.page
         if page is None:
-            command = [sys.executable, "-m", "mahalearn", "compare", "glass", "--quick"]
-            subprocess.run([*command, "--out", folder], check=True)
+            command = [sys.executable, "-m", "mahalearn", "compare", "glass", "--repeats", "1"]
+            subprocess.run([*command, "--methods", METHODS, "--out", folder], check=True)
             page = f"{folder}/report.html"
         driver = browser()
         try:

@@ -57,10 +57,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from .class_covariances import scatter_covariance
-from .linalg import row_sq_norms
+from .linalg import largest_eigenvalue, row_sq_norms
 from .moments import symmetric
 
 # Squared distances in float32 have about this relative error; limits are rounded up by as much.
@@ -354,11 +353,8 @@ def largest_ratio(C, F):
     d = len(B)
     if d < 16:
         return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
-    operator = LinearOperator((d, d), matvec=B.__matmul__, dtype=B.dtype)
-    start = np.random.default_rng(0).standard_normal(d)
-    try:
-        estimate = float(eigsh(operator, 1, which="LA", tol=1e-3, v0=start)[0][0])
-    except ArpackError:
+    estimate = largest_eigenvalue(B.__matmul__, d, tol=1e-3)
+    if estimate is None:
         return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
     while True:
         estimate *= 1.01

@@ -310,3 +310,21 @@ def mean_distance_sq(K, a, b):
     """Squared distance between the means of the objects a and b; negative in some Kreĭn spaces."""
     cross = K[np.ix_(a, b)].mean()
     return float(K[np.ix_(a, a)].mean() - 2 * cross + K[np.ix_(b, b)].mean())
+
+
+def largest_eigenvalue(product, d, tol=0.0):
+    """Largest eigenvalue of the symmetric matrix (d, d) behind product(v), None without success.
+
+    By Lanczos' method from a fixed start: the answer is deterministic, and with a relative
+    tolerance `tol` it can only be too small.
+    """
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh  # slow to import
+
+    operator = LinearOperator((d, d), matvec=lambda v: product(v.ravel()), dtype=np.float64)
+    start = 1 + np.cos(np.arange(d))
+    try:
+        return float(
+            eigsh(operator, 1, which="LA", v0=start, tol=tol, return_eigenvectors=False)[0]
+        )
+    except ArpackError:
+        return None

@@ -21,11 +21,10 @@ Where no bound proves that, :func:`row_gaussians` gives None, and the caller for
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from .class_covariances import variances_of
 from .class_gaussians import Spiked, assembled, inverse_root, spanned_gaussians, without_rounding
-from .linalg import rank_tolerance
+from .linalg import largest_eigenvalue, rank_tolerance
 
 # Singular values below this fraction of the largest are rounding.
 _ROUNDING = 1e-14
@@ -136,15 +135,7 @@ def _largest_total(delta, rows):
     """Largest eigenvalue of diag(δ) + LᵀL; None without success."""
     if len(delta) <= _SMALL:
         return linalg.eigvalsh(np.diag(delta) + rows.T @ rows)[-1]
-    operator = LinearOperator(
-        (len(delta),) * 2, matvec=lambda v: delta * v.ravel() + rows.T @ (rows @ v.ravel())
-    )
-    try:
-        # A fixed start: the answer is deterministic.
-        start = 1 + np.cos(np.arange(len(delta)))
-        return eigsh(operator, k=1, which="LA", v0=start, tol=0, return_eigenvectors=False)[0]
-    except ArpackError:
-        return None
+    return largest_eigenvalue(lambda v: delta * v + rows.T @ (rows @ v), len(delta))
 
 
 def _low_rank(rows, pooled, delta, pooled_rows):

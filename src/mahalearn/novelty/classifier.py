@@ -33,6 +33,7 @@ from .._validation import (
     check_labels,
     check_objects,
     check_real,
+    is_word,
     refuse_dask,
     refuse_dask_query,
     refuse_tensors,
@@ -51,7 +52,6 @@ from ._folds import (
     warn_small_classes,
 )
 from ._full import (
-    SPECTRA_AS_THEY_ARE,
     fit_full,
     learned_parameters,
     probability,
@@ -255,7 +255,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         _, training = fit_training(
             X, codes, codes, kernel, last.spectrum, **kernel_settings(last, X)
         )
-        reason = why_not_closed(training, "RC+", last.spectrum)
+        reason = why_not_closed(training, last.variant, last.spectrum)
         reason = reason or why_refitted(last.kernel, last.standardize, X)
         if not reason and training.self_similarities(X) is None:
             reason = "a precomputed matrix does not tell k(x, x) of queries."
@@ -439,19 +439,11 @@ def _wants_table(estimator):
     """True if rows reach the estimator as a table: not where its kernel takes objects."""
     while hasattr(estimator, "steps") or isinstance(estimator, SEARCHES):
         estimator = estimator[0] if hasattr(estimator, "steps") else estimator.estimator
-    if not _is_ours(estimator):
+    if type(estimator).__module__.partition(".")[0] != __name__.partition(".")[0]:
         return True
     kernels = getattr(estimator, "kernels", None) or [getattr(estimator, "kernel", "rbf")]
-    return all(_by_choice(kernel) or takes_vectors(kernel) for kernel in kernels)
-
-
-def _by_choice(kernel):
-    """True if the estimator chooses among kernels of vectors (MahalanobisClassifierCV)."""
-    return isinstance(kernel, str) and kernel == "auto"
-
-
-def _is_ours(estimator):
-    return type(estimator).__module__.partition(".")[0] == __name__.partition(".")[0]
+    # MahalanobisClassifierCV chooses among kernels of vectors.
+    return all(is_word(kernel, "auto") or takes_vectors(kernel) for kernel in kernels)
 
 
 def refuse_full(reason):
@@ -474,13 +466,6 @@ def why_not_full(estimator):
         return (
             "the closed form is that of KernelQuadraticDiscriminant with variant='RC+', not of "
             f"{type(last).__name__}."
-        )
-    if not isinstance(last.variant, str) or last.variant.upper() != "RC+":
-        return f"the closed form is that of variant='RC+', not of {last.variant!r}."
-    if last.spectrum not in SPECTRA_AS_THEY_ARE:
-        return (
-            f"spectrum={last.spectrum!r} corrects the kernel by the training objects, which a "
-            "query is not among."
         )
     if last.landmarks is not None:
         return "at landmarks distances are approximations, which the closed form does not know."

@@ -165,7 +165,7 @@ def importance_section(values):
     return section(
         "importance",
         "What drives the decision, and hard cases",
-        side_by_side(figure, everything),
+        side_by_side(figure, [everything]),
         {"kind": "anchor", "id": "hardest"},
         *hardest,
         short="Columns and hard cases",
