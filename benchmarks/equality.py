@@ -575,7 +575,7 @@ def novelty_cases():
     """p-values of the detector and of prediction sets, and drift."""
     cases = []
     for variant, name, spectrum, reg in product(
-        VARIANTS,
+        ("other-classes", *VARIANTS),
         ("rbf", "rbf units", "linear", "gram", "indefinite", "rows indefinite", "edit", "gower"),
         ("krein", "flip"),
         ({}, {"reg": 0.05}, {"reg": 0.05, "reg_on": "covariance"}),
@@ -584,10 +584,14 @@ def novelty_cases():
         policy = {} if spectrum == "krein" else {"spectrum": spectrum}
         params = {"variant": variant, **kernel, **policy, **reg}
         for road in ("array", "unlabelled"):
-            if road == "array" or variant not in ("IC-", "FK-"):
+            if road == "array" or variant not in ("other-classes", "IC-", "FK-"):
                 cases.append(Case("detector", "novelty", params, data, road))
     yield from sampled(cases, 150)
-    for road, variant in product(("memory", "saved"), ("RC+", "FK+", "IC-")):
+    for number, data in product((6, 20), ("three", "two")):
+        yield Case(
+            "detector", "novelty", {"variant": "other-classes", "n_references": number}, data
+        )
+    for road, variant in product(("memory", "saved"), ("RC+", "other-classes", "FK+", "IC-")):
         yield Case("detector", "novelty", {"variant": variant, "reg": 0.05}, "three", road)
     classifiers = (
         ("kqd", {"reg": 0.1}, "three"),
@@ -621,7 +625,7 @@ def novelty_cases():
             data,
         )
     for variant, name, alternative in product(
-        ("RC+",), ("rbf", "linear", "rows indefinite"), ("greater", "two-sided")
+        ("RC+", "other-classes"), ("rbf", "linear", "rows indefinite"), ("greater", "two-sided")
     ):
         data, kernel = KERNELS[name]
         params = {"variant": variant, "alternative": alternative, **kernel}

@@ -1,11 +1,12 @@
 """Novelty, p-values and prediction sets, measured: ``python -m benchmarks.novelty``.
 
-Four parts, each of which can be run alone: ``time``, ``unknown`` (a class held out, 20 sets),
-``sets`` (prediction sets at 95 %), ``indefinite``. Results are kept in a file of JSON lines
-(--out); a run that was stopped goes on where it ended, and ``--report`` prints the tables from the
-file alone. Rivals that are not installed are left out: ``pip install pyod mapie crepes``. Data sets
-are read from the folder in MAHALEARN_DATA; those with a name in ARFF are UCI's in the form in which
-Weka distributes them, read from the folder in MAHALEARN_ARFF.
+Five parts, each of which can be run alone: ``default`` (a class held out, 27 sets that no default
+was chosen on), ``time``, ``unknown`` (a class held out, 20 sets), ``sets`` (prediction sets at
+95 %), ``indefinite``. Results are kept in a file of JSON lines (--out); a run
+that was stopped goes on where it ended, and ``--report`` prints the tables from the file alone.
+Rivals that are not installed are left out: ``pip install pyod mapie crepes``. Data sets are read
+from the folder in MAHALEARN_DATA; those of ``default`` that have a name in ARFF are UCI's in the
+form in which Weka distributes them, read from the folder in MAHALEARN_ARFF.
 """
 
 import argparse
@@ -206,6 +207,11 @@ def pyod(name, module):
 
 DETECTORS = {
     "KernelMahalanobisNovelty()": ours(),
+    "KernelMahalanobisNovelty('other-classes')": ours("other-classes"),
+    "KernelMahalanobisNovelty('other-classes', n_references=100)": ours(
+        "other-classes", n_references=100
+    ),
+    "KernelMahalanobisNovelty('RC+')": ours("RC+"),
     "kNN distance (k = 5)": nearest,
     "LocalOutlierFactor": fitted(LocalOutlierFactor(novelty=True)),
     "IsolationForest": fitted(IsolationForest(random_state=0)),
@@ -220,8 +226,37 @@ DETECTORS = {
 }
 
 
-def unknown_part(rows):
-    for name in SETS:
+CANDIDATES = ("KernelMahalanobisNovelty('other-classes')", "KernelMahalanobisNovelty('RC+')")
+
+
+def default_part(rows):
+    unknown_part(rows, "default", NEW_SETS, CANDIDATES)
+
+
+def default_report(rows):
+    cells = rows.of("default")
+    print("\nUnknown class held out, sets that no default was chosen on: AUROC\n")
+    print("| set | " + " | ".join(CANDIDATES) + " |\n|" + "---|" * (len(CANDIDATES) + 1))
+    table = []
+    for name in NEW_SETS:
+        by_role = [
+            [v["auroc"] for k, v in cells.items() if k[::2] == (name, d)] for d in CANDIDATES
+        ]
+        if all(by_role):
+            table.append([np.mean(values) for values in by_role])
+            print(f"| {name} | " + " | ".join(f"{v:.3f}" for v in table[-1]) + " |")
+    table = np.array(table)
+    print("| mean | " + " | ".join(f"{v:.3f}" for v in table.mean(axis=0)) + " |")
+    gain = table[:, 1] - table[:, 0]
+    error = gain.std(ddof=1) / np.sqrt(len(gain))
+    print(
+        f"\nThe second less the first: {gain.mean():+.3f} (standard error {error:.3f}), ahead on "
+        f"{(gain > 0.0005).sum()}, behind on {(gain < -0.0005).sum()} of {len(gain)} sets."
+    )
+
+
+def unknown_part(rows, part="unknown", sets=SETS, detectors=None):
+    for name in sets:
         for role in range(n_roles(name)):
             missing = [d for d in DETECTORS if not rows.has("unknown", name, role, d)]
             if not missing:
@@ -285,6 +320,7 @@ def unknown_report(rows):
                 )
     shown = [
         "KernelMahalanobisNovelty()",
+        "KernelMahalanobisNovelty('other-classes')",
         "kNN distance (k = 5)",
     ]
     shown += ["LocalOutlierFactor", "class-wise Ledoit–Wolf Mahalanobis"]
@@ -377,6 +413,10 @@ SET_METHODS = {
     ),
     "ConformalClassifier(KQD RC+) full, distance": (
         ours_sets(lambda: ConformalClassifier(quadratic(), nonconformity="distance")),
+        "class",
+    ),
+    "KernelMahalanobisNovelty('other-classes')": (
+        ours_sets(lambda: KernelMahalanobisNovelty("other-classes")),
         "class",
     ),
     "ConformalClassifier(SVC) cross, margin": (
@@ -494,14 +534,15 @@ LEVEL = 0.05
 def indefinite_part(rows):
     for name, size in INDEFINITE.items():
         data = None
-        for spectrum in ("krein", "clip", "flip"):
+        for spectrum in ("krein", "clip", "flip", "other-classes"):
             for role in range(2 if name.startswith("poly") else 3):
                 if rows.has("indefinite", name, spectrum, role):
                     continue
                 if data is None:
                     data = load(name, n_per_class=2 * size)
                 values = power(-(data.matrix**2), data.target, role, spectrum)
-                rows.add(values, "indefinite", name, spectrum, role)
+                if values:
+                    rows.add(values, "indefinite", name, spectrum, role)
 
 
 def power(K, y, role, spectrum):
@@ -511,6 +552,8 @@ def power(K, y, role, spectrum):
         known, hidden = labels[[role]], labels[[1 - role]]
     else:
         known, hidden = labels[5 * role : 5 * role + 5], labels[5 * role + 5 : 5 * role + 6]
+    if spectrum == "other-classes" and len(known) == 1:
+        return None
     rng = np.random.default_rng(role)
     train, test = [], []
     for label in known:
@@ -519,7 +562,10 @@ def power(K, y, role, spectrum):
         test.append(members[len(members) // 2 :])
     train, test = np.concatenate(train), np.concatenate(test)
     unknown = np.flatnonzero(np.isin(y, hidden))
-    model = KernelMahalanobisNovelty(kernel="precomputed", spectrum=spectrum)
+    options = {"spectrum": spectrum}
+    if spectrum == "other-classes":
+        options = {"variant": "other-classes"}
+    model = KernelMahalanobisNovelty(kernel="precomputed", **options)
     start = time.perf_counter()
     model.fit(K[np.ix_(train, train)], y[train])
     values = {"seconds": time.perf_counter() - start, "method": model.method_}
@@ -539,7 +585,7 @@ def indefinite_report(rows):
     print("| data | spectrum | unknown objects | regular objects | seconds |")
     print("|---|---|---|---|---|")
     for name in INDEFINITE:
-        for spectrum in ("krein", "clip", "flip"):
+        for spectrum in ("krein", "clip", "flip", "other-classes"):
             mine = [v for k, v in found.items() if k[:2] == (name, spectrum)]
             if mine:
                 unknown, unknown_max, regular, regular_max, seconds = (
@@ -568,9 +614,17 @@ def time_part(rows):
         y = np.repeat(np.arange(n_classes), n_class)
         X += y[:, None] * 0.3
         Q = rng.normal(size=(1000, 20)) + 0.3
-        if not rows.has("time", n_class, n_classes, "RC+"):
-            values = times(X, y, Q, n_class, KernelMahalanobisNovelty().fit(X, y))
-            rows.add(values, "time", n_class, n_classes, "RC+")
+        models = {
+            "RC+": KernelMahalanobisNovelty("RC+"),
+            "other-classes": KernelMahalanobisNovelty("other-classes"),
+            "other-classes, n_references=200": KernelMahalanobisNovelty(
+                "other-classes", n_references=200
+            ),
+        }
+        for variant, model in models.items():
+            if not rows.has("time", n_class, n_classes, variant):
+                values = times(X, y, Q, n_class, model.fit(X, y))
+                rows.add(values, "time", n_class, n_classes, variant)
 
 
 def times(X, y, Q, n_class, model):
@@ -643,6 +697,7 @@ class Rows:
 
 
 PARTS = {
+    "default": (default_part, default_report),
     "time": (time_part, time_report),
     "unknown": (unknown_part, unknown_report),
     "sets": (sets_part, sets_report),

@@ -26,6 +26,7 @@ from mahalearn.formulas.conformal import (
     query_sq_distances,
     rank_p_values,
     rank_sum_p_value,
+    reference_class,
 )
 
 KERNELS = {
@@ -62,6 +63,40 @@ def test_augmented_distances_are_those_of_refits(rng, name, n):
         sigma2 = alpha / (n + 1)
         refits = naive.leave_one_out_by_refits(kernel(X, X), alpha, sigma2)
         assert_allclose(leave_one_out_sq_distances(alpha, model.c), refits, rtol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 10.0])
+def test_reference_distances_are_those_of_refits(rng, alpha):
+    kernel = KERNELS["rbf"]
+    X, Z, Q = rng.normal(size=(8, 3)), rng.normal(1, 1, size=(6, 3)), rng.normal(size=(4, 3))
+    model = reference_class(kernel(X, Z), alpha)
+    joined = model.augment(kernel(Q, Z))
+
+    def mapped(A, B):
+        return kernel(A, Z) @ kernel(B, Z).T / len(Z)
+
+    own, members = query_sq_distances(joined, alpha), member_sq_distances(joined, alpha, model.c)
+    p = distance_p_values(joined, model.c)
+    for q in range(len(Q)):
+        refits = augmented_by_refits(mapped, X, Q[q : q + 1], alpha)
+        assert_allclose(own[q], refits[-1], rtol=1e-8)
+        assert_allclose(members[q], refits[:-1], rtol=1e-8)
+        assert p[q] == naive.rank_p_value(refits)
+
+
+def test_references_are_left_out_of_their_own_maps(rng):
+    kernel, alpha = KERNELS["rbf"], 0.05
+    X, Z = rng.normal(size=(8, 3)), rng.normal(1, 1, size=(6, 3))
+    model = reference_class(kernel(X, Z), alpha)
+    found = model.other_sq_distances(kernel(Z, Z), np.arange(len(Z)))
+    for i in range(len(Z)):
+        # The coordinate is dropped; the map's scale 1/√N stays.
+        rest = np.delete(Z, i, axis=0)
+        phi, mine = (kernel(A, rest) / np.sqrt(len(Z)) for A in (X, Z[i : i + 1]))
+        residual = naive.regularised_residual(
+            phi @ phi.T, (phi @ mine.T)[:, 0], (mine @ mine.T)[0, 0], alpha
+        )
+        assert_allclose(found[i], residual * (len(X) + 1) / alpha, rtol=1e-9)
 
 
 def test_margins_are_those_of_refits(rng):
@@ -156,6 +191,7 @@ def test_a_kernel_that_is_not_definite_with_the_query(rng):
 def test_alpha_lost_in_rounding_gives_no_model(rng):
     X = rng.normal(size=(6, 2)) * 1e6
     assert conformal_class(linear_kernel(X), 1e-12) is None
+    assert reference_class(linear_kernel(X, X), 1e-12) is None
 
 
 # --- ranks ----------------------------------------------------------------------------------------

@@ -25,8 +25,10 @@ from mahalearn import (
     KernelQuadraticDiscriminant,
     KernelSearchCV,
     MahalanobisKernel,
+    MeasureKernel,
     PrecomputedKernel,
 )
+from mahalearn.formulas.conformal import margin_p_values, query_sq_distances, reference_class
 
 LEVELS = (0.1, 0.2, 0.5)
 DRAWS = {  # of n objects with d features
@@ -123,6 +125,9 @@ QUADRATIC = KernelQuadraticDiscriminant(reg=0.1, **NUMBERS)
 
 # Roads that promise "at most a": no parameter is taken from the training objects.
 AT_MOST_A = {
+    "other-classes": novelty("other-classes", **EXACT, **NUMBERS, promise="at most a"),
+    "five references": novelty("other-classes", n_references=5, **EXACT, **NUMBERS,
+                               promise="at most a"),
     "RC+": novelty("RC+", **EXACT, **NUMBERS, promise="at most a"),
     "RC+ by a matrix": by_matrix,
     "unit rows": novelty("RC+", normalize=True, gamma="auto", **EXACT, promise="at most a"),
@@ -130,6 +135,8 @@ AT_MOST_A = {
     "small reg": novelty("RC+", reg=1e-9, reg_on="kernel", gamma=3.0, standardize=False,
                          promise="at most a"),
     "one class": one_class(novelty(**EXACT, **NUMBERS, promise="at most a")),
+    "words": strings(novelty("other-classes", kernel=MeasureKernel("edit", scale=None), **EXACT,
+                             promise="at most a")),
     "margin": sets(QUADRATIC, promise="at most a"),
     "distance": sets(QUADRATIC, nonconformity="distance", promise="at most a"),
     "margin after a step": sets(make_pipeline(Normalizer(), QUADRATIC), promise="at most a"),
@@ -141,6 +148,7 @@ AT_MOST_A = {
 # which is then cross-conformal. No simulation tells them from exact ones.
 SCALED = {
     "default": novelty(promise="about a"),
+    "other-classes": novelty("other-classes", promise="about a"),
     "one class": one_class(novelty(promise="about a")),
     "margin": sets(
         KernelQuadraticDiscriminant(),
@@ -148,8 +156,9 @@ SCALED = {
     ),
     "words": strings(
         novelty(
+            "other-classes",
             kernel="edit",
-            promise="about a",
+            promise="about a (the training objects set the kernel's scale and reg)",
         )
     ),
 }
@@ -177,6 +186,10 @@ def krein(X, y, x):
 
 
 def none(X, y, x):
+    return KernelMahalanobisNovelty("other-classes", level=0.1).fit(X, y).p_none(x)[0]
+
+
+def none_rc(X, y, x):
     return KernelMahalanobisNovelty(level=0.1).fit(X, y).p_none(x)[0]
 
 
@@ -195,9 +208,11 @@ CROSS = {
         200,
         sets(KernelQuadraticDiscriminant(standardize=True), nonconformity="distance", **FOLDS),
     ),
-    "standardize": (200, novelty("RC+", standardize=True, **FOLDS)),
+    "standardize": (200, novelty("other-classes", standardize=True, **FOLDS)),
+    "standardize RC+": (200, novelty("RC+", standardize=True, **FOLDS)),
     "one class, standardize": (200, one_class(novelty(standardize=True, **FOLDS))),
-    "MahalanobisKernel": (15, novelty("RC+", kernel=FULL_KERNEL, **FOLDS)),
+    "MahalanobisKernel": (15, novelty("other-classes", kernel=FULL_KERNEL, **FOLDS)),
+    "MahalanobisKernel RC+": (15, novelty("RC+", kernel=FULL_KERNEL, **FOLDS)),
     "MahalanobisKernel, margin": (
         15,
         sets(KernelQuadraticDiscriminant(kernel=FULL_KERNEL, reg=0.1), **FOLDS),
@@ -206,6 +221,7 @@ CROSS = {
     "FK+": (3, novelty("FK+", **FOLDS)),
     "indefinite RC+": (3, krein),
     "p_none": (3, none),
+    "p_none RC+": (3, none_rc),
 }
 
 # --- what must fail -------------------------------------------------------------------------------
@@ -222,11 +238,28 @@ def last_step_only(step, nonconformity="margin"):
     return p_value
 
 
-def fitted_before(X, y, x):
+def fitted_before(variant):
     """A kernel that was fitted on the training objects, and looks as if it learned nothing."""
-    fitted = MahalanobisKernel("full").fit(X)
-    model = KernelMahalanobisNovelty(level=0.1, kernel=lambda A, B: fitted(A, B))
-    return model.fit(X, y).p_values(x)[0, 0]
+
+    def p_value(X, y, x):
+        fitted = MahalanobisKernel("full").fit(X)
+        model = KernelMahalanobisNovelty(variant, 0.1, kernel=lambda A, B: fitted(A, B))
+        return model.fit(X, y).p_values(x)[0, 0]
+
+    return p_value
+
+
+def reference_margin(X, y, x):
+    """A margin of reference distances, which is never offered."""
+    alpha, first, second = 0.1, X[y == 0], X[y == 1]
+    k = lambda A, B: rbf_kernel(A, B, gamma=1.0)  # noqa: E731
+    model, other = (
+        reference_class(k(first, second), alpha),
+        reference_class(k(second, first), alpha),
+    )
+    rivals = query_sq_distances(other.augment(k(first, first)), alpha)
+    query_rivals = query_sq_distances(other.augment(k(x, first)), alpha)
+    return margin_p_values(model.augment(k(x, second)), alpha, model.c, rivals, query_rivals)[0]
 
 
 def plug_in(X, y, x):
@@ -245,7 +278,9 @@ WRONG = {  # features, n, shift of the second class, road
     "SelectKBest": (200, 19, 0, last_step_only(SelectKBest(k=3))),
     "LDA": (20, 19, 0, last_step_only(LinearDiscriminantAnalysis())),
     "scaler": (200, 19, 0, last_step_only(StandardScaler(), "distance")),
-    "kernel": (30, 40, 0, fitted_before),
+    "kernel": (30, 19, 0, fitted_before("other-classes")),
+    "kernel RC+": (30, 40, 0, fitted_before("RC+")),
+    "reference margin": (3, 20, 1, reference_margin),
     "plug-in": (3, 10, 1, plug_in),
 }
 
@@ -257,7 +292,7 @@ def test_at_most_a(name):
     check_at_most(AT_MOST_A[name], n=9, d=3, kind="normal", draws=150, shift=1.0)
 
 
-@pytest.mark.parametrize(("name", "n", "kind"), [("unit rows", 40, "t3"), ("RC+", 200, "ties")])
+@pytest.mark.parametrize(("name", "n", "kind"), [("other-classes", 40, "t3"), ("RC+", 200, "ties")])
 def test_at_most_a_for_larger_classes(name, n, kind):
     check_at_most(AT_MOST_A[name], n=n, d=3, kind=kind, draws=150)
 
@@ -267,7 +302,9 @@ def test_scales_of_the_training_objects(name):
     check_at_most(SCALED[name], n=9, d=3, kind="normal", draws=100, shift=1.0)
 
 
-@pytest.mark.parametrize("name", ["SelectKBest", "LDA", "standardize", "MahalanobisKernel"])
+@pytest.mark.parametrize(
+    "name", ["SelectKBest", "LDA", "standardize", "MahalanobisKernel", "MahalanobisKernel RC+"]
+)
 def test_what_learns_is_fitted_anew(name):
     d, road = CROSS[name]
     check_at_most(road, n=19, d=d, kind="normal", draws=60)

@@ -45,6 +45,7 @@ from mahalearn.formulas.conformal import (
     cross_rank_sum_p_value,
     rank_sum_p_value,
 )
+from mahalearn.measures import FunctionMeasure
 
 GAMMA = 0.3
 
@@ -64,31 +65,48 @@ def problem(rng):
 # --- against refits -------------------------------------------------------------------------------
 
 
+def class_map(X, y, label, marks, drop=None):
+    """The linear kernel of the reference map of a class; `drop` leaves a reference out."""
+    others = [i for i in marks if y[i] != label]
+    Z = X[[i for i in others if i != drop]]
+    return lambda A, B: kernel(A, Z) @ kernel(B, Z).T / len(others)
+
+
 def distance(k, x, members, alpha, size):
     """RC+ of x to `members`, σ² = α/(size + 1)."""
     K, row = k(members, members), k(x[None], members)[0]
     return naive.regularised_residual(K, row, k(x[None], x[None])[0, 0], alpha) * (size + 1) / alpha
 
 
-def test_p_values_are_those_of_refits(problem):
+@pytest.mark.parametrize(
+    ("variant", "n_references"), [("RC+", None), ("other-classes", None), ("other-classes", 11)]
+)
+def test_p_values_are_those_of_refits(problem, variant, n_references):
     X, y, Q = problem
     alpha = 0.2
-    model = KernelMahalanobisNovelty(gamma=GAMMA, reg=alpha, reg_on="kernel").fit(X, y)
+    model = KernelMahalanobisNovelty(
+        variant, gamma=GAMMA, reg=alpha, reg_on="kernel", n_references=n_references
+    ).fit(X, y)
     assert model.method_ == "full"
+    marks = getattr(model, "reference_indices_", [])
+    if variant == "other-classes":
+        assert abs(len(marks) - (n_references or len(X))) <= 1
     found, d2 = model.p_values(Q), model.mahalanobis(Q)
     left_out = np.empty((len(X), 3))
     for j, label in enumerate(model.class_labels_):
         own = X[y == label]
         n = len(own)
+        k = class_map(X, y, label, marks) if variant == "other-classes" else kernel
         for q, x in enumerate(Q):
             pool = np.vstack([own, x])
-            refits = naive.leave_one_out_by_refits(kernel(pool, pool), alpha, alpha / (n + 1))
+            refits = naive.leave_one_out_by_refits(k(pool, pool), alpha, alpha / (n + 1))
             assert_allclose(d2[q, j], refits[-1], rtol=1e-10)
             assert found[q, j] == naive.rank_p_value(refits)
         for i in range(len(X)):
             rest = np.delete(np.arange(len(X)), i)
             members = X[rest][y[rest] == label]
-            left_out[i, j] = distance(kernel, X[i], members, alpha, n)
+            k = class_map(X, y, label, marks, i) if variant == "other-classes" else kernel
+            left_out[i, j] = distance(k, X[i], members, alpha, n)
     assert_allclose(model.training_distances(), left_out, rtol=1e-9)
     nearest = left_out.min(axis=1)
     none = [naive.rank_p_value([*nearest, d2[q].min()]) for q in range(len(Q))]
@@ -159,20 +177,21 @@ def test_margins_are_those_of_refits(problem):
 
 # --- invariances ----------------------------------------------------------------------------------
 
-VARIANTS = ["RC+", "IC+", "FK+"]
+VARIANTS = ["other-classes", "RC+", "IC+", "FK+"]
 
 
-def test_order_and_labels_do_not_matter(problem, rng):
+@pytest.mark.parametrize("variant", ["other-classes", "RC+"])
+def test_order_and_labels_do_not_matter(problem, rng, variant):
     X, y, Q = problem
-    model = KernelMahalanobisNovelty().fit(X, y)
+    model = KernelMahalanobisNovelty(variant).fit(X, y)
     order = rng.permutation(len(X))
-    shuffled = KernelMahalanobisNovelty().fit(X[order], y[order])
+    shuffled = KernelMahalanobisNovelty(variant).fit(X[order], y[order])
     assert_array_equal(shuffled.p_values(Q), model.p_values(Q))
     assert_allclose(shuffled.score_samples(Q), model.score_samples(Q), rtol=1e-9)
     assert_allclose(shuffled.training_distances(), model.training_distances()[order], rtol=1e-7)
     renamed = np.array([{"a": 7, "b": 3, "c": 5}[label] for label in y])
     assert_array_equal(
-        KernelMahalanobisNovelty().fit(X, renamed).p_values(Q),
+        KernelMahalanobisNovelty(variant).fit(X, renamed).p_values(Q),
         model.p_values(Q)[:, [1, 2, 0]],
     )
 
@@ -192,7 +211,7 @@ def test_chunks_do_not_matter(problem, variant):
     assert_array_equal(parts, at_once.p_values(Q))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", ["other-classes", "RC+", "IC+", "FK+"])
 def test_precomputed_is_the_named_kernel(problem, variant):
     X, y, Q = problem
     options = {"variant": variant, "cv": 3}
@@ -238,7 +257,7 @@ def test_training_objects_are_judged_without_themselves(problem):
         assert labels[-1] == -1
 
 
-@pytest.mark.parametrize("variant", ["RC+", "IC+"])
+@pytest.mark.parametrize("variant", ["RC+", "other-classes", "IC+"])
 def test_unit_rows(problem, variant):
     X, y, Q = problem
     by_hand = [A / np.sqrt((A**2).sum(axis=1, keepdims=True)) for A in (X, Q)]
@@ -258,13 +277,14 @@ WORDS = ["tala", "talo", "tali", "mala", "malo", "tula", "tulo", "lato", "lata",
 OTHERS = ["krrst", "krst", "kront", "strk", "strnk", "brst", "krn", "trsk", "grst", "krsk"]
 
 
-@pytest.mark.parametrize("variant", ["RC+", "IC+"])
+@pytest.mark.parametrize("variant", ["other-classes", "RC+", "IC+"])
 def test_strings(variant):
     y, queries = np.repeat(["vowels", "consonants"], 10), ["tola", "krstk"]
     options = {"variant": variant, "cv": 5, "reg": 0.1, "level": 0.1}
     measure = MeasureKernel("edit", scale=None).fit(WORDS)
     p = KernelMahalanobisNovelty(kernel=measure, **options).fit(WORDS + OTHERS, y).p_values(queries)
-    assert p[0, 1] > p[0, 0] and p[1, 0] > p[1, 1]
+    if variant != "other-classes":
+        assert p[0, 1] > p[0, 0] and p[1, 0] > p[1, 1]
     K, k = measure(WORDS + OTHERS, WORDS + OTHERS), measure(queries, WORDS + OTHERS)
     given = KernelMahalanobisNovelty(kernel="precomputed", **options).fit(K, y)
     assert_array_equal(given.p_values(k), p)
@@ -293,15 +313,18 @@ def test_an_indefinite_kernel_is_ranked_in_its_folds(rng):
             d2 = fold.mahalanobis(K[np.ix_(range(4), rest)])[:, 0]
             beyond += held_out >= d2 - 1e-9 * np.abs(d2)
         assert_allclose(p[:, 0], (1 + beyond) / 16)
+    references = KernelMahalanobisNovelty("other-classes", kernel="precomputed")
+    assert references.fit(K, y).method_ == "full"
     with pytest.raises(ValueError, match="spectrum='raise' asks to stop"):
         KernelMahalanobisNovelty("RC+", kernel="precomputed", spectrum="raise").fit(K, y)
 
 
 @pytest.mark.parametrize("options", [{"standardize": True}, {"kernel": MahalanobisKernel("full")}])
-def test_a_kernel_that_learns_is_fitted_anew_in_each_fold(problem, options):
+@pytest.mark.parametrize("variant", ["other-classes", "RC+"])
+def test_a_kernel_that_learns_is_fitted_anew_in_each_fold(problem, options, variant):
     X, y, Q = problem
     codes, n = np.unique(y, return_inverse=True)[1], len(X)
-    model = KernelMahalanobisNovelty(cv=n, reg=0.1, **options).fit(X, y)
+    model = KernelMahalanobisNovelty(variant, cv=n, reg=0.1, **options).fit(X, y)
     assert model.method_ == "cross"
     beyond = np.zeros((len(Q), 3))
     for i in range(n):
@@ -309,11 +332,11 @@ def test_a_kernel_that_learns_is_fitted_anew_in_each_fold(problem, options):
         A, B = X[rest], np.vstack([X[i], Q])
         if "kernel" in options:
             fitted = MahalanobisKernel("full").fit(A)
-            fold = KernelMahalanobisNovelty(reg=0.1, kernel=lambda S, T, k=fitted: k(S, T))
+            fold = KernelMahalanobisNovelty(variant, reg=0.1, kernel=lambda S, T, k=fitted: k(S, T))
         else:
             scaler = StandardScaler().fit(A)
             A, B = scaler.transform(A), scaler.transform(B)
-            fold = KernelMahalanobisNovelty(reg=0.1, standardize=False)
+            fold = KernelMahalanobisNovelty(variant, reg=0.1, standardize=False)
         d2 = fold.fit(A, y[rest]).mahalanobis(B)[:, codes[i]]
         assert fold.method_ == "full"
         beyond[:, codes[i]] += d2[0] >= d2[1:]
@@ -341,11 +364,15 @@ def test_a_corrected_kernel_is_cross_conformal(problem):
 @pytest.mark.parametrize(
     ("options", "labels", "message"),
     [
+        ({"variant": "other-classes"}, None, "needs two classes"),
         ({"variant": "XY"}, "y", "variant='XY' is not known"),
+        ({"n_references": 0, "variant": "other-classes"}, "y", "n_references must be"),
+        ({"n_references": 5}, "y", "n_references=5 is for variant='other-classes'"),
         ({"level": 0}, "y", "level must be between 0 and 1"),
         ({"reg": "none"}, "y", "reg='none' is not known"),
         ({"gamma": "wide"}, "y", "gamma='wide' is not known"),
         ({"reg": -1.0}, "y", "reg must be positive"),
+        ({"spectrum": "clip", "variant": "other-classes"}, "y", "Leave spectrum='krein'"),
         ({"variant": "IC+", "cv": 1}, "y", "at least two folds"),
         ({"kernel": "precomputed", "normalize": True}, "K", "takes kernel values. Leave"),
         ({"kernel": "linear", "variant": "RC+", "reg": 1e-18}, "y", "lost in the rounding"),
@@ -368,7 +395,7 @@ def test_labels_that_cannot_be_sorted(problem):
                 model.fit(X, y)
 
 
-@pytest.mark.parametrize("variant", ["RC+", "IC+"])
+@pytest.mark.parametrize("variant", ["other-classes", "RC+", "IC+"])
 def test_columns_of_a_data_frame_are_known_by_name(problem, variant):
     pd = pytest.importorskip("pandas")
     X, y, Q = problem
@@ -407,12 +434,18 @@ def test_an_unknown_self_similarity_is_an_error(problem):
     model = KernelMahalanobisNovelty("RC+", kernel="precomputed").fit(X @ X.T, y)
     with pytest.raises(ValueError, match=r"PrecomputedKernel\(K\) on row numbers"):
         model.p_values(Q @ X.T)
+    linear = KernelMahalanobisNovelty("other-classes", kernel="linear").fit(X, y)
+    given = KernelMahalanobisNovelty("other-classes", kernel="precomputed").fit(X @ X.T, y)
+    assert_array_equal(given.p_values(Q @ X.T), linear.p_values(Q))
 
 
 def test_classes_of_one_object(problem):
     X, _, Q = problem
     y = np.r_[np.zeros(26), 1, 2]
-    for variant in ("RC+", "IC+"):
+    for variant in ("other-classes", "RC+"):
+        p = KernelMahalanobisNovelty(variant).fit(X, y).p_values(Q)
+        assert_allclose(p[:, 1:], 1)
+    for variant in ("IC+",):
         p = KernelMahalanobisNovelty(variant).fit(X, y).p_values(Q)
         assert_allclose(p[:, 1:], 1)
 
@@ -631,8 +664,8 @@ def test_conformal_classifier_refuses(problem):
     X, y, _ = problem
     with pytest.raises(ValueError, match=r"has none\. Use nonconformity='margin'"):
         ConformalClassifier(LogisticRegression(), nonconformity="distance").fit(X, y)
-    with pytest.raises(ValueError, match="nonconformity='rank' is not known"):
-        ConformalClassifier(LogisticRegression(), nonconformity="rank").fit(X, y)
+    with pytest.raises(ValueError, match="nonconformity='other-classes' is not known"):
+        ConformalClassifier(LogisticRegression(), nonconformity="other-classes").fit(X, y)
     with pytest.raises(ValueError, match="at least two objects of each class"):
         ConformalClassifier(LogisticRegression(), "split").fit(X, np.r_[np.zeros(27), 1])
 
@@ -670,7 +703,7 @@ def test_drift_of_objects_that_a_measure_learns_from():
 
 def test_drift_of_classes(problem, rng):
     X, y, _ = problem
-    for variant in ("RC+", "IC+"):
+    for variant in ("other-classes", "RC+", "IC+"):
         model = KernelMahalanobisNovelty(variant, cv=3, reg=0.01).fit(X, y)
         same = model.drift_test(X[y == "b"][:6] + 0.01, np.repeat("b", 6))
         assert_array_equal(same.counts, [0, 6, 0])
@@ -805,7 +838,7 @@ def test_known_classes_have_the_same_colours_in_both_plots(problem):
     assert [colours[0][c] for c in "ab"] == [colours[1][c] for c in "ab"]
 
 
-@pytest.mark.parametrize("variant", ["RC+", "IC+"])
+@pytest.mark.parametrize("variant", ["other-classes", "RC+", "IC+"])
 def test_names_of_columns_are_kept_and_compared(problem, variant):
     pd = pytest.importorskip("pandas")
     X, y, Q = problem
@@ -820,7 +853,10 @@ def test_names_of_columns_are_kept_and_compared(problem, variant):
 
 def test_models_can_be_saved(problem, tmp_path):
     X, y, Q = problem
-    models = [KernelMahalanobisNovelty(variant, cv=2) for variant in ("RC+", "IC+")]
+    models = [
+        KernelMahalanobisNovelty(variant, cv=2) for variant in ("other-classes", "RC+", "IC+")
+    ]
+    models += [KernelMahalanobisNovelty("other-classes", n_references=9)]
     models += [
         ConformalClassifier(KernelQuadraticDiscriminant(reg=0.1)),
         ConformalClassifier(GaussianClassifier(), "split"),
@@ -841,6 +877,51 @@ def test_a_selection_that_the_training_set_cannot_make_is_named(rng):
         warnings.simplefilter("error")
         assert model.select(batch + [[9.0, 9.0]], fdr=0.1).all()
         assert not model.select(X[:5], fdr=0.01).any()
+
+
+def test_a_number_of_references(problem, rng):
+    X, y, Q = problem
+    everyone = KernelMahalanobisNovelty("other-classes").fit(X, y)
+    same = KernelMahalanobisNovelty("other-classes", n_references=len(X)).fit(X, y)
+    assert_array_equal(same.p_values(Q), everyone.p_values(Q))
+    assert_array_equal(same.mahalanobis(Q), everyone.mahalanobis(Q))
+    few = KernelMahalanobisNovelty("other-classes", n_references=11).fit(X, y)
+    assert {*few.reference_indices_} < {*everyone.reference_indices_}
+    given = KernelMahalanobisNovelty("other-classes", kernel="precomputed", n_references=11)
+    gamma = few.gamma_
+    given.fit(rbf_kernel(X, gamma=gamma), y)
+    assert_array_equal(given.reference_indices_, few.reference_indices_)
+    assert_allclose(given.mahalanobis(rbf_kernel(Q, X, gamma=gamma)), few.mahalanobis(Q))
+    with sklearn.config_context(working_memory=0.001):
+        assert_allclose(
+            few.mahalanobis(Q),
+            KernelMahalanobisNovelty("other-classes", n_references=11).fit(X, y).mahalanobis(Q),
+        )
+    # Every class keeps two references, and the draw looks at the sizes of the classes alone.
+    least = KernelMahalanobisNovelty("other-classes", n_references=1).fit(X, y)
+    assert_array_equal(np.unique(y[least.reference_indices_], return_counts=True)[1], [2, 2, 2])
+    other = rng.normal(size=X.shape)
+    assert_array_equal(
+        KernelMahalanobisNovelty("other-classes", n_references=11).fit(other, y).reference_indices_,
+        few.reference_indices_,
+    )
+    drift = few.drift_test(Q)
+    assert ((drift.p_values > 0) & (drift.p_values <= 1)).all()
+    assert not np.array_equal(drift.p_values, everyone.drift_test(Q).p_values)
+
+
+def test_references_measure_each_pair_of_objects_once():
+    calls = []
+
+    def measure(a, b):
+        calls.append((a, b))
+        return abs(len(a) - len(b)) + (a[0] != b[0])
+
+    words, y = WORDS + OTHERS, [0] * 10 + [1] * 10
+    kernel = MeasureKernel(FunctionMeasure(measure, symmetric=True), kind="neg_squared")
+    KernelMahalanobisNovelty("other-classes", kernel=kernel).fit(words, y)
+    n = len(words)
+    assert len(calls) <= n * (n + 1) / 2 + 2 * n  # self-similarities, pairs checked
 
 
 def test_ignored_signs_without_a_definite_matrix_are_cross_conformal(rng):

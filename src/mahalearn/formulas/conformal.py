@@ -29,6 +29,10 @@ whatever their distribution: all n + 1 objects are treated alike. The kernel is 
 here; in a Kreĭn space the signs of the regularisation belong to the augmented spectrum, and
 cross-conformal ranks are used instead.
 
+**Reference RC+** is RC+ in the map φ(x) = k(x, Z)/√N, Z being N objects of *other* classes. The map
+does not know class j, so that the p-values are exact as before. A *margin* of such distances is not
+valid: the objects of class j are themselves references of the other classes' maps, and x is not.
+
 **Cross-conformal ranks.** Each fold's objects and x are compared inside one model, which was fitted
 without them. With K folds of n_k objects, n in all, p_k = (1 + count_k)/(1 + n_k) is valid, and so
 is twice their mean with weights 1 + n_k (V. Vovk and R. Wang, Combining p-values via averaging).
@@ -53,6 +57,7 @@ from .linalg import (
     cholesky,
     refuse_singular,
     rounding_tolerance,
+    row_sq_norms,
 )
 
 # Scores closer than this (relatively) are ties, which count against rejection: rounding must not
@@ -95,6 +100,83 @@ class ConformalClass(NamedTuple):
         return Augmented(u, r)
 
 
+class ReferenceClass(NamedTuple):
+    """A class ready to be joined by queries: RC+ in the map x → k(x, references)/√N.
+
+    W (n + 1, N) holds B = SΦ̃ with Φ̃ the centred class, so that u = Bφ̃, and below it the class
+    mean in the map; A (n, n) = Φ̃Φ̃ᵀ + αI, so that k̃ᵀSk̃ = uᵀAu.
+    """
+
+    alpha: float
+    W: np.ndarray
+    A: np.ndarray
+    c: np.ndarray
+    tie: float
+
+    @property
+    def mean(self):
+        """Class mean in the map, (N,)."""
+        return self.W[-1]
+
+    @property
+    def B(self):
+        """SΦ̃, (n, N)."""
+        return self.W[:-1]
+
+    def augment(self, *blocks, sq_norms=None):
+        """Join queries: blocks of their kernel values against the references, (m, N) together.
+
+        sq_norms (m,) are the squared norms of these rows, if they are known. One product gives u
+        and the products with the mean: ‖φ − μ‖² = ‖φ‖² − 2φᵀμ + ‖μ‖². That is accurate if kernel
+        values are taken relative to their means over all objects.
+        """
+        if sq_norms is None:
+            sq_norms = sum(row_sq_norms(block) for block in blocks)
+        n, N = len(self.c), self.W.shape[1]
+        products, start = 0.0, 0
+        for block in blocks:
+            stop = start + block.shape[1]
+            products = products + block @ self.W[:, start:stop].T
+            start = stop
+        products /= np.sqrt(N)
+        products -= self.W @ self.mean
+        u = products[:, :n]
+        # What is left of the product with the mean is φᵀμ − ‖μ‖².
+        sq_norms = sq_norms / N - 2 * products[:, n] - self.mean @ self.mean
+        r = sq_norms - self.explained(u) + self.alpha * (1 + 1 / n)
+        u += 1 / n
+        return Augmented(u, r)
+
+    def project(self, k):
+        """φ̃ of queries from their kernel values k (m, N), which are overwritten."""
+        k /= np.sqrt(len(self.mean))
+        k -= self.mean
+        return k
+
+    def explained(self, u):
+        """k̃ᵀSk̃ from u = Sk̃, a row for each query."""
+        return np.einsum("ij,ij->i", u @ self.A, u)
+
+    def other_sq_distances(self, k, coordinate):
+        """d² of objects of other classes, those that are references without their coordinate: (m,).
+
+        k (m, N) are their kernel values against the references, overwritten; coordinate (m,) is
+        each object's position i among them, −1 for an object that is none. Leaving a coordinate
+        f = Φ̃e_i out of the map changes A by −ffᵀ: with z = u − φ̃_i·Sf the quadratic form is
+        k'ᵀSk' + (fᵀSk')²/(1 − fᵀSf), k' = k̃ − φ̃_i·f.
+        """
+        phi = self.project(k)
+        rows, is_reference = np.arange(len(phi)), coordinate >= 0
+        phi_i = np.where(is_reference, phi[rows, coordinate], 0.0)
+        Sf = np.where(is_reference, self.B[:, coordinate], 0.0).T
+        f = Sf @ self.A
+        z = phi @ self.B.T - phi_i[:, None] * Sf
+        fSk = np.einsum("ij,ij->i", f, z)
+        fSf = np.einsum("ij,ij->i", f, Sf)
+        explained = self.explained(z) + fSk**2 / (1 - fSf)
+        return (row_sq_norms(phi) - phi_i**2 - explained) * (1 + len(self.c)) / self.alpha
+
+
 def conformal_class(K, alpha):
     """The class with Gram matrix K (n, n), overwritten; None if α is lost in K's rounding.
 
@@ -104,6 +186,30 @@ def conformal_class(K, alpha):
     means = centering(K)
     inverse = _inverse(center_gram(K, means, overwrite=True), alpha, size)
     return None if inverse is None else ConformalClass(alpha, means, *inverse)
+
+
+def reference_class(k, alpha):
+    """The class with kernel values k (n, N) against N references, overwritten.
+
+    None if α is lost in rounding. α is that of the augmented class, (n + 1)σ².
+    """
+    size = row_sq_norms(k).max() / k.shape[1]
+    phi, mean = reference_map(k)
+    K = phi @ phi.T
+    inverse = _inverse(K.copy(), alpha, size)
+    if inverse is None:
+        return None
+    S, c, tie = inverse
+    K.flat[:: len(K) + 1] += alpha
+    return ReferenceClass(alpha, np.vstack([S @ phi, mean]), K, c, tie)
+
+
+def reference_map(k):
+    """φ̃ of a class's own objects and the class mean in the map; k (n, N) is overwritten."""
+    k /= np.sqrt(k.shape[1])
+    mean = k.mean(axis=0)
+    k -= mean
+    return k, mean
 
 
 def _inverse(Kc, alpha, size):

@@ -119,6 +119,8 @@ def class_folds(codes, n_folds, random_state):
 
 def fold_distances(model, X, classes, n_classes):
     """Distances (m, n_classes) by the model of a fold; inf to classes that it has not seen."""
+    if model is None:
+        return np.full((len(X), n_classes), np.inf)
     return spread_columns(model.mahalanobis(X), classes, n_classes)
 
 
@@ -152,3 +154,12 @@ def warn_small_classes(classes, counts, confidence):
             UserWarning,
             stacklevel=3,
         )
+
+
+def draw_by_class(codes, n_most, rng):
+    """Row numbers, at most about n_most of them, each class cut in proportion."""
+    if len(codes) <= n_most:
+        return np.arange(len(codes))
+    share = n_most / len(codes)
+    rows = [rng.permutation(np.flatnonzero(codes == j)) for j in range(codes.max() + 1)]
+    return np.sort(np.concatenate([r[: max(2, round(share * len(r)))] for r in rows]))

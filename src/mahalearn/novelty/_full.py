@@ -15,8 +15,10 @@ from ..formulas.conformal import (
     margin_p_values,
     query_sq_distances,
     rank_p_values,
+    reference_class,
+    reference_map,
 )
-from ..formulas.linalg import center_gram, centering, is_psd
+from ..formulas.linalg import center_gram, centering, is_psd, row_sq_norms
 from ..kernels.protocol import (
     STANDARDIZED,
     WITH_GAMMA,
@@ -27,19 +29,33 @@ from ..kernels.protocol import (
     is_stateless,
     standardizes,
 )
+from ..training.exact import class_slices
 
 SPECTRA_AS_THEY_ARE = ("krein", "ignore", "raise")
 
 
-class FullConformal(NamedTuple):
-    """Full-conformal RC+ of all classes.
+class References(NamedTuple):
+    """Training objects that queries are compared with in the map of the other classes.
 
-    models: a ConformalClass for each class; left_out (n, c): leave-one-out distances of the
-    training objects, in class order.
+    columns: their positions in class order; slices: the classes among them; origin (N,): the mean
+    of the training objects' kernel values, which all kernel values are taken relative to.
+    """
+
+    columns: np.ndarray | slice
+    slices: list
+    origin: np.ndarray
+
+
+class FullConformal(NamedTuple):
+    """Full-conformal RC+ of all classes, in the kernel's space or in the map of the other classes.
+
+    models: a ConformalClass, or a ReferenceClass, for each class; left_out (n, c): leave-one-out
+    distances of the training objects, in class order.
     """
 
     training: Any
     models: list
+    references: References | None = None
     left_out: np.ndarray | None = None
 
     def mahalanobis(self, X):
@@ -87,28 +103,38 @@ class FullConformal(NamedTuple):
 
     def _over_chunks(self, function, X):
         """function(kernel rows, self-similarities) of queries, in chunks of working_memory."""
+        columns = slice(None) if self.references is None else self.references.columns
         kxx = self._self_similarities(X)
         return np.concatenate(
             [
-                function(self.training.cross(take(X, rows)), kxx[rows])
+                function(self.training.cross(take(X, rows), columns), kxx[rows])
                 for rows in row_chunks(len(X), 4 * len(self.training))
             ]
         )
 
     def _self_similarities(self, X):
+        if self.references is not None:
+            return np.zeros(len(X))  # not needed
         kxx = self.training.self_similarities(X)
         if kxx is None:
             raise ValueError(
                 "RC+ depends on each query's self-similarity k(x, x), which rows of a precomputed "
                 "kernel do not hold, and the training self-similarities differ. Use "
-                "kernel=PrecomputedKernel(K) on row numbers."
+                "kernel=PrecomputedKernel(K) on row numbers, or variant='other-classes'."
             )
         return kxx
 
     def _augmented(self, k, kxx):
         """Queries joined with each class in turn, from their kernel rows."""
-        for model, members in zip(self.models, self.training.slices, strict=True):
-            yield model, model.augment(k[:, members].copy(), kxx)
+        if self.references is None:
+            for model, members in zip(self.models, self.training.slices, strict=True):
+                yield model, model.augment(k[:, members].copy(), kxx)
+            return
+        k = k - self.references.origin
+        sq_norms = row_sq_norms(k)
+        for model, marks in zip(self.models, self.references.slices, strict=True):
+            others = k[:, : marks.start], k[:, marks.stop :]
+            yield model, model.augment(*others, sq_norms=sq_norms - row_sq_norms(k[:, marks]))
 
     def _sq_distances(self, k, kxx):
         joined = self._augmented(k, kxx)
@@ -122,41 +148,85 @@ class FullConformal(NamedTuple):
         return np.column_stack(d2 + p)
 
     def leave_one_out(self):
-        """d² of the training objects to the classes, each left out of its class: (n, c)."""
+        """d² of the training objects to the classes, each left out of its class: (n, c).
+
+        An object is left out of the references, too.
+        """
         n = len(self.training)
         kxx = self.training.training_self_similarities()
         d2 = np.full((n, len(self.models)), np.nan)
         for rows in row_chunks(n, 4 * n):
             position = np.arange(rows.start, rows.stop)
-            k = self.training.training_cross(rows, slice(None))
-            for j, (model, members) in enumerate(
-                zip(self.models, self.training.slices, strict=True)
-            ):
+            columns = slice(None) if self.references is None else self.references.columns
+            k = self.training.training_cross(rows, columns)
+            if self.references is not None:
+                k -= self.references.origin
+            for j, members in enumerate(self.training.slices):
                 others = (position < members.start) | (position >= members.stop)
                 if others.any():
-                    joined = model.augment(k[others][:, members], kxx[position[others]])
-                    d2[position[others], j] = query_sq_distances(joined, model.alpha)
+                    objects = position[others]
+                    d2[objects, j] = self._to_other_class(j, k[others], kxx[objects], objects)
         for j, (model, members) in enumerate(zip(self.models, self.training.slices, strict=True)):
             d2[members, j] = leave_one_out_sq_distances(model.alpha, model.c)
         return d2
 
+    def _to_other_class(self, j, k, kxx, objects):
+        """d² of training objects of other classes, by their kernel rows, to class j."""
+        model = self.models[j]
+        if self.references is None:
+            joined = model.augment(k[:, self.training.slices[j]], kxx)
+            return query_sq_distances(joined, model.alpha)
+        mark = np.full(len(self.training), -1)
+        mark[self.references.columns] = np.arange(k.shape[1])
+        marks, coordinate = self.references.slices[j], mark[objects]
+        coordinate = coordinate - np.where(coordinate >= marks.stop, marks.stop - marks.start, 0)
+        return model.other_sq_distances(without(k, marks), coordinate)
 
-def fit_full(training, reg, reg_on):
-    """Full-conformal RC+ of the classes; None where α is lost in rounding, or one is indefinite."""
-    counts = training.counts
-    check_memory(2 * int((counts**2).sum()), "The class kernel matrices")
-    blocks = (training.gram(members) for members in training.slices)
+
+def without(k, members):
+    """The columns of k that are not `members`, as a new array."""
+    return np.concatenate([k[:, : members.start], k[:, members.stop :]], axis=1)
+
+
+def fit_full(training, reg, reg_on, columns=None):
+    """Full-conformal RC+ of the classes; None where α is lost in rounding or a class is indefinite.
+
+    columns: in the map of the other classes, the positions of the references in class order, in
+    increasing order; None for the kernel's own space.
+    """
+    slices, counts, references = training.slices, training.counts, None
+    if columns is None:
+        check_memory(2 * int((counts**2).sum()), "The class kernel matrices")
+        blocks = (training.gram(members) for members in slices)
+        class_of, spread_of = conformal_class, lambda k: np.trace(k) - len(k) * k.mean()
+    else:
+        n, codes = len(training), np.repeat(np.arange(len(counts)), counts)
+        n_references = len(codes[columns])
+        check_memory(
+            4 * n * n_references + 2 * int((counts**2).sum()),
+            f"The kernel values of {n} objects against {n_references} references and the maps",
+        )
+        K = training.training_cross(slice(None), columns)
+        marks = class_slices(np.bincount(codes[columns], minlength=len(counts)))
+        references = References(columns, marks, K.mean(axis=0))
+        K -= references.origin
+        blocks = (without(K[members], mark) for members, mark in zip(slices, marks, strict=True))
+        class_of = reference_class
+
+        def spread_of(k):
+            return np.square(reference_map(k.copy())[0]).sum()
+
     alphas = check_reg(reg, len(counts))
     if reg_on != "kernel":
         alphas = alphas * (counts + 1)
     if reg_on == "relative":
         blocks = list(blocks)
-        spread = sum(np.trace(k) - len(k) * k.mean() for k in blocks)
+        spread = sum(spread_of(k) for k in blocks)
         alphas = alphas * (abs(spread) / len(training) or 1.0)
-    models = [conformal_class(k, alpha) for k, alpha in zip(blocks, alphas.tolist(), strict=True)]
+    models = [class_of(k, alpha) for k, alpha in zip(blocks, alphas.tolist(), strict=True)]
     if any(model is None for model in models):
         return None
-    full = FullConformal(training, models)
+    full = FullConformal(training, models, references)
     return full._replace(left_out=full.leave_one_out())
 
 
@@ -165,6 +235,8 @@ def fit_full(training, reg, reg_on):
 
 def why_not_closed(training, variant, spectrum):
     """Why these distances have no closed form of p-values, as a sentence; "" if they have."""
+    if variant == "other-classes":
+        return ""
     if variant != "RC+":
         return f"the closed form is that of variant='RC+', not of {variant!r}."
     if spectrum not in SPECTRA_AS_THEY_ARE:

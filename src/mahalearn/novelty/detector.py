@@ -3,6 +3,7 @@
 from typing import Literal, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     check_array,
     check_is_fitted,
@@ -24,6 +25,7 @@ from .._typing import (
 )
 from .._validation import (
     check_choice,
+    check_count,
     check_labels,
     check_memory,
     check_reg,
@@ -43,7 +45,7 @@ from ..kernels.protocol import (
     takes_vectors,
 )
 from ..training.exact import fit_training
-from ._folds import fit_folds
+from ._folds import draw_by_class, fit_folds
 from ._full import (
     SPECTRA_AS_THEY_ARE,
     fit_full,
@@ -55,11 +57,13 @@ from ._full import (
 from ._p_values import PValueMixin, check_level
 from .drift import Alternative, DriftTest, batch_codes, check_alternative, pool_p_value
 
-VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-")
+VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes")
 REG_ON = ("relative", "covariance", "kernel")
 # Chosen on seven data sets, which benchmarks/novelty.py marks.
 SMOOTH = 0.1
-FULL_REG, CROSS_REG = 1e-3, 0.1
+FULL_REG = {"other-classes": 1e-4, "RC+": 1e-3}
+CROSS_REG = {"other-classes": 1e-4}
+OTHER_REG = 0.1
 
 
 class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
@@ -76,17 +80,20 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
 
     Parameters
     ----------
-    variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
-        The distance. ``"RC+"``: full conformal where the kernel is positive definite on each class,
-        and cross-conformal where it is not, or where it learns more than a scale from the training
-        objects (standardised columns, ``MahalanobisKernel``, ``"gower"``): each fold fits it anew.
-        The other variants are cross-conformal.
+    variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes"}, default="RC+"
+        The distance. ``"RC+"``: full conformal where the kernel is positive definite on each class.
+        ``"other-classes"``: RC+ in the map x → k(x, training objects of the other classes), full
+        conformal for every kernel, for two classes and more. Both are cross-conformal where the
+        kernel learns more than a scale from the training objects (standardised columns,
+        ``MahalanobisKernel``, ``"gower"``): each fold fits it anew. The other variants, and RC+
+        for an indefinite kernel, are cross-conformal.
     level : float, default=0.05
         `predict` gives −1 to objects with ``p_none`` ≤ level: about this share of regular objects
         is rejected.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
-        Regularisation (see `reg_on`). ``"auto"`` is 1e-3 for full-conformal RC+ and 0.1 for
-        cross-conformal distances, whose folds agree only if they are regularised well.
+        Regularisation (see `reg_on`). ``"auto"`` is 1e-3 for full-conformal RC+, 1e-4 for
+        "other-classes" and 0.1 for the other cross-conformal distances, whose folds agree only if
+        they are regularised well.
     reg_on : {"relative", "covariance", "kernel"}, default="relative"
         What `reg` is: a fraction of the mean spread of the objects around their class means, the
         variance σ² added to the class covariance, or α on the class kernel matrix. Full-conformal
@@ -99,6 +106,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         1/(n_features·Var(X)), ``"smooth"`` a tenth of it.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         Treatment of negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
+        "other-classes" takes the kernel as it is: it is defined for every kernel.
     standardize : {"auto", True, False}, default="auto"
         Centre the columns and divide them by their standard deviations first, as in
         :class:`KernelQuadraticDiscriminant`. "auto": where these differ by more than a factor of
@@ -108,10 +116,14 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     normalize : bool, default=False
         Divide each row by its length, as suits embeddings. It learns nothing from the training
         objects.
+    n_references : int, default=None
+        About how many training objects ``variant="other-classes"`` compares an object with: a
+        share of each class is drawn, two objects at least. None: all of them. Fewer save time and
+        memory; the p-values stay exact, since the draw does not look at the objects.
     cv : int, default=5
         Number of folds of cross-conformal p-values.
     random_state : int, RandomState instance or None, default=0
-        Draws the folds.
+        Draws the folds and the references.
 
     Attributes
     ----------
@@ -135,6 +147,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         reg as used.
     kernel_ : object
         The kernel as fitted.
+    reference_indices_ : ndarray
+        Positions of the references among the training objects, of "other-classes".
     n_features_in_ : int
         Number of features seen in `fit`, where the input is a table.
 
@@ -158,7 +172,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
 
     def __init__(
         self,
-        variant: Variant = "RC+",
+        variant: Variant | Literal["other-classes"] = "RC+",
         level: float = 0.05,
         *,
         reg: Reg = "auto",
@@ -168,6 +182,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         spectrum: Spectrum = "krein",
         standardize: Standardize = "auto",
         normalize: bool = False,
+        n_references: int | None = None,
         cv: CV = 5,
         random_state: RandomState | None = 0,
     ) -> None:
@@ -180,6 +195,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         self.spectrum = spectrum
         self.standardize = standardize
         self.normalize = normalize
+        self.n_references = n_references
         self.cv = cv
         self.random_state = random_state
 
@@ -202,47 +218,38 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
             The fitted detector.
         """
         X, codes = self._check_fit(X, y)
-        self._check_options()
+        self._check_options(len(self.class_labels_))
         options = self._kernel_options(X)
-        precomputed = is_precomputed(self.kernel)
-        kernel, self._training = fit_training(
-            X,
-            codes if codes.any() else None,
-            codes,
-            None if precomputed else self.kernel,
-            self.spectrum,
-            **options,
-        )
-        self.kernel_ = "precomputed" if precomputed else kernel
+        self.kernel_, self._training = self._train(X, codes, options)
         self.gamma_, self._eigenvalues, self._codes = options.get("gamma"), None, codes
         training, full = self._training, None
         closed = not why_not_closed(training, self.variant, self.spectrum)
         closed = closed and not why_refitted(self.kernel, self._standardize, X)
+        columns = self._draw_references(training)
+        if columns is not None:
+            self.reference_indices_ = training.order[columns]
         if closed:
-            self.reg_ = FULL_REG if isinstance(self.reg, str) else self.reg
-            full = fit_full(training, self.reg_, self.reg_on)
-            if full is None and self.spectrum != "ignore":
-                raise ValueError(
-                    f"reg={self.reg_!r} ({self.reg_on}) is lost in the rounding of the kernel's "
-                    "values. Give a larger reg, or scale the kernel."
-                )
+            self.reg_ = self._reg(FULL_REG)
+            full = fit_full(training, self.reg_, self.reg_on, columns)
+            if full is None and (columns is not None or self.spectrum != "ignore"):
+                self._refuse_lost_reg()
         training.release()
         self.method_, self._ranks = "full", full
         if full is None:
-            self.method_ = "cross"
-            self.reg_ = CROSS_REG if isinstance(self.reg, str) else self.reg
+            self.method_, self.reg_ = "cross", self._reg(CROSS_REG)
             self._ranks = fit_folds(
-                X, codes, self.cv, self.random_state, precomputed, self._fit_part
+                X, codes, self.cv, self.random_state, is_precomputed(self.kernel), self._fit_part
             )
         learned = learned_parameters(self.kernel, self.gamma, self._standardize, self.reg_on)
+        definite = columns is not None or training.positive_definite
         self.guarantee_ = (
             "class-conditional: a new object of class j has p_j <= a with probability "
-            + probability(self.method_, learned, training.positive_definite)
+            + probability(self.method_, learned, definite)
         )
         self._judge_training(self._ranks.training_distances[np.arange(len(codes)), codes])
         return self._warn_of_level()
 
-    def _check_options(self):
+    def _check_options(self, n_classes):
         check_level(self.level)
         check_choice(self.variant, "variant", VARIANTS)
         check_choice(self.reg_on, "reg_on", REG_ON)
@@ -251,6 +258,24 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
             check_choice(self.reg, "reg", ("auto",))
         if isinstance(self.gamma, str):
             check_choice(self.gamma, "gamma", ("smooth", "scale", "auto"))
+        by_references = self.variant == "other-classes"
+        if self.n_references is not None:
+            check_count(self.n_references, "n_references")
+            if not by_references:
+                raise ValueError(
+                    f"n_references={self.n_references!r} is for variant='other-classes'; got "
+                    f"variant={self.variant!r}. Leave n_references=None."
+                )
+        if by_references and n_classes == 1:
+            raise ValueError(
+                "variant='other-classes' compares an object with the objects of the *other* "
+                "classes and needs two classes; for one class use variant='RC+'."
+            )
+        if by_references and self.spectrum not in SPECTRA_AS_THEY_ARE:
+            raise ValueError(
+                "variant='other-classes' is defined for every kernel as it is; spectrum="
+                f"{self.spectrum!r} would correct it. Leave spectrum='krein'."
+            )
 
     def _check_fit(self, X, y):
         """X ready for the kernel, class codes; sets class_labels_."""
@@ -294,19 +319,56 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                 gamma = SMOOTH * gamma
         return {"gamma": gamma, "standardize": standardize}
 
+    def _train(self, X, codes, options):
+        """The fitted kernel and the training kernel, in class order."""
+        precomputed = is_precomputed(self.kernel)
+        labels = codes if codes.any() else None
+        kernel, training = fit_training(
+            X, labels, codes, None if precomputed else self.kernel, self.spectrum, **options
+        )
+        return "precomputed" if precomputed else kernel, training
+
+    def _reg(self, defaults):
+        return defaults.get(self.variant, OTHER_REG) if isinstance(self.reg, str) else self.reg
+
+    def _refuse_lost_reg(self):
+        raise ValueError(
+            f"reg={self.reg_!r} ({self.reg_on}) is lost in the rounding of the kernel's values. "
+            "Give a larger reg, or scale the kernel."
+        )
+
+    def _draw_references(self, training):
+        """Positions of the references in class order, None where there are none."""
+        if self.variant != "other-classes":
+            return None
+        if self.n_references is None or self.n_references >= len(training):
+            return slice(None)
+        codes = np.repeat(np.arange(len(training.counts)), training.counts)
+        return draw_by_class(codes, self.n_references, check_random_state(self.random_state))
+
     def _fit_part(self, X, codes):
-        """Distances to the classes of a part of the objects."""
+        """Distances to the classes of a part of the objects; None if it cannot have any."""
         classes, codes = np.unique(codes, return_inverse=True)
         reg = check_reg(self.reg_, len(self.class_labels_))[classes]
-        model = KernelMahalanobisTransformer(
-            self.variant,
-            reg,
-            reg_on=self.reg_on,
-            kernel=self.kernel,
-            spectrum=self.spectrum,
-            **self._kernel_options(X),
-        )
-        return model.fit(X, codes if len(classes) > 1 else NO_LABELS)
+        options = self._kernel_options(X)
+        if self.variant != "other-classes":
+            model = KernelMahalanobisTransformer(
+                self.variant,
+                reg,
+                reg_on=self.reg_on,
+                kernel=self.kernel,
+                spectrum=self.spectrum,
+                **options,
+            )
+            return model.fit(X, codes if len(classes) > 1 else NO_LABELS)
+        if len(classes) == 1:
+            return None
+        training = self._train(X, codes, options)[1]
+        model = fit_full(training, reg, self.reg_on, self._draw_references(training))
+        if model is None:
+            self._refuse_lost_reg()
+        training.release()
+        return model
 
     # --- queries ----------------------------------------------------------------------------------
 
@@ -462,8 +524,15 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
             if not len(rows):
                 continue
             pool = np.r_[members.start : members.stop, n + rows]
+            if self.variant == "other-classes":
+                marks = np.flatnonzero(np.isin(training.order, self.reference_indices_))
+                others = (marks < members.start) | (marks >= members.stop)
+                phi = K[np.ix_(pool, marks[others])]
+                part = phi @ phi.T / phi.shape[1]
+            else:
+                part = K[np.ix_(pool, pool)]
             size = members.stop - members.start
-            p[j] = pool_p_value(K[np.ix_(pool, pool)], size, reg[j], self.reg_on, alternative)
+            p[j] = pool_p_value(part, size, reg[j], self.reg_on, alternative)
         pooled = pool_p_value(K, n, float(reg.mean()), self.reg_on, alternative)
         return DriftTest(self.class_labels_, p, counts, pooled)
 
