@@ -250,5 +250,5 @@ def test_a_plain_table_gets_no_hint_to_series(table):
 
 
 def test_objects_without_classes_name_the_option(tmp_path):
-    (tmp_path / "p.fasta").write_text("".join(f">P{i} kinase\nacdefg\n" for i in range(8)))
+    (tmp_path / "p.fasta").write_text("".join(f">P{i}\nacdefg\n" for i in range(8)))
     assert "--labels names a file" in refused("compare", "--objects", tmp_path / "p.fasta")
