@@ -863,7 +863,7 @@ def test_what_is_no_table_is_sent_to_its_option(tmp_path, name, words):
 def test_a_folder_of_results_does_not_hide_a_set(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "iris").mkdir()
-    assert "150 rows, 4 columns" in works("inspect", "iris").output
+    assert "Read 150 rows with 4 columns, 3 classes" in works("inspect", "iris").output
     truth().to_parquet(tmp_path / "iris" / "1.parquet")
     assert "24 rows" in works("inspect", "iris", *KNOWN).output
 
