@@ -109,9 +109,9 @@ def write():
     plt.rcParams.update({"svg.hashsalt": "mahalearn", "font.size": 9})
     for name, panels, n_sets in plots():
         size = len(panels[0][1])
-        shape = (7.5, (1.5 + 0.13 * size) * len(panels))
+        shape = (8.2, (1.5 + 0.13 * size) * len(panels))
         figure, axes = plt.subplots(len(panels), figsize=shape, squeeze=False)
-        figure.subplots_adjust(left=0.27, right=0.73, top=0.93, bottom=0.02, hspace=0.3)
+        figure.subplots_adjust(left=0.31, right=0.69, top=0.93, bottom=0.02, hspace=0.3)
         for ax, (title, ranks) in zip(axes[:, 0], panels):
             panel(ax, title, ranks, critical_difference(size, n_sets))
         metadata = {"Date": None, "Description": description(panels)}
