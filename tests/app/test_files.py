@@ -863,7 +863,7 @@ def test_what_is_no_table_is_sent_to_its_option(tmp_path, name, words):
 def test_a_folder_of_results_does_not_hide_a_set(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "iris").mkdir()
-    assert "150 rows, 4 columns" in works("inspect", "iris").output
+    assert "Read 150 rows with 4 columns, 3 classes" in works("inspect", "iris").output
     truth().to_parquet(tmp_path / "iris" / "1.parquet")
     assert "24 rows" in works("inspect", "iris", *KNOWN).output
 
@@ -958,7 +958,7 @@ def test_wavelengths_are_names_where_the_target_stands_beside_them(tmp_path):
     rows = [f"{'ab'[i % 2]},{x[0]:.3f},{x[1]:.3f},{x[2]:.3f}" for i, x in enumerate(X)]
     (tmp_path / "s.csv").write_text("Sorte,400,402,404\n" + "\n".join(rows) + "\n")
     done = works("inspect", tmp_path / "s.csv", "--target", "Sorte")
-    assert "20 rows, 3 columns" in done.output
+    assert "20 rows with 3 columns" in done.output
     done = works("inspect", tmp_path / "s.csv", "--target", "sort", code=2)
     assert "first line was read as data" in done.stderr and "--header" in done.stderr
 

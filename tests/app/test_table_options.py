@@ -247,3 +247,8 @@ def test_a_long_table_read_as_a_plain_one_names_the_options_of_series(tmp_path, 
 def test_a_plain_table_gets_no_hint_to_series(table):
     assert "--time" not in works("inspect", table, "--target", "species").output
     assert "--time" not in works("inspect", "wine").output
+
+
+def test_objects_without_classes_name_the_option(tmp_path):
+    (tmp_path / "p.fasta").write_text("".join(f">P{i}\nacdefg\n" for i in range(8)))
+    assert "--labels names a file" in refused("compare", "--objects", tmp_path / "p.fasta")

@@ -31,7 +31,9 @@ def inspect_problem(problem, verbose=False, summary=None):
         problem.check_classes(least=1)
         counts = problem.counts if summary is None else dict(summary.counts.most_common())
         n_classes = f", {counted(len(counts), 'class', 'classes')}"
-    what = "rows" if problem.kind == "vectors" else "objects"
+    what = "objects"
+    if problem.kind == "vectors":
+        what = f"rows with {counted(problem.X.shape[1], 'column')}"
     if problem.kind == "vectors":
         if summary is not None:
             console.print(f"Columns, of a sample of {len(problem)} rows:", highlight=False)

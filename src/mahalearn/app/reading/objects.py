@@ -583,7 +583,7 @@ def collection_problem(collection, name, measure=None, labels=None, **options):
     elif collection.labels is not None:
         y = as_labels(collection.labels, "labels")
     else:
-        raise DataError("The objects have no classes: name a file of labels.")
+        raise DataError("The objects have no classes: name a file of labels.", "labels")
     compared = measure_from_options(measure or suits, objects, **options)
     alternatives = compared if isinstance(compared, dict) else None
     if measure is None:
