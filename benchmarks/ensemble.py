@@ -478,6 +478,13 @@ def gaussian_process(seed):
     return make_pipeline(StandardScaler(), GaussianProcessClassifier(kernel, random_state=seed))
 
 
+def realmlp(seed):
+    """RealMLP with its tuned defaults (pytabkit), one thread."""
+    from pytabkit import RealMLP_TD_Classifier
+
+    return RealMLP_TD_Classifier(device="cpu", random_state=seed, n_threads=1, verbosity=0)
+
+
 def logistic(seed):
     """Logistic regression, the penalty by three folds."""
     inner = StratifiedKFold(3, shuffle=True, random_state=seed)
@@ -504,6 +511,7 @@ GUARD = {
     "gp": gaussian_process,
     "extra_trees": lambda seed: ExtraTreesClassifier(500, random_state=seed),
     "logistic": logistic,
+    "realmlp": realmlp,
 }
 FOUR = ("svm", "catboost", "extra_trees", "logistic")
 
@@ -618,6 +626,7 @@ TITLES = {
     "gp": "Gaussian process",
     "extra_trees": "ExtraTrees, 500 trees",
     "logistic": "logistic regression, tuned",
+    "realmlp": "RealMLP-TD",
     "mean_of_four": "mean of four of these",
     "frame": "**ensemble on the frame**",
     "by hand": "ensemble behind an encoding by hand",
