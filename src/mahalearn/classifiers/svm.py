@@ -25,7 +25,7 @@ from .._validation import (
 )
 from ..formulas.linalg import times
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
-from ..kernels.mahalanobis import MahalanobisKernel
+from ..kernels.mahalanobis_kernel import MahalanobisKernel
 from ..kernels.protocol import sq_euclidean
 from .explanation import explain, named_contributions
 

@@ -16,7 +16,7 @@ from .._validation import (
 )
 from ..measures.base import Measure
 from ..measures.table import GROUPS, as_measure, elastic_measures
-from .base import BaseKernel
+from .base_kernel import BaseKernel
 
 # What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
 PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")

@@ -149,7 +149,7 @@ def _dissimilarities(dataset):
 
 def real(draw):
     """A hold-out of a proximity set: −d², d in units of its mean over training pairs."""
-    from ..kernels.proximity import ProximityKernel
+    from ..kernels.proximity_kernel import ProximityKernel
 
     data = _loaded(draw.dataset)
     train, test = hold_out(data.target, data.train_fraction, draw.seed)

@@ -10,6 +10,13 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_square
 from ..display import SpectrumDisplay
+from ..formulas.dissimilarities import (
+    TRIANGLE_EXACT,
+    effective_dimension,
+    intrinsic_dimension,
+    nearest_neighbor_errors,
+    triangle_violations,
+)
 from ..formulas.linalg import (
     center_gram,
     centering,
@@ -18,14 +25,7 @@ from ..formulas.linalg import (
     negative_fraction,
     signature,
 )
-from ..formulas.proximity import (
-    TRIANGLE_EXACT,
-    effective_dimension,
-    intrinsic_dimension,
-    nearest_neighbor_errors,
-    triangle_violations,
-)
-from ..kernels.proximity import suspicions
+from ..kernels.proximity_kernel import suspicions
 
 KINDS = ("dissimilarity", "similarity")
 # Below this share of the spectrum the negative part is noise to most methods (C calls its data

@@ -20,7 +20,7 @@ from .._validation import (
     validate_rows,
 )
 from ..formulas.whitening import whitening
-from .base import BaseKernel
+from .base_kernel import BaseKernel
 
 COVARIANCES = ("diag", "full")
 
