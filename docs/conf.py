@@ -30,6 +30,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "autolink",
+    "cli_options",
     "docstrings",
     "mathml",
     "pages",
