@@ -297,10 +297,12 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     Parameters
     ----------
     discriminant : {"fisher", "quadratic", "least_squares"} or classifier, default="fisher"
-        What is trained on the distances: normal densities with one covariance matrix (Fisher's
-        linear discriminant) or with one for each class, priors from the class frequencies; a
-        least-squares fit of the targets ±1, one class against the rest; or any scikit-learn
-        classifier, which is cloned.
+        Classifier that is trained on the distances.
+
+        - "fisher": normal densities with one covariance (Fisher's linear discriminant).
+        - "quadratic": normal densities with a covariance for each class.
+        - "least_squares": least squares on targets ±1, one class against the rest.
+        - a scikit-learn classifier, which is cloned.
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
         Which distance, as in :class:`KernelQuadraticDiscriminant`.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
@@ -322,7 +324,7 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1

@@ -404,7 +404,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     Parameters
     ----------
     covariance : {"full", "diag", "spherical"}, default="full"
-        Covariance of a class: any, independent features, or σ²I.
+        Form of the covariance of a class.
+
+        - "full": any covariance matrix.
+        - "diag": independent features.
+        - "spherical": σ²I.
     pooled : bool, default=False
         Whether the classes share one covariance (a linear discriminant).
     feature_weights : {"descent", "difference", "trimmed"}, array-like or None, default=None
@@ -420,9 +424,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Rank weights are the mean sorted distances to the power −weight_power. ½ reproduces the
         paper; 1 is its equation (11) as printed.
     missing : {"raise", "ignore"}, default="raise"
-        What to do about NaN in rows to predict: refuse them, or compare a row with the classes in
-        the features that it has (exact marginals). Training rows with NaN are then left out. This
-        parameter is read at prediction too.
+        Treatment of NaN. This parameter is also read at prediction.
+
+        - "raise": an error.
+        - "ignore": use the features that a row has (exact marginals); training rows with NaN are
+          left out.
     shrinkage : None, "auto" or float, default=None
         Shrink covariances towards their mean variance times the identity, as scikit-learn does: a
         number from 0 to 1, or by Ledoit and Wolf on standardised features.
