@@ -131,20 +131,28 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         - "dissimilarity_space": Fisher's or the quadratic discriminant on RC+ distances.
         - "kernel_fisher", "kernel_pca", "kernel_ridge", "neighbors": the kernel classifiers.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
-        "auto" is the RBF kernel, its width searched. "precomputed": X is the square kernel matrix
-        (:class:`mahalearn.ProximityKernel` makes it from dissimilarities). Any other kernel of the
-        library, such as ``MeasureKernel("edit")`` for strings, sees the objects as they are.
+        The kernel.
+
+        - "auto": RBF, its width searched.
+        - "precomputed": X is the square kernel matrix (:class:`mahalearn.ProximityKernel` makes it
+          from dissimilarities).
+        - any other kernel of the library, such as ``MeasureKernel("edit")`` for strings.
     kernels : sequence of kernels, default=None
         Several kernels in place of `kernel`. Of kernels by name each family has a member for each;
         of kernels on objects each family takes its best. None with ``kernel="auto"``: "rbf" and
         "laplacian", of which ``combine="best"`` uses the first.
     combine : {"stack", "best"}, default="stack"
-        "stack": the weighted ensemble above. "best": one model.
+        Result of the search.
+
+        - "stack": the weighted ensemble above.
+        - "best": one model.
     effort : {"fast", "best"}, default="fast"
-        "fast": every kernel, with every second value of the regularisation, is tried on a part of
-        the objects (at least 400) and two splits; the two best kernels of each member, with the
-        neighbouring values of the regularisation, are compared on all objects and splits. "best":
-        every candidate is compared on all of them, which takes several times as long.
+        Thoroughness of the search.
+
+        - "fast": every kernel, with every second value of the regularisation, is tried on a part of
+          the objects (at least 400) and two splits; the two best kernels of each member, with the
+          neighbouring values, are compared on all objects and splits.
+        - "best": every candidate is compared on all objects and splits; several times as long.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         Treatment of negative eigenvalues, as in the plain estimators. Where this is "krein",
         the SVM and ridge regression flip them.
