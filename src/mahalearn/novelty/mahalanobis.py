@@ -184,8 +184,11 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     Parameters
     ----------
     covariance : {"auto", "class", "shared"}, default="auto"
-        A covariance for each class, or one for all. "auto" is "class" where the classes' matrices
-        fit scikit-learn's ``working_memory``, and "shared" otherwise.
+        Covariances of the classes.
+
+        - "class": one for each class.
+        - "shared": one for all classes.
+        - "auto": "class" if the matrices fit into scikit-learn's ``working_memory``, else "shared".
     level : float, default=0.05
         `predict` flags rows with ``p_none`` ≤ level: at most about this share of regular rows.
     normalize : bool or "auto", default="auto"
@@ -203,10 +206,12 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         Subtract the distance to all rows together, which compares classes with each other. Needs
         two classes and a shared covariance.
     calibration : {"auto", "loo", "reservoir", "split"}, default="auto"
-        Rows that distances are ranked among. "loo": all training rows, each bounded as if left out
-        (a second pass); "reservoir": a random part of them, in one pass; "split": a random fifth,
-        at most 10,000, that is not used for the distances. "auto" is "loo", "reservoir" in
-        `partial_fit`, and "split" where the others have no bound (`relative`).
+        Rows among which distances are ranked.
+
+        - "loo": all training rows, each bounded as if left out; a second pass.
+        - "reservoir": a random part of the training rows, in one pass.
+        - "split": a random fifth, at most 10,000, that is not used for the distances.
+        - "auto": "loo"; "reservoir" in `partial_fit`; "split" with `relative`.
     trim : float, default=0.0
         Share of the training rows that may be contaminated: as many of each class, the farthest,
         are left out, and there is no guarantee. It goes through the rows several times.
@@ -765,7 +770,11 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             Labels of the batch: each class is compared with its own rows. Without them the whole
             batch is compared with each class in turn; a mixed batch is judged by ``p_pooled``.
         alternative : {"greater", "less", "two-sided"}, default="greater"
-            Direction of the test: the batch's rows lie farther out, nearer, or either.
+            Change that the test looks for.
+
+            - "greater": the rows of the batch lie farther out.
+            - "less": they lie nearer.
+            - "two-sided": either.
 
         Returns
         -------
