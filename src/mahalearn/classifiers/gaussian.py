@@ -448,7 +448,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Class covariances as estimated (the rank rule does not touch them), divisor n_j: the number
         of objects, or total weight, of the class; of shape (n_classes, n_features) for
         ``"diag"`` and (n_classes,) for ``"spherical"``. Equal if `pooled`. With fewer rows than
-        features they are formed only when they are asked for.
+        features they are computed only on access.
     priors_ : ndarray of shape (n_classes,)
         Prior probabilities.
     ranks_ : ndarray of shape (n_classes,)
@@ -595,12 +595,12 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training rows. Where moments suffice (as for `partial_fit`) also a dask array or
-            dataframe, or, without y, an iterable of batches (X, y) that can be gone through twice,
-            such as :class:`mahalearn.datasets.ParquetBatches`.
+            dataframe, or, without y, an iterable of batches (X, y) that can be read twice, such as
+            :class:`mahalearn.datasets.ParquetBatches`.
         y : array-like of shape (n_samples,), default=None
             Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 2 counts as two. Not taken with
+            Weights of the rows; a row of weight 2 counts as two. Not allowed with
             `covariance_estimator` or ``shrinkage="auto"``.
 
         Returns
@@ -892,7 +892,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; with ``missing="ignore"`` distances are those of the features that are there.
+            Rows; with ``missing="ignore"`` distances are those of the features that are present.
 
         Returns
         -------
@@ -957,7 +957,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; with ``missing="ignore"`` the density is that of the features that are there.
+            Rows; with ``missing="ignore"`` the density is that of the features that are present.
 
         Returns
         -------

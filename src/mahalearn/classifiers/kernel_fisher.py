@@ -64,8 +64,8 @@ class KernelFisherDiscriminant(KernelClassifier):
 
         - None: use all training objects.
         - int: number of landmarks.
-        - "auto": as few as cross-validate within one standard error of the best, as far as memory
-          allows.
+        - "auto": the smallest number with a cross-validated score within one standard error of the
+          best, as memory allows.
         - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
           whose columns are then all training objects or the landmarks.
         - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.

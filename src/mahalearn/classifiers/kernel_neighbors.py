@@ -94,8 +94,8 @@ class KernelKNeighborsClassifier(KernelClassifier):
     """Nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
 
     For the RBF kernel d² grows with the distance of the inputs whatever gamma is, so that with
-    uniform weights the answers do not depend on gamma. Of equally near objects the first in the
-    training data are taken.
+    uniform weights the answers do not depend on gamma. Among equally near objects the first in the
+    training data are used.
 
     Read more in the :doc:`user guide </kernel_neighbors>`.
 
@@ -218,7 +218,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
         Returns
         -------
         d2 : ndarray of shape (n_samples, n_neighbors)
-            Squared distances, if asked for. They can be negative for an indefinite kernel.
+            Squared distances, if `return_distance`. They can be negative for an indefinite kernel.
         indices : ndarray of shape (n_samples, n_neighbors)
             Positions in the training data, the nearest first.
         """
