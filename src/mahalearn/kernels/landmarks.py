@@ -53,7 +53,7 @@ _LIMITS = {"float64": 1e4, "float32": 250.0}
 
 
 def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
-    """Landmarks for the objects X: rows of an array, or objects. Labels play no part.
+    """Landmarks for the objects X: rows of an array, or objects. Labels are not used.
 
     kernel is a fitted kernel. method: "kmeans" (k-means++ and a few Lloyd steps; the landmarks are
     means, not objects), "rpcholesky" (randomly pivoted Cholesky: objects are drawn with a
