@@ -117,9 +117,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The classifier that `predict` uses: fitted on all objects, or on those that do not
         calibrate (split).
     method_ : {"full", "cross", "split"}
-        How the p-values arise.
+        Method of the p-values.
     guarantee_ : str
-        What the p-values guarantee, in words.
+        Guarantee of the p-values, in words.
     n_features_in_ : int
         Number of features seen in `fit`, where the estimator counts them.
 

@@ -73,8 +73,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     probability a for a new object of class j, whatever the distribution, if it is drawn as the
     training objects of the class were. That is exact where no parameter is taken from the training
     objects, and nearly so where gamma and reg are scaled by them, as by default. No contamination
-    rate is guessed, and no outliers are needed for fitting. ``method_`` says how the p-values arise
-    and ``guarantee_`` what holds.
+    rate is guessed, and no outliers are needed for fitting. ``method_`` names the method of the
+    p-values and ``guarantee_`` states what holds.
 
     Read more in the :doc:`user guide </novelty>`.
 
@@ -142,9 +142,9 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         Labels of the training classes; ``[1]`` where `fit` got none. (``classes_`` would be what
         `predict` gives, which is 1 and −1.)
     method_ : {"full", "cross"}
-        How the p-values arise.
+        Method of the p-values.
     guarantee_ : str
-        What the p-values guarantee, in words.
+        Guarantee of the p-values, in words.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     decision_scores_ : ndarray of shape (n_samples,)
