@@ -1,4 +1,4 @@
-"""aeon: its time-series features and distances with mahalearn's classifiers."""
+"""aeon: its features of time series and its distances."""
 
 import numpy as np
 from aeon.distances import pairwise_distance

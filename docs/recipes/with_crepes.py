@@ -1,4 +1,4 @@
-"""crepes: p-values and prediction sets for a classifier with probabilities."""
+"""crepes: p-values and prediction sets for a probabilistic classifier."""
 
 from crepes import WrapClassifier
 from sklearn.datasets import load_digits

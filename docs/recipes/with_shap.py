@@ -1,4 +1,4 @@
-"""shap: Shapley values of probabilities, next to the model's own explain."""
+"""shap: Shapley values of the probabilities of a model."""
 
 import numpy as np
 import shap
