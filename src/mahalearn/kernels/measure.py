@@ -87,16 +87,16 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         How the two directions of an asymmetric measure are combined. A function is called for both;
         ``FunctionMeasure(function, symmetric=True)`` saves half of the calls.
     scale : "mean", float or None, default="mean"
-        What proximities are divided by: the mean dissimilarity between different training objects
-        (for similarities the mean self-similarity), so that the same regularisation suits every
-        measure; a positive number; nothing.
+        Divisor of the proximities: the mean dissimilarity between different training objects (for
+        similarities the mean self-similarity), so that the same regularisation suits every measure;
+        a positive number; nothing.
 
     Attributes
     ----------
     measure_ : Measure
         The measure, fitted on the training objects where it has something to learn.
     scale_ : float
-        What proximities are divided by.
+        Divisor of the proximities.
 
     See Also
     --------

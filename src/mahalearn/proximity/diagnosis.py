@@ -51,8 +51,8 @@ class ProximityDiagnosis:
     n_objects : int
         Number of objects.
     asymmetry : float
-        Largest \\|m_ij − m_ji\\| as a fraction of the largest value. What follows is of the
-        symmetric part.
+        Largest \\|m_ij − m_ji\\| as a fraction of the largest value. The other values are those of
+        the symmetric part.
     self_dissimilarity : float
         Largest \\|d(x, x)\\|; for similarities the spread of s(x, x).
     eigenvalues : ndarray of shape (n_objects,)
@@ -80,9 +80,9 @@ class ProximityDiagnosis:
     class_mean_sq_distances : ndarray of shape (n_classes, n_classes) or None
         Squared distances between class means in the Kreĭn space; they can be negative.
     warnings : tuple of str
-        What is wrong with the matrix.
+        Problems of the matrix.
     advice : tuple of str
-        What follows from it all.
+        Advice that follows from the values.
 
     See Also
     --------
