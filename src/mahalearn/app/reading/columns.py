@@ -18,7 +18,7 @@ from .problem import DataError, Faults, Note, is_text, listed, number_blocks, te
 ERRORS = frozenset(
     ["#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#spill!", "#calc!"]
 )
-MISSING = ERRORS | {"", "na", "n/a", "nan", "?", "null", "none", "nil", "-"}
+MISSING = ERRORS | {"", "na", "n/a", "nan", "?", "null", "none", "nil", *"-–—−"}
 # Words of laboratories for a number that is not known. Among texts they may be categories.
 NO_NUMBER = frozenset(
     ["n.d.", "n.d", "n/d", "n.a.", "n.a", "k.a.", "k. a.", "--", "---", ".", "…", "missing"]
