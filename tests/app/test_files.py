@@ -293,10 +293,10 @@ def hidden_entities():
     return out.getvalue()
 
 
-def info_sheet():
+def info_sheet(index=True):
     out = io.BytesIO()
     with pd.ExcelWriter(out, engine="openpyxl") as writer:
-        pd.DataFrame({"read me": ["made by A. B."]}).to_excel(writer, sheet_name="info")
+        pd.DataFrame({"read me": ["A. B."]}).to_excel(writer, sheet_name="info", index=index)
         truth().to_excel(writer, sheet_name="plants", index=False)
     return out.getvalue()
 
@@ -466,6 +466,7 @@ FILES = {
     "units.csv": (below("cm;mm;;"), {}, SAME, "Row 2 holds units and was left out: cm, mm"),
     "footer.csv": (below(), {}, SAME, "2 rows without a class"),
     "info.xlsx": (info_sheet(), {"sheet": "2"}, SAME, None),
+    "read-me.xlsx": (info_sheet(index=False), {}, SAME, "Sheet 'plants' was read"),
     # As laboratories write: units, words for missing numbers, sums, headers again.
     "unit.csv": (with_unit("mg"), {}, SAME, "Units were taken off the numbers of 'height' (mg)"),
     "unit-close.csv": (with_unit("mg/L", blank=""), {}, SAME, "(mg/L)"),
@@ -961,6 +962,18 @@ def test_wavelengths_are_names_where_the_target_stands_beside_them(tmp_path):
     assert "20 rows with 3 columns" in done.output
     done = works("inspect", tmp_path / "s.csv", "--target", "sort", code=2)
     assert "first line was read as data" in done.stderr and "--header" in done.stderr
+
+
+def test_where_the_target_stands_is_told(tmp_path):
+    path, frame = tmp_path / "t.csv", truth()
+    path.write_text("one,one,two,\n" + frame.to_csv(index=False))
+    done = works("inspect", path, *KNOWN, code=2)
+    assert "'species' stands in row 2" in unwrapped(done.stderr) and "--skip" in done.stderr
+    frame.T.to_csv(path)
+    done = works("inspect", path, *KNOWN, code=2)
+    assert "is called 'species': transpose the table" in unwrapped(done.stderr)
+    pd.DataFrame(D, index=NAMES, columns=NAMES).to_csv(path)
+    assert "--proximity reads it so" in unwrapped(works("inspect", path, code=2).stderr)
 
 
 def lines(rows):

@@ -7,7 +7,16 @@ import numpy as np
 
 from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from ..words import counted
-from .columns import LARGEST, NO_CLASS, as_labels, is_missing, is_text, number, tidy_classes
+from .columns import (
+    LARGEST,
+    NO_CLASS,
+    as_labels,
+    is_comma_column,
+    is_missing,
+    is_text,
+    number,
+    tidy_classes,
+)
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, Source, cells_of, decoded, lines_of, load
 from .tables import arrow_frame, load_npy, load_npz
@@ -70,7 +79,9 @@ def read_matrix(path, notes=None):
         len(widths) == 2
         and (len(cells[0]) != max(widths) - 1 or len({len(row) for row in cells[1:]}) > 1)
     ):
-        raise DataError(f"The rows of {str(path)!r} differ in length: {sorted(widths)} cells.")
+        raise DataError(
+            f"The rows of {str(path)!r} differ in length: {listed(sorted(widths))} cells."
+        )
     top = len(widths) == 2 or _names_on_top(cells, values)
     side = any(row[0] is None for row in values[top:])
     body = len(values) - top
@@ -144,7 +155,8 @@ def _triangle(text, path, notes):
         rows = [row[1:] for row in rows]
     elif lengths[0] == 2:
         return None
-    values = [[number(cell) for cell in row] for row in rows]
+    comma = mark != "," and is_comma_column([cell for row in rows for cell in row])
+    values = [[number(cell, comma) for cell in row] for row in rows]
     if any(value is None for row in values for value in row):
         return None
     if rows[0]:  # with a diagonal: 0 throughout, or the largest value of similarities
@@ -462,8 +474,8 @@ def _refuse_self_similarity(M, y, kind, path, empty):
     if same.any() and (y != y[0]).any() and M[same].mean() > M[y[:, None] != y].mean():
         raise DataError(
             f"The diagonal of {str(path)!r} is empty, and its values are larger within the classes "
-            "than between them. If it holds similarities, fill in the diagonal; if it holds "
-            "distances, say so.",
+            "than between them, as similarities are. Fill in the diagonal: the similarity of each "
+            "object with itself.",
             "kind",
         )
 
