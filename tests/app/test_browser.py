@@ -172,12 +172,12 @@ def test_pointing_and_arrow_keys_say_what_a_mark_is(browser, page):
     assert tip.is_displayed() and "object: " in tip.text and "distance to" in tip.text
     assert "<i>plant" in tip.text  # as text
     ActionChains(browser).move_to_element(browser.find_element("tag name", "footer")).perform()
-    errors = browser.find_element("css selector", "#permutation-importance svg")
+    errors = browser.find_element("css selector", "#learning-curve svg")
     browser.execute_script("arguments[0].focus()", errors)
     errors.send_keys(Keys.ARROW_RIGHT)
     first = tip.text
     errors.send_keys(Keys.ARROW_RIGHT)
-    assert "column: " in first and tip.is_displayed() and tip.text != first
+    assert "training objects: " in first and tip.is_displayed() and tip.text != first
     errors.send_keys(Keys.ESCAPE)
     assert not tip.is_displayed()
 

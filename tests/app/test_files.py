@@ -31,7 +31,7 @@ from scipy.spatial.distance import pdist, squareform
 from mahalearn.app.reading import source, tables, workbooks
 from mahalearn.app.reading.arrow import text_bytes, unpacked_bytes
 from mahalearn.app.reading.columns import misleading_marks
-from mahalearn.app.reading.matrices import read_matrix
+from mahalearn.app.reading.matrices import EMPTY_DIAGONAL, read_matrix
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table, table_problem
 
@@ -293,10 +293,10 @@ def hidden_entities():
     return out.getvalue()
 
 
-def info_sheet():
+def info_sheet(index=True):
     out = io.BytesIO()
     with pd.ExcelWriter(out, engine="openpyxl") as writer:
-        pd.DataFrame({"read me": ["made by A. B."]}).to_excel(writer, sheet_name="info")
+        pd.DataFrame({"read me": ["A. B."]}).to_excel(writer, sheet_name="info", index=index)
         truth().to_excel(writer, sheet_name="plants", index=False)
     return out.getvalue()
 
@@ -466,6 +466,7 @@ FILES = {
     "units.csv": (below("cm;mm;;"), {}, SAME, "Row 2 holds units and was left out: cm, mm"),
     "footer.csv": (below(), {}, SAME, "2 rows without a class"),
     "info.xlsx": (info_sheet(), {"sheet": "2"}, SAME, None),
+    "read-me.xlsx": (info_sheet(index=False), {}, SAME, "Sheet 'plants' was read"),
     # As laboratories write: units, words for missing numbers, sums, headers again.
     "unit.csv": (with_unit("mg"), {}, SAME, "Units were taken off the numbers of 'height' (mg)"),
     "unit-close.csv": (with_unit("mg/L", blank=""), {}, SAME, "(mg/L)"),
@@ -963,6 +964,18 @@ def test_wavelengths_are_names_where_the_target_stands_beside_them(tmp_path):
     assert "first line was read as data" in done.stderr and "--header" in done.stderr
 
 
+def test_where_the_target_stands_is_told(tmp_path):
+    path, frame = tmp_path / "t.csv", truth()
+    path.write_text("one,one,two,\n" + frame.to_csv(index=False))
+    done = works("inspect", path, *KNOWN, code=2)
+    assert "'species' stands in row 2" in unwrapped(done.stderr) and "--skip" in done.stderr
+    frame.T.to_csv(path)
+    done = works("inspect", path, *KNOWN, code=2)
+    assert "is called 'species': transpose the table" in unwrapped(done.stderr)
+    pd.DataFrame(D, index=NAMES, columns=NAMES).to_csv(path)
+    assert "--proximity reads it so" in unwrapped(works("inspect", path, code=2).stderr)
+
+
 def lines(rows):
     return "\n".join(rows) + "\n"
 
@@ -985,16 +998,46 @@ MATRICES = {
         ["," + ",".join(NAMES)]
         + [",".join([NAMES[i], *WORDS[i][:i], *[""] * (5 - i)]) for i in range(5)]
     ),
+    "dashed.csv": lines(
+        ["," + ",".join(NAMES)]
+        + [",".join([NAMES[i], *WORDS[i][:i], "-", *WORDS[i][i + 1 :]]) for i in range(5)]
+    ),
+    "dashed.tsv": lines(["\t".join([NAMES[i], *WORDS[i][:i], "—"]) for i in range(5)]),
+    "empty.csv": lines([",".join([*WORDS[i][:i], "", *WORDS[i][i + 1 :]]) for i in range(5)]),
     "condensed.txt": lines([f"{v:.4f}" for v in D[np.triu_indices(5, 1)]]),
 }
+NAMED = ("padded.csv", "named.tsv", "dashed.csv", "dashed.tsv")
 
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_matrices_of_every_form(tmp_path, name):
     (tmp_path / name).write_text(MATRICES[name])
-    M, rows, _, _ = read_matrix(tmp_path / name)
+    notes = []
+    M, rows, _, _ = read_matrix(tmp_path / name, notes)
     assert_allclose(M, D)
-    assert rows == (NAMES if name in ("padded.csv", "named.tsv") or "phy" in name else None)
+    assert rows == (NAMES if name in NAMED or "phy" in name else None)
+    without = ("lower.phy", "strict.txt", "padded.csv", "dashed.csv", "dashed.tsv", "empty.csv")
+    assert (EMPTY_DIAGONAL in notes) == (name in without)
+
+
+def test_an_empty_diagonal_is_a_distance_and_never_a_similarity(tmp_path):
+    (tmp_path / "y.txt").write_text("a\na\na\nb\nb\n")
+    near = [["-" if i == j else 1 + ((i < 3) != (j < 3)) for j in range(5)] for i in range(5)]
+    far = [["-" if v == "-" else 3 - v for v in row] for row in near]
+    for name, rows in (("near", near), ("far", far)):
+        (tmp_path / f"{name}.csv").write_text(lines([",".join(map(str, row)) for row in rows]))
+    labels = ["--labels", tmp_path / "y.txt"]
+    assert EMPTY_DIAGONAL in unwrapped(
+        works("inspect", "--proximity", tmp_path / "near.csv").output
+    )
+    done = works("inspect", "--proximity", tmp_path / "far.csv", *labels, code=2)
+    assert "larger within the classes than between them" in unwrapped(done.stderr)
+    options = ["inspect", "--proximity", tmp_path / "near.csv", "--kind", "similarity"]
+    assert "similarities need that of each object" in unwrapped(works(*options, code=2).stderr)
+
+
+def unwrapped(text):
+    return " ".join(text.split())
 
 
 def test_labelled_frames_and_condensed_arrays(tmp_path):

@@ -1,5 +1,7 @@
 """Files of objects: FASTA, .ts, UCR text files, JSON lines, arrays; and what is wrong with them."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -329,7 +331,9 @@ SERIES = {f"m{i}": ("uv"[i % 2], [i, 2 * i + 0.5, 3.25, 7.0 - i]) for i in range
 
 @pytest.mark.parametrize(
     "times",
-    [None, [10, 20, 30, 40], [f"2024-01-01 0{h}:30" for h in range(4)], [0.9, 2.0, 3.1, 4.0]],
+    [None, [10, 20, 30, 40], [f"2024-01-01 0{h}:30" for h in range(4)], [0.9, 2.0, 3.1, 4.0]]
+    + [["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024"]]
+    + [[f"03/{day}/2024 08:00:00 AM" for day in (12, 13, 14, 15)]],
 )
 def test_tables_of_long_format_become_series(tmp_path, times):
     problem = read_problem(long_table(tmp_path / "t.csv", SERIES, times), **LONG)
@@ -345,7 +349,8 @@ def test_gaps_of_long_series_are_refused_or_interpolated(tmp_path):
     path = long_table(tmp_path / "t.csv", gappy)
     with pytest.raises(DataError) as error:
         read_problem(path, **LONG)
-    assert len(error.value.errors) == 2 and "'m1' has 2 missing" in str(error.value)
+    assert "has 2 missing" in str(error.value) or "has 1 missing" in str(error.value)
+    assert "'m1'" in str(error.value) and "'m2'" in str(error.value)
     problem = read_problem(path, interpolate=True, **LONG)
     series = dict(zip(problem.names, problem.X))
     assert_array_equal(series["m1"], [[1, 2, 3, 4]])
@@ -373,6 +378,10 @@ def test_gaps_of_long_series_are_refused_or_interpolated(tmp_path):
         (lambda text: text.replace("3.25", "9007199254740993"), "'v' must hold numbers"),
         (lambda text: text.replace("m0,1,u", ",1,u"), "'device' is empty in row"),
         (lambda text: text.replace("3.25", "high"), "'v' must hold numbers; it holds 'high'"),
+        (
+            lambda text: re.sub(r"(m\d),(\d)", r"\1,03/0\2/2024", text.replace(",0,", ",4,")),
+            "day or month may come first",
+        ),
     ],
 )
 def test_unfit_long_tables_are_refused(tmp_path, change, words):

@@ -249,7 +249,7 @@ def diagnose(
     if asymmetry > SYMMETRY_RTOL:
         warnings.append(
             f"The matrix is not symmetric (largest difference {asymmetry:.1%} of the largest "
-            "value); this is about (m + m.T)/2, and the estimators want that too."
+            "value). This describes the mean of both directions, which the methods need, too."
         )
     if kind == "dissimilarity":
         self_value = float(np.abs(diagonal).max())

@@ -54,4 +54,6 @@ def diff(
             if row["difference"]:
                 a, b = (100 * error[0] for error in row["errors"])
                 typer.echo(f"{row['title']}: {a:.1f} % -> {b:.1f} %")
+        if not values["paired"]:
+            typer.echo("The data or the folds differ, so these differences were not tested.")
         typer.echo(f"page: {out}")

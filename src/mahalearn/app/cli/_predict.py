@@ -112,6 +112,7 @@ def predict(
             "data": data.name if not is_stream(data) else "standard input",
             "model": about.get("title") or about.get("method") or path.name,
             "sentences": sentences,
+            "drifted": any("lie farther" in sentence for sentence in sentences),
             "facts": [("model", path.name), ("trained on", str(about.get("data") or ""))],
             "notes": [*notes, *new.notes],
             "scores": scores._asdict() if scores is not None and scores.n else None,

@@ -96,6 +96,7 @@ HINTS = {
     "labels": "--labels names a file of classes.",
     "symmetrize": "--symmetrize mean takes the mean of both directions.",
     "kind": "--kind overrules this.",
+    "proximity": "--proximity reads it so.",
     "mixed": "--mixed gower compares rows by Gower's distance instead.",
     "drop": "--drop leaves columns out.",
     "rare": "--rare merge or --rare drop does so.",

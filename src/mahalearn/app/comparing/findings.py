@@ -25,7 +25,7 @@ FORMAT = 2
 MOST_HARD = 10
 LONGEST_TEXT = 120
 # Pairs of classes, of those that are confused, whose distances are shown, and points of all pairs.
-MOST_PAIRS = 4
+MOST_PAIRS = 2
 MOST_POINTS = 2400
 MOST_POINTS_OF_PAIR = 600
 MOST_EIGENVALUES = 400

@@ -18,7 +18,7 @@ from .problem import DataError, Faults, Note, is_text, listed, number_blocks, te
 ERRORS = frozenset(
     ["#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#spill!", "#calc!"]
 )
-MISSING = ERRORS | {"", "na", "n/a", "nan", "?", "null", "none", "nil", "-"}
+MISSING = ERRORS | {"", "na", "n/a", "nan", "?", "null", "none", "nil", *"-–—−"}
 # Words of laboratories for a number that is not known. Among texts they may be categories.
 NO_NUMBER = frozenset(
     ["n.d.", "n.d", "n/d", "n.a.", "n.a", "k.a.", "k. a.", "--", "---", ".", "…", "missing"]
@@ -375,7 +375,7 @@ NAMES_ROWS = LeftOut(
     "has another text in each row; it names the rows and is not used to classify",
     "If it holds categories, merge those that belong together.",
 )
-EMPTY = LeftOut("empty", "is empty and was left out", "Fill it in, or leave it as it is.")
+EMPTY = LeftOut("empty", "is empty", "Fill it in, or leave it as it is.")
 
 
 def select_features(X, notes, numbered=(), faults=None):
@@ -429,7 +429,8 @@ def select_features(X, notes, numbered=(), faults=None):
             if reason.type == "identifier" and names is None:
                 names = _as_names(values)
             if reason is not EMPTY:
-                notes.append(f"Column {column!r} {reason.reason}. {reason.remedy}")
+                out = "" if reason.type == "identifier" else " and was left out"
+                notes.append(f"Column {column!r} {reason.reason}{out}. {reason.remedy}")
     empty = [column for column, reason in left_out.items() if reason is EMPTY]
     if empty:
         one = len(empty) == 1
@@ -587,14 +588,13 @@ def _no_category(values):
     if np.mean([is_date(cell) for cell in present]) >= NEARLY_ALL:
         return LeftOut(
             "date",
-            f"holds dates such as {present.iloc[0]!r} and was left out",
+            f"holds dates such as {present.iloc[0]!r}",
             "Turn them into numbers to use them.",
         )
     if levels > MOST_LEVELS or (levels > MANY_LEVELS and levels * ROWS_A_LEVEL > len(present)):
         return LeftOut(
             "text",
-            f"has {levels} different texts in {len(present)} rows, too many for categories, and "
-            "was left out",
+            f"has {levels} different texts in {len(present)} rows, too many for categories",
             "Merge them into fewer categories to use them.",
         )
     return None
@@ -641,13 +641,7 @@ def table_notices(X, y, target):
                 "drop",
             )
         )
-    for column, value, times in stand_ins(X):
-        notes.append(
-            Note(
-                f"Column {column!r} holds {value:g} {counted(times, 'time')}, far from its other "
-                "numbers; it is used as a number. Empty such cells if it stands for a missing one."
-            )
-        )
+    notes += stand_in_notices(X)
     codes = np.unique(y, return_inverse=True)[1]
     leaks = telling_columns(X, codes) if len(X) >= FEWEST_ROWS else []
     if leaks:
@@ -718,6 +712,15 @@ def stand_ins(X):
                     if away > FAR * (high - low) and away > 0:
                         suspects.append((X.columns[at[j]], value, times))
     return suspects
+
+
+def stand_in_notices(X):
+    """Sentences on numbers that probably stand for missing ones."""
+    for column, value, times in stand_ins(X):
+        yield Note(
+            f"Column {column!r} holds {value:g} {counted(times, 'time')}, far from its other "
+            "numbers; it is used as a number. Empty such cells if it stands for a missing one."
+        )
 
 
 def telling_columns(X, y):

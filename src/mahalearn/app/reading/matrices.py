@@ -7,7 +7,16 @@ import numpy as np
 
 from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from ..words import counted
-from .columns import LARGEST, NO_CLASS, as_labels, is_text, number, tidy_classes
+from .columns import (
+    LARGEST,
+    NO_CLASS,
+    as_labels,
+    is_comma_column,
+    is_missing,
+    is_text,
+    number,
+    tidy_classes,
+)
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, Source, cells_of, decoded, lines_of, load
 from .tables import arrow_frame, load_npy, load_npz
@@ -44,11 +53,11 @@ def read_matrix(path, notes=None):
     path, notes = source.name, [] if notes is None else notes
     match source.suffix:
         case ".npy":
-            return _numeric(_square(load_npy(source), notes), path), None, None, None
+            return _numeric(_square(load_npy(source), notes), path, notes), None, None, None
         case ".npz":
             return _from_npz(source, notes)
         case ".parquet" | ".pq" | ".feather" | ".arrow" | ".ipc":
-            return _from_frame(source)
+            return _from_frame(source, notes)
         case ".xlsx" | ".ods":
             cells, _, decided = sheet_rows(source)
             notes += decided
@@ -56,13 +65,13 @@ def read_matrix(path, notes=None):
         case _:
             text, decided = decoded(source, "matrices are read from CSV, NPY and NPZ files")
             notes += decided
-            matrix = _phylip(text, path) or _triangle(text, path)
+            matrix = _phylip(text, path, notes) or _triangle(text, path, notes)
             if matrix:
                 return matrix
             cells, _, delimiter = cells_of(path, text)
             if all(len(row) == 1 and number(row[0]) is not None for row in cells):
                 values = np.array([number(row[0]) for row in cells])
-                return _numeric(_square(values, notes), path), None, None, None
+                return _numeric(_square(values, notes), path, notes), None, None, None
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
@@ -70,7 +79,9 @@ def read_matrix(path, notes=None):
         len(widths) == 2
         and (len(cells[0]) != max(widths) - 1 or len({len(row) for row in cells[1:]}) > 1)
     ):
-        raise DataError(f"The rows of {str(path)!r} differ in length: {sorted(widths)} cells.")
+        raise DataError(
+            f"The rows of {str(path)!r} differ in length: {listed(sorted(widths))} cells."
+        )
     top = len(widths) == 2 or _names_on_top(cells, values)
     side = any(row[0] is None for row in values[top:])
     body = len(values) - top
@@ -91,7 +102,10 @@ def read_matrix(path, notes=None):
                     f"The cell {cells[top + i][side + j]!r} in row {i + 1}, column {j + 1} of "
                     f"{str(path)!r} is not a number."
                 )
-    return _numeric(_mirrored(np.array(M)), path), rows, columns, None
+    return _numeric(np.array(M), path, notes), rows, columns, None
+
+
+EMPTY_DIAGONAL = "The diagonal is empty; it was read as 0, the distance of an object from itself."
 
 
 def _square(values, notes):
@@ -109,22 +123,21 @@ def _square(values, notes):
     return squareform(values, checks=False)
 
 
-def _mirrored(M):
-    """A matrix of which one triangle is empty, completed from the other; its diagonal may be."""
-    if M.ndim != 2 or M.shape[0] != M.shape[1] or len(M) < 2 or not np.isnan(M).any():
+def _completed(M, notes):
+    """A matrix with one empty triangle completed from the other, and an empty diagonal by 0."""
+    if M.shape[0] != M.shape[1] or len(M) < 2 or not np.isnan(M).any():
         return M
-    upper = np.triu_indices(len(M), 1)
+    M, upper = M.copy(), np.triu_indices(len(M), 1)
     for half in (M, M.T):
         if np.isnan(half[upper]).all() and not np.isnan(half.T[upper]).any():
-            full = half.copy()
-            full[upper] = half.T[upper]
-            if np.isnan(full.diagonal()).all():
-                np.fill_diagonal(full, 0.0)
-            return full
+            half[upper] = half.T[upper]
+    if np.isnan(M.diagonal()).all() and np.isnan(M).sum() == len(M):
+        np.fill_diagonal(M, 0.0)
+        notes.append(EMPTY_DIAGONAL)
     return M
 
 
-def _triangle(text, path):
+def _triangle(text, path, notes):
     """A matrix of which each line has one cell more than the one before; None if it is none."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 3:
@@ -142,30 +155,30 @@ def _triangle(text, path):
         rows = [row[1:] for row in rows]
     elif lengths[0] == 2:
         return None
-    values = [[number(cell) for cell in row] for row in rows]
+    comma = mark != "," and is_comma_column([cell for row in rows for cell in row])
+    values = [[number(cell, comma) for cell in row] for row in rows]
     if any(value is None for row in values for value in row):
         return None
     if rows[0]:  # with a diagonal: 0 throughout, or the largest value of similarities
         diagonal = {row[-1] for row in values}
         largest = max(value for row in values for value in row)
-        if diagonal != {0.0} and diagonal != {largest}:
+        empty = all(np.isnan(value) for value in diagonal)
+        if not empty and diagonal != {0.0} and diagonal != {largest}:
             if names is not None:
                 return None
             values = [[], *values]  # without it the first object has no line
-    return _filled_triangle(values, names, path)
+    return _filled_triangle(values, names, path, notes)
 
 
-def _filled_triangle(values, names, path):
+def _filled_triangle(values, names, path, notes):
     n = len(values)
     M = np.full((n, n), np.nan)
-    np.fill_diagonal(M, 0.0)
     for i, row in enumerate(values):
-        M[i, : len(row)] = row
-        M[: len(row), i] = row
-    return _numeric(M, path), names, names, None
+        M[i, : len(row)] = M[: len(row), i] = row
+    return _numeric(M, path, notes), names, names, None
 
 
-def _phylip(text, path):
+def _phylip(text, path, notes):
     """A matrix of PHYLIP: its size in the first line, then a name and numbers for each row."""
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines[0].strip().isdecimal() or len(lines) < 3:
@@ -199,11 +212,11 @@ def _phylip(text, path):
     if at < len(lines):
         raise DataError(f"{path!r} announces {n} objects, as PHYLIP does, but has more lines.")
     if len(values[0]) == len(values[-1]):
-        return _numeric(np.array(values), path), names, names, None
-    return _filled_triangle(values, names, path)
+        return _numeric(np.array(values), path, notes), names, names, None
+    return _filled_triangle(values, names, path, notes)
 
 
-def _from_frame(source):
+def _from_frame(source, notes):
     """A labelled data frame: names of rows in its index or in its first column of texts."""
     frame = arrow_frame(source)
     rows = None
@@ -214,12 +227,16 @@ def _from_frame(source):
     columns = [str(name) for name in frame.columns]
     if any(is_text(frame[name]) for name in frame.columns):
         raise DataError(f"{source.name!r} holds columns of texts; a matrix holds numbers.")
-    return _numeric(_mirrored(frame.to_numpy(dtype=float)), source.name), rows, columns, None
+    return _numeric(frame.to_numpy(dtype=float), source.name, notes), rows, columns, None
 
 
 def _names_on_top(cells, values):
     """True if line 1 holds names of columns, be they numbers, rather than the first row."""
     first, width = values[0], len(values[0])
+    texts = any(None in row for row in values)
+    if len(values) == width and not texts and all(map(is_missing, np.diagonal(cells))):
+        # Of a square with an empty diagonal; numbers that count the objects are names.
+        return first[1:] in (list(range(1, width)), list(range(width - 1)))
     if cells[0][0] == "" or any(v is None for v in first[1:]):
         return True
     if first[0] is not None:
@@ -254,13 +271,13 @@ def _from_npz(source, notes):
                 f"{str(path)!r} has {counted(len(names), 'name')} for {counted(len(M), 'row')}; "
                 "one for each is needed."
             )
-    return _numeric(M, path), names, names, y
+    return _numeric(M, path, notes), names, names, y
 
 
-def _numeric(M, path):
+def _numeric(M, path, notes):
     if M.ndim != 2 or M.dtype.kind not in "iufb":
         raise DataError(f"{str(path)!r} holds no matrix of numbers, but {M.dtype} of {M.shape}.")
-    M = M.astype(float)
+    M = _completed(M.astype(float), notes)
     if not np.isfinite(M).all():
         i, j = np.argwhere(~np.isfinite(M))[0]
         raise DataError(
@@ -416,6 +433,7 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
         raise DataError("A matrix needs the classes of its objects.", "labels")
     if not only_look or symmetrize is not None:
         M = _symmetric(M, symmetrize, path, notes)
+    _refuse_self_similarity(M, y, kind, path, EMPTY_DIAGONAL in notes)
     kind = _kind(M, kind, notes)
     return Problem("proximity", M, y, name, names=names, proximity=kind, notes=notes)
 
@@ -439,6 +457,27 @@ def _symmetric(M, symmetrize, path, notes):
             "symmetrize",
         )
     return (M + M.T) / 2
+
+
+def _refuse_self_similarity(M, y, kind, path, empty):
+    """Refuse similarities without a diagonal: that of an object with itself cannot be guessed."""
+    if not empty or kind == "dissimilarity":
+        return
+    if kind == "similarity":
+        raise DataError(
+            f"The diagonal of {str(path)!r} is empty; similarities need that of each object with "
+            "itself (1 or 100, say). Fill it in."
+        )
+    if y is None:
+        return
+    same = (y[:, None] == y) & ~np.eye(len(y), dtype=bool)
+    if same.any() and (y != y[0]).any() and M[same].mean() > M[y[:, None] != y].mean():
+        raise DataError(
+            f"The diagonal of {str(path)!r} is empty, and its values are larger within the classes "
+            "than between them, as similarities are. Fill in the diagonal: the similarity of each "
+            "object with itself.",
+            "kind",
+        )
 
 
 def _kind(M, kind, notes):

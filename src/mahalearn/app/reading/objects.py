@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .columns import as_labels, is_comma_column, number, written
+from .columns import as_labels, is_comma_column, number, stand_in_notices, written
 from .matrices import read_labels
 from .problem import (
     MOST_MET_ONCE,
@@ -301,7 +302,7 @@ def _series(channels, where):
 
 def finish_series(collection, places, interpolate):
     """Cut the padding at the end of each series, and fill gaps or refuse all of them at once."""
-    n_filled = 0
+    n_filled, with_gaps = 0, []
     with Faults().raised() as faults:
         for i, (x, place) in enumerate(zip(collection.objects, places)):
             filled = np.flatnonzero(~np.isnan(x).all(axis=0))
@@ -314,13 +315,17 @@ def finish_series(collection, places, interpolate):
                 x = np.array([interpolated(channel) for channel in x])
                 n_filled += int(gaps.sum())
             elif gaps.any():
-                faults.add(
-                    f"The {place} has {counted(gaps.sum(), 'missing or infinite value')} before "
-                    f"its end, the first at time {int(np.argmax(gaps.any(axis=0))) + 1}; series "
-                    "are compared without gaps: interpolate them, or leave the series out.",
-                    "interpolate",
-                )
+                with_gaps.append((place, gaps))
             collection.objects[i] = x
+        if with_gaps:
+            (place, gaps), *others = with_gaps
+            also = f" (gaps also in {listed(other for other, _ in others)})" if others else ""
+            faults.add(
+                f"The {place} has {counted(gaps.sum(), 'missing or infinite value')} before its "
+                f"end, the first at time {int(np.argmax(gaps.any(axis=0))) + 1}{also}; series are "
+                "compared without gaps: interpolate them, or leave the series out.",
+                "interpolate",
+            )
     if n_filled:
         collection.notes.append(
             f"{counted(n_filled, 'missing value')} of series {'was' if n_filled == 1 else 'were'} "
@@ -448,6 +453,7 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
         f"{max(map(_length, objects))}."
         + (f" Columns that were not used: {listed(map(repr, spare))}." if spare else "")
     )
+    collection.notes += stand_in_notices(frame[channels])
     finish_series(collection, places, interpolate)
     return collection
 
@@ -458,12 +464,11 @@ def _length(x):
 
 def _times(column):
     """Times as numbers, of dates in seconds."""
-    import pandas as pd
 
     if column.dtype.kind == "f":
         times = column.to_numpy(dtype=float)
     else:
-        dates = pd.to_datetime(column.astype(str), errors="coerce", format="ISO8601", utc=True)
+        dates = _dates(column)
         moments = dates.dt.tz_localize(None).to_numpy()
         times = moments.astype("datetime64[us]").astype("int64") / 1e6
         times = np.where(dates.isna(), np.nan, times)
@@ -478,6 +483,29 @@ def _times(column):
             f"2024-01-31 12:30; it holds {str(column[row - 1])!r} in row {row}."
         )
     return times
+
+
+def _dates(column):
+    """Dates of texts: ISO 8601, or another order that all of them show."""
+    import pandas as pd
+
+    texts = column.astype(str)
+    dates = pd.to_datetime(texts, errors="coerce", format="ISO8601", utc=True)
+    if not dates.isna().all():
+        return dates
+    orders = []
+    for dayfirst in (True, False):
+        with warnings.catch_warnings():  # of texts that show another order, or no date
+            warnings.simplefilter("ignore", UserWarning)
+            read = pd.to_datetime(texts, errors="coerce", dayfirst=dayfirst, utc=True)
+        if not read.isna().any():
+            orders.append(read)
+    if len(orders) > 1 and (orders[0] != orders[1]).any() and "." not in texts.iloc[0][:6]:
+        raise DataError(
+            f"Column {column.name!r} holds dates such as {texts.iloc[0]!r}: day or month may come "
+            "first; write them as 2024-01-31 12:30."
+        )
+    return orders[0] if orders else dates
 
 
 def _on_grid(times, V, step):

@@ -35,7 +35,7 @@ from .columns import (
 from .layout import Grid, TableFormat
 from .overview import column_overview
 from .problem import DataError, Faults, Problem, is_text, listed
-from .source import Source, cells_of, decoded, load
+from .source import MOST_TITLES, Source, cells_of, decoded, load
 from .workbooks import sheet_rows
 
 KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
@@ -157,6 +157,21 @@ def _class_column(grid, find):
     try:
         return find(grid.names) if find else None
     except DataError as error:
+        if [row[0] for row in grid.rows] == grid.names[1:]:
+            raise DataError(
+                f"{grid.file!r} has the same names on rows and columns, as a matrix of distances "
+                "has.",
+                "proximity",
+            ) from None
+        target = getattr(find, "keywords", {}).get("target")
+        for line, row in zip(grid.lines, grid.rows):
+            if row[0] == target and len(set(row)) < len(row):
+                raise DataError(
+                    f"{error} Row {line} is called {target!r}: transpose the table, so that rows "
+                    "are objects and columns features."
+                ) from None
+            if target in row and line <= MOST_TITLES and len(set(row)) == len(row):
+                raise DataError(f"{error} {target!r} stands in row {line}.", "skip") from None
         for note in grid.notes:
             option = getattr(note, "option", None)
             if option == "sheet":

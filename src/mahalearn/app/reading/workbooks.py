@@ -72,12 +72,16 @@ def sheet_rows(source, sheet=None):
         if sheet is not None:
             name = find_sheet(names, sheet, source.name)
             return _filled(source, book, name, checked)
+        first = None
         for name in [n for n in names if n not in hidden] + hidden:
-            rows, lines, notes = _filled(source, book, name, checked)
-            if rows:
+            read = name, *_filled(source, book, name, checked)
+            first = first or (read if read[1] else None)
+            if any(len(row) > 1 for row in read[1]):  # one column is a remark, not a table
+                first = read
                 break
-        else:
+        if first is None:
             raise DataError(f"{source.name!r} is empty.")
+        name, rows, lines, notes = first
     except (DataError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # a panic of Rust is no Exception

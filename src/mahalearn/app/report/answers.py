@@ -163,6 +163,8 @@ def _some(names):
 def _data(values):
     problems = list(data_problems(values))
     answer = f"{counted(len(problems), 'thing')} to check" if problems else "Nothing was found"
+    if len(problems) == 1 and values["notes"]:
+        answer = "Read the notices"
     detail = " ".join(problems) or "No suspicious labels, no drift, no notices."
     link = "hardest" if problems else "data"
     question = "Is something wrong with the data?"

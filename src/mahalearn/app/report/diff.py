@@ -49,6 +49,9 @@ def _best(values):
     )
     answer = f"{percent(errors[0])} → {percent(errors[1])}"
     state = "good" if errors[1] < errors[0] else "fair" if errors[1] > errors[0] else ""
+    if not values["paired"]:
+        state = ""
+        detail += ". The data or the folds differ, so the methods are not compared"
     return card("Error of the best method", answer, f"{detail}.", "methods", state)
 
 

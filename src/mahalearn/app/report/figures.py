@@ -179,14 +179,14 @@ def _legend(ax, handles, labels, below=0.0, columns=2):
         )
 
 
-def _percent_axis(axis, symbol=" %"):
+def _percent_axis(axis):
     """Ticks in percent, with the digits that they need; the limits of the axis are set before."""
     from matplotlib.ticker import FuncFormatter
 
     ticks = [100 * tick for tick in axis.get_majorticklocs()]
     digits = next((d for d in (0, 1) if all(abs(t - round(t, d)) < 1e-6 for t in ticks)), 2)
     axis.set_major_formatter(
-        FuncFormatter(lambda v, _: f"{100 * v:.{digits}f}{symbol}".replace("-", "−"))
+        FuncFormatter(lambda v, _: f"{100 * v:.{digits}f} %".replace("-", "−"))
     )
 
 
@@ -199,27 +199,6 @@ def _plain_log(axis):
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,), numticks=8))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
-
-
-def intervals(block):
-    """Differences with their intervals, one above the other: rows of name, value (mean, low, high).
-
-    They are drawn in percentage points, on both sides of 0.
-    """
-    rows = block["rows"]
-    figure, ax = _axes(block, height=84 + 21 * len(rows), grid="x")
-    for i, row in enumerate(rows):
-        mean, low, high = row["value"]
-        ax.hlines(i, low, high, color=SERIES[0], linewidth=5, alpha=0.4)
-        mark(ax.plot([mean], [i], "o", color=SERIES[0], markersize=6)[0], i)
-    ax.axvline(0, color=SOFT, linewidth=1)
-    ax.set_yticks(range(len(rows)), [clean(row["name"], 32) for row in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    _percent_axis(ax.xaxis, "")
-    columns = ["column", "mean", "low", "high"]
-    return Drawing(figure, columns, [[row["name"], *row["value"]] for row in rows])
 
 
 def rates(block):
@@ -593,7 +572,6 @@ def maps(block, size=180, columns=4):
 
 
 FIGURES = {
-    "intervals": intervals,
     "rates": rates,
     "reliability": reliability,
     "map": object_map,

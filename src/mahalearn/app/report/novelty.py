@@ -1,6 +1,7 @@
 """The page of `mahalearn novelty`: values → a document."""
 
 from ..words import counted
+from .blocks import words_cell
 
 
 def document(values):
@@ -31,16 +32,15 @@ def document(values):
         ("training rows", f"{values['n_train']} ({values['train']})"),
         ("new rows", f"{values['n_new']} ({values['new']})"),
         ("classes", ", ".join(values["classes"][:12]) if several else "one"),
-        ("guarantee", values["guarantee"]),
     ]
     columns = ["p-value", "squared distance", "distance to all rows"]
-    columns += ["nearest class"] if several else []
+    columns += [words_cell("nearest class")] if several else []
     table = {
         "kind": "table",
         "caption": "The most novel rows",
         "corner": "row",
         "sortable": True,
-        "columns": [*columns, {"text": "unusual columns", "state": "words"}],
+        "columns": [*columns, words_cell("unusual columns")],
         "rows": [_row(row, several) for row in values["most_novel"]],
     }
     words = (
@@ -49,7 +49,12 @@ def document(values):
         "class. A large distance to all rows together means: unlike everything seen. A small one, "
         "with a small p-value, means: between the classes."
     )
-    blocks = [{"kind": "text", "text": words}, table]
+    promise = {
+        "kind": "details",
+        "summary": "What the p-values promise",
+        "items": [{"kind": "text", "text": f"{values['guarantee'].capitalize()}."}],
+    }
+    blocks = [{"kind": "text", "text": words}, table, promise]
     return {
         "title": f"Which rows of {values['new']} are novel?",
         "lead": [lead],
@@ -63,8 +68,8 @@ def document(values):
 def _row(row, several):
     numbers = [row["p none"], row["d2"], row["background"]]
     cells = [{"text": f"{value:.3g}", "value": value} for value in numbers]
-    cells += [row["nearest class"]] if several else []
-    cells.append({"text": row["columns"], "state": "words"})
+    cells += [words_cell(row["nearest class"])] if several else []
+    cells.append(words_cell(row["columns"]))
     return {
         "label": str(row["row"]),
         "mark": "ours" if row["novel"] else "reference",

@@ -3,10 +3,13 @@
 import numpy as np
 
 from ..words import counted, percent
-from .blocks import paragraph, section, table
+from .answers import card
+from .blocks import paragraph, section, side_by_side, table
 
 # Objects and columns that the page lists.
 MOST_OBJECTS, MOST_COLUMNS = 50, 30
+# Classes that the first screen names.
+MOST_NAMED = 5
 # Probability of the predicted class below which a prediction is uncertain.
 UNCERTAIN = 0.6
 
@@ -24,20 +27,46 @@ def document(values):
     dict
         A document for :mod:`mahalearn.app.report.html`.
     """
-    sections = [make(values) for make in (_classes, _unlike, _uncertain, _drift, _scores)]
-    flagged = counted(values["n_flagged"], "of them looks", "of them look")
+    scores, drift = _scores(values), _drift(values)
+    counts = side_by_side([_classes(values)], scores)
+    sections = [
+        section("classes", "Classes", counts),
+        _unlike(values),
+        _uncertain(values),
+        drift,
+    ]
     return {
         "title": f"Predictions for {values['data']}",
-        "lead": [
-            f"{counted(values['n'], 'object')} {'was' if values['n'] == 1 else 'were'} "
-            f"predicted by {values['model']}; {flagged} unlike every class.",
-            *values["sentences"],
-        ],
+        "answers": list(_cards(values, drift)),
         "facts": values["facts"],
         "notices": values["notes"],
         "sections": [section for section in sections if section],
         "footer": "This page is one file and needs no network.",
     }
+
+
+def _cards(values, drift):
+    """The questions of the first screen."""
+    n, n_flagged, scores = values["n"], values["n_flagged"], values["scores"]
+    counts = ", ".join(f"{label} {times}" for label, times, *_ in values["classes"][:MOST_NAMED])
+    more = " …" * (len(values["classes"]) > MOST_NAMED)
+    detail = f"By {values['model']}: {counts}{more}."
+    yield card("What was predicted?", counted(n, "object"), detail, "classes")
+    question = "Are there objects unlike every class?"
+    if n_flagged:
+        words = f"{counted(n_flagged, 'object')} of {n}, farther away than training objects."
+        yield card(question, str(n_flagged), words, "unlike", "fair")
+    else:
+        words = "None looks unlike every class."
+        yield card(question, "No", words, "classes", "good")
+    if values["sentences"]:
+        changed = values["drifted"] or any(d["changed"] for d in values["drift"])
+        words, link = " ".join(values["sentences"]), "drift" if drift else "classes"
+        state = "fair" if changed else "good"
+        yield card("Have the data changed?", "Yes" if changed else "No sign", words, link, state)
+    if scores:
+        words = f"Accuracy on {counted(scores['n'], 'object')} of known class."
+        yield card("How right are they?", percent(scores["accuracy"]), words, "classes")
 
 
 def page_values(rows, proba, about, drifts, X):
@@ -113,13 +142,12 @@ def _rows(rows):
 def _classes(values):
     rows = [(label, n, percent(share), percent(was)) for label, n, share, was in values["classes"]]
     columns = ["objects", "share", "share in training"]
-    return section("classes", "Predicted classes", table(None, "class", columns, _rows(rows)))
+    return table("Predicted classes", "class", columns, _rows(rows))
 
 
 def _unlike(values):
-    title = "Objects unlike every class"
     if not values["unlike"]:
-        return section("unlike", title, paragraph("No object looks unlike every class."))
+        return None
     text = (
         "These objects are farther from all classes than training objects are, by their p-value of "
         "belonging to none. They may be of a new class, or damaged."
@@ -127,19 +155,19 @@ def _unlike(values):
     rows = [(name, label, f"{p:g}", far) for name, label, p, far in values["unlike"]]
     columns = ["nearest class", "p-value", "columns farthest from the training rows"]
     objects = table(None, "object", columns, _rows(rows), prose=True)
-    return section("unlike", title, paragraph(text), objects)
+    return section("unlike", "Objects unlike every class", paragraph(text), objects)
 
 
 def _uncertain(values):
     if not values["uncertain"]:
         return None
     text = (
-        f"{counted(values['n_uncertain'], 'prediction')} with a probability below {UNCERTAIN:.0%}; "
-        "the least certain come first."
+        f"{counted(values['n_uncertain'], 'prediction')} with a probability below "
+        f"{percent(UNCERTAIN, 0)}; the least certain come first."
     )
     rows = [(name, label, percent(p), several) for name, label, p, several in values["uncertain"]]
     columns = ["prediction", "probability", "classes that are possible"]
-    objects = table(None, "object", columns, _rows(rows))
+    objects = table(None, "object", columns, _rows(rows), prose=True)
     return section("uncertain", "Uncertain predictions", paragraph(text), objects)
 
 
@@ -157,12 +185,13 @@ def _drift(values):
             d["present"],
             percent(d["outside"]),
             "" if d["shift"] is None else f"{d['shift']:+.2g}",
-            "changed" if d["changed"] else "",
+            "changed" if d["changed"] else "no",
         )
         for d in values["drift"][:MOST_COLUMNS]
     ]
-    columns = table(None, "column", ["training", "now", "outside", "shift", ""], _rows(rows))
-    return section("drift", "Columns that have drifted", paragraph(text), columns)
+    heads = ["training", "now", "outside", "shift", "clear change"]
+    columns = table("New objects and training rows", "column", heads, _rows(rows))
+    return section("drift", "Columns that have drifted", side_by_side([columns], [paragraph(text)]))
 
 
 def _scores(values):
@@ -174,5 +203,7 @@ def _scores(values):
         f"{percent(scores['accuracy'])} (balanced {percent(scores['balanced_accuracy'])})."
     )
     rows = [(label, *counts) for label, counts in zip(scores["classes"], scores["confusion"])]
-    confusion = table(None, "true class, predicted as", scores["classes"], _rows(rows))
-    return section("scores", "How right they are", paragraph(text), confusion)
+    confusion = table(
+        "How right they are", "true class, predicted as", scores["classes"], _rows(rows)
+    )
+    return [confusion, paragraph(text)]

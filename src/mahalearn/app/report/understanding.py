@@ -121,7 +121,6 @@ def importance_section(values):
     if not importance:
         return section("hardest", "Hardest objects", *hardest)
     rows, by = importance["rows"], error_name(values)
-    shown = rows[:MOST_IMPORTANCES]
     text = (
         f"Rise of the {by} of {values['winner']['title']} when the values of one column are "
         f"shuffled among the held-out objects ({importance['shuffles']} shuffles in "
@@ -135,41 +134,37 @@ def importance_section(values):
         )
     if all(row["increase"][1] <= 0 for row in rows):
         text += " No column has an interval that is entirely above 0."
-    figure = {
-        "kind": "intervals",
-        "id": "permutation-importance",
-        "title": f"Rise of the {by} when a column is shuffled",
-        "xlabel": "percentage points",
-        "rows": [{"name": row["name"], "value": list(row["increase"])} for row in shown],
-        "words": text,
-    }
-    everything = table(
-        "Permutation importance (percentage points)",
-        "column",
-        ["rise", "95 % interval"],
-        [
-            {
-                "label": row["name"],
-                "cells": [
-                    {
-                        **number_cell(row["increase"][0], number(100 * row["increase"][0], 2)),
-                        "state": "agree" if row["increase"][1] > 0 else "",
-                    },
-                    number_cell(row["increase"][1], interval(row["increase"][1:])),
-                ],
-            }
-            for row in rows
-        ],
-        filter=len(rows) > 8,
-    )
+    scale = max(row["increase"][2] for row in rows) or 1.0
+    lines = [_importance_row(row, scale) for row in rows]
+    how = [paragraph(text)]
+    if len(rows) > MOST_IMPORTANCES:
+        everyone = _importances(lines, filter=True)
+        summary = f"All {len(rows)} columns"
+        how.append({"kind": "details", "summary": summary, "items": [everyone]})
     return section(
         "importance",
         "What drives the decision, and hard cases",
-        side_by_side(figure, [everything]),
+        side_by_side([_importances(lines[:MOST_IMPORTANCES])], how),
         {"kind": "anchor", "id": "hardest"},
         *hardest,
         short="Columns and hard cases",
     )
+
+
+def _importances(lines, **options):
+    columns = ["rise (95 % interval)"]
+    caption = "Permutation importance (percentage points)"
+    return table(caption, "column", columns, lines, **options)
+
+
+def _importance_row(row, scale):
+    mean, low, high = row["increase"]
+    words = f"{number(100 * mean, 2)}, 95 % interval {interval((low, high))}"
+    places = {"mean": mean, "low": low, "high": high}
+    bar = {key: min(1.0, max(0.0, value / scale)) for key, value in places.items()}
+    cell = number_cell(mean, number(100 * mean, 2))
+    cell |= {"detail": interval((low, high)), "state": "agree" if low > 0 else ""}
+    return {"label": row["name"], "cells": [{**cell, "bar": {**bar, "ours": True, "words": words}}]}
 
 
 def _hardest(values):
