@@ -57,7 +57,7 @@ from .member_data import (
     ObjectData,
     VectorData,
 )
-from .race import EXACT_OBJECTS, Member, Rules, race
+from .race import EXACT_OBJECTS, Member, Rules, enough_folds, fitted_at_landmarks, race
 from .search import BestEstimatorMixin
 from .splits import choose, fold_metrics, make_splits
 from .weighing import (
@@ -167,7 +167,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     cv : int, splitter or iterable, default=5
         Number of stratified folds, done twice up to 300 objects; or splits as in scikit-learn.
         Where most objects are in classes of fewer objects than folds there are fewer folds, and
-        more repetitions.
+        more repetitions. With members at landmarks as many of the folds are used as hold out 3,000
+        objects.
     time_budget : float, default=None
         Approximate seconds for the searches. Members that would take too long are left out, with a
         note in ``leaderboard_`` and a warning. The cheapest of three families always remain.
@@ -348,12 +349,12 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
             # 1. The splits, the same for all members.
-            splits = self._make_splits(data, groups)
-            rows = held_out_rows(splits, data.codes, weights)
+            splits, scored = self._make_splits(data, groups)
+            rows = held_out_rows(scored, data.codes, weights)
             # 2. The best candidate of each member.
             candidates = self._search(members, data, splits, rows)
             if self.combine == "best":
-                weights_ = self._choose(candidates, rows, splits)
+                weights_ = self._choose(candidates, rows, scored)
             else:
                 # 3. Their probabilities of the held-out objects, calibrated on these.
                 calibrated = calibrate_members({n: b.held_out for n, b in candidates.items()}, rows)
@@ -496,13 +497,17 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         if splits is None:
             counts = np.bincount(data.codes)
             splits = make_splits(self.cv, data.X, data.y, counts, self.random_state, groups)
-        self.n_splits_ = len(splits)
-        return splits
+        scored = splits
+        if is_whole(self.cv) and fitted_at_landmarks(data, self.effort) and data.splits is None:
+            scored = enough_folds(splits)
+        self.n_splits_ = len(scored)
+        return splits, scored
 
     def _search(self, members, data, splits, rows):
         """{member: Best}; fills leaderboard_."""
         scoring = self.scoring if self.combine == "best" else "ensemble"
-        rules = Rules(scoring, self.effort, self.time_budget, self.n_jobs, bool(self.verbose))
+        show, n_folds = bool(self.verbose), self.n_splits_
+        rules = Rules(scoring, self.effort, self.time_budget, self.n_jobs, show, n_folds)
         # The data are checked: LIBSVM's estimators would check them in each of many fits.
         with config_context(assume_finite=True, skip_parameter_validation=True):
             results = race(members, data, splits, self.spectrum, rules)
