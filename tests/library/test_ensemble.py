@@ -708,6 +708,23 @@ def test_with_many_rows_some_of_the_folds_are_enough(small_limits, monkeypatch):
     assert abs(model.score(queries, truth) - every.score(queries, truth)) < 0.06
 
 
+def test_members_of_a_large_matrix_are_at_landmarks(small_limits):
+    X, y, queries, truth = many_blobs()
+    K, k = (-np.sqrt(((A[:, None] - X) ** 2).sum(axis=-1)) for A in (X, queries))
+    families = ("svm", "kqd", "kernel_fisher")
+    model = MahalanobisClassifierCV(families, kernel="precomputed", random_state=0)
+    with pytest.warns(UserWarning, match="svm .*no form at landmarks"):
+        model.fit(K, y)
+    assert all(len(member.landmarks_) == 40 for member in model.members_.values())
+    exact = clone(model).set_params(effort="best", families=families[1:]).fit(K, y)
+    assert abs(model.score(k, truth) - exact.score(k, truth)) < 0.06
+    # Members see their own columns of the queries' rows.
+    scores = member_scores(model.members_, model._queries(k))
+    for name, member in model.members_.items():
+        assert_allclose(scores[name], member.query_scores(member._check_query(k)))
+    assert model.explain(k[:1])[0]["label"] == model.predict(k[:1])[0]
+
+
 def model_splits(y):
     return list(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y))
 

@@ -650,7 +650,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_dask_query(X)
         if not self._by_name():
-            return self.best_estimator_._check_query(X)
+            best = self.best_estimator_
+            if self._is("precomputed") and not best.shares_kernel:  # members take their columns
+                return best._check_objects(X, False, best._training.dtypes)
+            return best._check_query(X)
         refuse_tensors(self, X)
         return as_rows(self._encoder.transform(X))
 

@@ -178,6 +178,7 @@ class MatrixData(MemberData):
 
     kernel = "precomputed"
     pairwise = True
+    takes_landmarks = True
 
     def __init__(self, K, y, codes):
         self.X, self.y, self.codes = K, y, codes
