@@ -789,7 +789,10 @@ def views(words):
 def test_texts_that_cells_share_are_counted_for_each(tmp_path, monkeypatch):
     words = ["a" * 1000, "b" * 3000] * 50
     species = pa.array(["lily", "rose"] * 50)
-    for column in (pa.array(words).dictionary_encode(), views(words)):
+    columns = [pa.array(words).dictionary_encode()]
+    if int(pa.__version__.split(".")[0]) >= 19:  # older ones make no views of buffers
+        columns.append(views(words))
+    for column in columns:
         for part in (column, column[7:30]):
             assert text_bytes(pa.table({"x": part})) == sum(map(len, part.to_pylist()))
         table = pa.table({"x": column, "n": np.arange(100) ** 2 % 7.0, "species": species})

@@ -378,3 +378,15 @@ def test_a_pipeline_of_one_step_takes_sparse_rows():
     for dense, sparse in (searches[:2], searches[2:]):
         means = [search.cv_results_["mean_test_score"] for search in (dense, sparse)]
         assert_allclose(*means)
+
+
+def test_offsets_at_landmarks_learn_from_all_rows():
+    """A fold of more than 5,000 rows has the offset of a plain fit on it."""
+    X, y = make_classification(
+        10_500, 5, n_informative=4, n_redundant=0, weights=[0.7], class_sep=0.5, random_state=0
+    )
+    kqd = KernelQuadraticDiscriminant(landmarks=X[:25], gamma=0.2, standardize=False)
+    ours, theirs = (
+        search(kqd, {"reg": [0.1]}, cv=2).fit(X, y) for search in (KernelSearchCV, GridSearchCV)
+    )
+    assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])

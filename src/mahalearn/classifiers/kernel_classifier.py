@@ -456,9 +456,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             scores = models.scores(training, queries)
             yield f, slice(0, len(path)), present, scores, models.rounding
 
-    def landmark_folds(self, source: Any, splits: Any) -> LandmarkFolds:
-        """The training sets of a cross-validation at landmarks."""
-        return LandmarkFolds(source, splits, partial(self._plan, source), self._landmark_policy())
+    def landmark_folds(
+        self, source: Any, splits: Any, sample_rows: int | None = None
+    ) -> LandmarkFolds:
+        """The training sets of a cross-validation at landmarks, see LandmarkFolds."""
+        plan = partial(self._plan, source)
+        return LandmarkFolds(source, splits, plan, self._landmark_policy(), sample_rows)
 
     def sample_source(self, data: Any, y: Any, n_folds: int) -> Any:
         """Data of a search that are not in memory: X and y are a sample's, with its folds."""

@@ -56,7 +56,8 @@ class Objects(NamedTuple):
     """Training objects, their labels, class indices and splits.
 
     pairs: matrices of pair values by key; fit_params: further arguments of fit; landmarks: a first
-    look at the objects and the landmarks chosen, where candidates have landmarks.
+    look at the objects and the landmarks chosen, where candidates have landmarks; sample_rows: see
+    LandmarkFolds.
     """
 
     X: Any
@@ -67,6 +68,7 @@ class Objects(NamedTuple):
     fit_params: dict
     pairs: dict
     landmarks: Any = None
+    sample_rows: int | None = None
 
 
 class Trial(NamedTuple):
@@ -267,7 +269,7 @@ class Setting(NamedTuple):
         """The training sets of all splits; pairs: the pair values, where they are there."""
         first, X = self.trials[0].estimator, objects.X
         if objects.landmarks is not None:  # one pass per kernel; folds keep their moments apart
-            return first.landmark_folds(objects.landmarks, objects.splits)
+            return first.landmark_folds(objects.landmarks, objects.splits, objects.sample_rows)
         kernel, gram = self.fitted, None
         if kernel is not None:
             gram = kernel(X, X) if pairs is None else kernel.from_pairs(pairs)

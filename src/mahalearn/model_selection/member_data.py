@@ -23,6 +23,8 @@ from .evaluation import Objects
 
 # Landmarks of members that are not fitted on all pairs of objects.
 N_LANDMARKS = 400
+# Rows of a fold's training set at landmarks that offsets and discriminants on distances learn from.
+FOLD_SAMPLE = 5000
 # Times that objects are measured at landmarks, about: for the choice of kernels, for each member.
 LANDMARK_PASSES = 15
 # The mean of a measure is that of so many objects.
@@ -58,7 +60,8 @@ class MemberData:
 
     def objects(self, splits):
         """The objects as `evaluation.score_candidates` takes them."""
-        return Objects(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
+        objects = Objects(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
+        return objects._replace(sample_rows=FOLD_SAMPLE)
 
     def part(self, rows):
         """The same for some of the objects."""

@@ -28,8 +28,6 @@ from .exact import (
 )
 from .sources import collect
 
-# Rows of a fold's training set at landmarks that offsets and discriminants on distances learn from.
-FOLD_SAMPLE = 5000
 # Block updates of one inverse are cheaper than fits for more folds than these.
 FEW_FOLDS = 2
 
@@ -437,10 +435,13 @@ class LandmarkFolds(Folds):
     splits : pairs of positions (train, test)
     make_plan : function of the number of folds that returns the plan
     spectrum : the policy about negative eigenvalues
+    sample_rows : rows of a training set that offsets and discriminants on distances learn from;
+        None for those of a plain fit
     """
 
-    def __init__(self, source, splits, make_plan, spectrum):
+    def __init__(self, source, splits, make_plan, spectrum, sample_rows=None):
         n, self.splits, self.spectrum = len(splits), splits, spectrum
+        self.sample_rows = sample_rows
         self.X, self.y, self.training = source.X, source.y, None
         if source.folds is not None:
             self.training = source.collect(make_plan(n), source.folds)
@@ -476,6 +477,7 @@ class LandmarkFolds(Folds):
             training = self.training.of_folds(self.cells[f])
         training.spectrum = self.spectrum
         present, training = training.seen()
-        training = training.with_sample(FOLD_SAMPLE)
+        if self.sample_rows is not None:
+            training = training.with_sample(self.sample_rows)
         queries = take(self.X, test) if self.rows is None else self.rows.select(test)
         return Fold(training, present, queries)
