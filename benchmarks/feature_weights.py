@@ -1,10 +1,10 @@
 """Paper D's future work: feature weights on real data, and after linear discriminant analysis.
 
-``python -m benchmarks.feature_weights`` prints the table of ``docs/missing.md``: accuracies in
-percent, mean of ten hold-outs of half the rows, of the Gaussian classifier with independent
-features, plain and weighted, on clean and disturbed test rows. Disturbances are those of the
-paper on standardised features: normal noise, or values set to 0, on a third of the features of
-each row, or on all. "LDA" computes the linear discriminants of the training rows first.
+``python -m benchmarks.feature_weights`` prints the table of ``docs/benchmarks_defaults.md``:
+accuracies in percent, mean of ten hold-outs of half the rows, of the Gaussian classifier with
+independent features, plain and weighted, on clean and disturbed test rows. Disturbances are those
+of the paper on standardised features: normal noise, or values set to 0, on a third of the features
+of each row, or on all. "LDA" computes the linear discriminants of the training rows first.
 """
 
 import numpy as np

@@ -14,9 +14,9 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from mahalearn import GaussianClassifier, KernelPCAQuadraticDiscriminant, KernelSearchCV
+from mahalearn.papers.experiment import Draw, seed_of
+from mahalearn.papers.holdouts import stratified_folds
 from mahalearn.papers.paper_a import REAL_METHODS, real
-from mahalearn.papers.protocol import Draw, seed_of
-from mahalearn.papers.splits import stratified_folds
 
 SETS = ("Biomed", "Ecoli", "Glass", "Heart", "Imox", "Ionosphere", "Liver", "Sonar", "Wine")
 SHRINKAGES = (0.01, 0.05, 0.2, 0.5, 0.9)

@@ -30,6 +30,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "autolink",
+    "cli_options",
     "docstrings",
     "mathml",
     "pages",
@@ -49,6 +50,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 smartquotes = False  # "RC+" is a value
+default_role = "literal"  # `reg` in a docstring is code
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

@@ -55,7 +55,7 @@ def figures():
     contaminated = table("benchmarks_novelty", "detector", "5 %")
     found["contaminated"] = contaminated["MahalanobisNovelty(trim=share)"]["5 %"]
     found["contaminated_forest"] = contaminated["PyOD IForest"]["5 %"]
-    *_, networks = (t for t in tables("benchmarks_novelty") if "near" in t[0])
+    *_, networks = (t for t in tables("benchmarks_embeddings") if "near" in t[0])
     near = {row[0]: row[1] for row in networks}
     for key, row in {
         "near": "MahalanobisNovelty()",
@@ -117,7 +117,7 @@ ROWS = """\
 | 25 tables, at most 300 training rows, five splits each: error, log loss | {fast_error} %, {fast_loss} (default) | one model, `combine="best"`, {single_error} %, {single_loss}; tuned SVM {guard_svm_error} %, {guard_svm_loss}; CatBoost {guard_catboost_error} %, {guard_catboost_loss} | [tables](docs/benchmarks_tables.md) |
 | time series: error on 13 standard splits; on six splits of each; on 7 sets from other packages | {split_stack} %; {resampled_stack} %; {elsewhere_stack} % | MiniRocket {split_rocket} %; {resampled_rocket} %; {elsewhere_rocket} %. 1-NN-DTW {split_dtw} %; {resampled_dtw} %; {elsewhere_dtw} % | [series](docs/benchmarks_series.md) |
 | exact search over kernels and regularisation | the scores of `GridSearchCV` | `GridSearchCV` takes {fisher} (kernel Fisher) to {neighbors} (neighbours) times as long | [speed](docs/benchmarks_speed.md) |
-| the tables of the four papers, recomputed | {agree} of {cells} test cells agree ({percent} %; by chance {chance} %) | {conclusions} | [reproduction](docs/reproduction.md) |
+| the tables of the four papers, recomputed | {agree} of {cells} published values agree ({percent} %; by chance {chance} %) | {conclusions} | [reproduction](docs/reproduction.md) |
 """  # noqa: E501
 HEAD = "| task | mahalearn | others | details |\n|---|---|---|---|\n"
 

@@ -18,6 +18,8 @@ import matplotlib.pyplot as plt
 
 IMAGES = Path(__file__).parents[1] / "images"
 BLUE, GREY = "#2f5f95", "#8a939d"
+# Methods of the library that are drawn in blue: the default of each page.
+OURS = {"ensemble", "RC+ (default)", "MahalanobisNovelty, with labels"}
 
 
 def critical_difference(n_methods, n_sets):
@@ -40,14 +42,19 @@ def ranks_of_summary(number):
     ]
 
 
-def ranks_of_errors(name, number=0):
-    """Mean ranks of the methods, and the number of sets, of a table with a line for each set."""
+def ranks_of_sets(name, number=0, higher=False):
+    """Mean ranks of the methods, and the number of sets, of a table with a line for each set.
+
+    Sets marked with ° were used for defaults and are left out. ``higher``: large values are good.
+    """
     head, *rows = [t for t in tables(name) if t[0][0] == "set"][number]
-    rows = rows[: [row[0] for row in rows].index("mean")]
-    errors = np.array([[float(cell.strip("°")) for cell in row[1:]] for row in rows])
-    ranks = np.mean([rankdata(line) for line in errors], axis=0)
+    last = [row[0] for row in [*rows, ["mean"]]].index("mean")
+    rows = [row for row in rows[:last] if not row[0].endswith("°")]
+    values = np.array([[float(cell.strip("°")) for cell in row[1:]] for row in rows])
+    ranks = np.mean([rankdata(-line if higher else line) for line in values], axis=0)
     names = [re.sub(r"[*`]", "", name) for name in head[1:]]
-    return [("error", dict(zip(names, ranks)))], len(rows)
+    names = [re.sub(r"^(with|without)(?= labels)", r"MahalanobisNovelty, \1", n) for n in names]
+    return [("AUROC" if higher else "error", dict(zip(names, ranks)))], len(rows)
 
 
 def plots():
@@ -55,8 +62,10 @@ def plots():
     guard_sets = int(re.search(r"^(\d+) sets, \d+ splits", page("benchmarks_tables"), re.M)[1])
     yield "ranks_tables", ranks_of_summary(0), 38
     yield "ranks_guard", ranks_of_summary(2), guard_sets
-    yield "ranks_series", *ranks_of_errors("benchmarks_series")
-    yield "ranks_matrices", *ranks_of_errors("benchmarks_matrices")
+    yield "ranks_series", *ranks_of_sets("benchmarks_series")
+    yield "ranks_matrices", *ranks_of_sets("benchmarks_matrices")
+    yield "ranks_novelty", *ranks_of_sets("benchmarks_novelty", 1, higher=True)
+    yield "ranks_outliers", *ranks_of_sets("benchmarks_novelty", 2, higher=True)
 
 
 def cliques(ranks, difference):
@@ -86,7 +95,7 @@ def panel(ax, title, ranks, difference):
         left = i < half
         height = top + 0.75 * (i if left else len(names) - 1 - i)
         end = low - margin if left else high + margin
-        color = BLUE if name == "ensemble" else "black"
+        color = BLUE if name in OURS else "black"
         ax.plot([value, value, end], [0, height, height], color=color, linewidth=1)
         label = f"{name}  {value:.2f}" if left else f"{value:.2f}  {name}"
         ax.text(end, height, f" {label} ", color=color, va="center", ha="right" if left else "left")

@@ -1,4 +1,4 @@
-"""mlflow: log a model in the skops format, which runs no code when it is loaded."""
+"""mlflow: log a model in the skops format; loading runs no code."""
 
 import tempfile
 from pathlib import Path
@@ -11,11 +11,16 @@ from sklearn.preprocessing import StandardScaler
 from mahalearn import KernelQuadraticDiscriminant, trusted_types
 
 X, y = load_wine(return_X_y=True)
-model = make_pipeline(StandardScaler(), KernelQuadraticDiscriminant(offset="map")).fit(X, y)
+model = make_pipeline(
+    StandardScaler(), KernelQuadraticDiscriminant(offset="map")
+).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model"
     mlflow.sklearn.save_model(
-        model, path, serialization_format="skops", skops_trusted_types=trusted_types()
+        model,
+        path,
+        serialization_format="skops",
+        skops_trusted_types=trusted_types(),
     )
     loaded = mlflow.sklearn.load_model(str(path))
 assert (loaded.predict_proba(X) == model.predict_proba(X)).all()

@@ -13,9 +13,13 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 def accuracy(trial):
     reg = trial.suggest_float("reg", 1e-4, 1.0, log=True)
     variant = trial.suggest_categorical("variant", ["RC+", "IC+"])
-    return cross_val_score(KernelQuadraticDiscriminant(variant, reg), X, y, cv=3).mean()
+    return cross_val_score(
+        KernelQuadraticDiscriminant(variant, reg), X, y, cv=3
+    ).mean()
 
 
-study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0))
+study = optuna.create_study(
+    direction="maximize", sampler=optuna.samplers.TPESampler(seed=0)
+)
 study.optimize(accuracy, n_trials=10)
 assert study.best_value > 0.9

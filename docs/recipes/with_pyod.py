@@ -1,4 +1,4 @@
-"""PyOD: its conventions around a detector of ours."""
+"""PyOD: a detector with PyOD's conventions."""
 
 import numpy as np
 from pyod.models.base import BaseDetector
@@ -7,7 +7,7 @@ from mahalearn import MahalanobisNovelty
 
 
 class MahalanobisOD(BaseDetector):
-    """MahalanobisNovelty by PyOD's rules: large scores are outliers, a share is contaminated."""
+    """MahalanobisNovelty with large scores for outliers, as in PyOD."""
 
     def __init__(self, contamination=0.1):
         super().__init__(contamination=contamination)
@@ -16,7 +16,9 @@ class MahalanobisOD(BaseDetector):
         """Fit without labels."""
         self._set_n_classes(y)
         self.detector_ = MahalanobisNovelty(level=self.contamination).fit(X)
-        self.decision_scores_ = self.detector_.decision_scores_  # each row left out
+        self.decision_scores_ = (
+            self.detector_.decision_scores_
+        )  # each row left out
         self._process_decision_scores()  # threshold_, labels_
         return self
 
@@ -33,5 +35,7 @@ assert (model.labels_ == outlier).mean() > 0.98
 new = np.vstack([10 + rng.normal(size=(3, 4)), rng.normal(size=(3, 4))])
 assert model.predict(new).tolist() == [1, 1, 1, 0, 0, 0]
 
-plain = MahalanobisNovelty(level=0.05).fit(X)  # the same attributes without an adapter
+plain = MahalanobisNovelty(level=0.05).fit(
+    X
+)  # the same attributes without an adapter
 assert (plain.labels_ == outlier).mean() > 0.98

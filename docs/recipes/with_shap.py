@@ -1,4 +1,4 @@
-"""shap: Shapley values of a model's probabilities, beside the library's own contributions."""
+"""shap: Shapley values of the probabilities of a model."""
 
 import numpy as np
 import shap
@@ -10,7 +10,9 @@ from mahalearn import GaussianClassifier
 X, y = load_wine(return_X_y=True)
 X = StandardScaler().fit_transform(X[:, :6])
 model = GaussianClassifier().fit(X, y)
-explainer = shap.Explainer(lambda Z: model.predict_proba(Z)[:, 0], X, algorithm="permutation")
+explainer = shap.Explainer(
+    lambda Z: model.predict_proba(Z)[:, 0], X, algorithm="permutation"
+)
 values = explainer(X[:3], max_evals=30, silent=True)
 assert values.shape == (3, 6)
 total = values.base_values + values.values.sum(axis=1)

@@ -14,10 +14,10 @@ from .classifiers.one_vs_rest_svm import OneVsRestSVC
 from .classifiers.svm import MahalanobisSVC
 from .formulas.feature_weights import descent_weights, difference_weights
 from .kernels.landmarks import LandmarkMap
-from .kernels.mahalanobis import MahalanobisKernel
+from .kernels.mahalanobis_kernel import MahalanobisKernel
 from .kernels.measure import MeasureKernel
 from .kernels.precomputed import PrecomputedKernel
-from .kernels.proximity import ProximityKernel
+from .kernels.proximity_kernel import ProximityKernel
 from .model_selection.ensemble import MahalanobisClassifierCV
 from .model_selection.search import KernelSearchCV
 from .novelty.classifier import ConformalClassifier

@@ -98,11 +98,11 @@ HOMES = {
     "Whitening": "formulas.whitening",
     "LandmarkKernel": "kernels.landmarks",
     "LandmarkMap": "kernels.landmarks",
-    "MahalanobisKernel": "kernels.mahalanobis",
+    "MahalanobisKernel": "kernels.mahalanobis_kernel",
     "PrecomputedKernel": "kernels.precomputed",
     "MeasureKernel": "kernels.measure",
     "NamedKernel": "kernels.protocol",
-    "ProximityKernel": "kernels.proximity",
+    "ProximityKernel": "kernels.proximity_kernel",
     "CorrectedKernel": "training.exact",
     "TrainingKernel": "training.exact",
     "Alignment": "measures.alignment",
@@ -210,7 +210,7 @@ def save_model(
     trusted: Sequence[str] = (),
     overwrite: bool = False,
 ) -> Path:
-    """Save a fitted model in one step: the file is there as a whole or not at all.
+    """Save a fitted model in one step: the file is written completely or not at all.
 
     Read more in the :doc:`user guide </deploy>`.
 
@@ -379,7 +379,7 @@ def trusted_types() -> list[str]:
     """Full names of the types that a model of this library may hold, all of them safe to load.
 
     They are what ``skops.io.load(file, trusted=...)`` and tools that save models by skops, such as
-    mlflow, ask for. :func:`load_model` knows them by itself.
+    mlflow, ask for. :func:`load_model` trusts them by default.
 
     Read more in the :doc:`user guide </deploy>`.
 

@@ -42,7 +42,7 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     left out. Labels are never used.
 
     Tables are data frames of pandas, polars or pyarrow, and arrays, which may hold NaN. A frame of
-    another library than in `fit` gives the same vectors. Sparse matrices are left as they are:
+    another library than in `fit` gives the same vectors. Sparse matrices are not changed:
     standardised rows would not be sparse.
 
     Read more in the :doc:`user guide </missing>`.
@@ -50,8 +50,8 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     max_categories : int, default=50
-        Number of categories of a column that are encoded. Of more categories the most frequent ones
-        are, and the others count as unknown.
+        Number of categories of a column that are encoded. If there are more, the most frequent ones
+        get columns and the others count as unknown.
 
     Attributes
     ----------

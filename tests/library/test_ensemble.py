@@ -693,6 +693,25 @@ def test_many_rows_have_members_at_landmarks(small_limits):
     assert model.explain(queries[:1])[0]["label"] == model.predict(queries[:1])[0]
 
 
+def test_with_many_rows_some_of_the_folds_are_enough(small_limits, monkeypatch):
+    monkeypatch.setattr(race, "HELD_OUT_OBJECTS", 150)
+    X, y, queries, truth = many_blobs()
+    model = MahalanobisClassifierCV(("kernel_fisher",), cv=3, random_state=0).fit(X, y)
+    assert model.n_splits_ == 2 and np.isnan(model.oof_proba_[:, 0]).sum() == 100
+    assert all(len(row["fold_scores"]) == 2 for row in model.leaderboard_)
+    # Kernels share landmarks, which are those of a fit of one member alone.
+    alone = clone(model.members_["kernel_fisher"][-1]).fit(model._encoder.transform(X), y)
+    for member in model.members_.values():
+        assert_array_equal(member[-1].landmarks_, alone.landmarks_)
+    every = MahalanobisClassifierCV(("kernel_fisher",), cv=model_splits(y), random_state=0)
+    assert every.fit(X, y).n_splits_ == 3
+    assert abs(model.score(queries, truth) - every.score(queries, truth)) < 0.06
+
+
+def model_splits(y):
+    return list(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y))
+
+
 @pytest.mark.parametrize("kind", ["batches", "dask array", "dask frame"])
 def test_rows_that_are_not_in_memory(small_limits, kind):
     X, y, queries, truth = many_blobs()

@@ -686,3 +686,23 @@ def test_the_map_chooses_how_many():
     rough = LandmarkMap("auto", gamma=1.0, random_state=0).fit(X)
     assert len(smooth.landmarks_) < len(rough.landmarks_) <= 1000
     assert smooth.residual(X).mean() < 0.015
+
+
+def test_kernel_rows_that_are_kept_give_the_same_training_set():
+    rng = np.random.default_rng(3)
+    X, y, folds = rng.normal(size=(500, 3)), np.repeat([0, 1], [450, 50]), np.arange(500) % 3
+    plan = LandmarkPlan(KERNEL, X[:20], [0, 1], n_folds=3)
+    kept, passed = plan.collect_all(X, y, folds), collect(plan, X, y, folds)
+    for one, other in zip(kept.moments, passed.moments, strict=True):
+        assert_allclose(np.tril(one), np.tril(other), rtol=1e-10, atol=1e-12)
+    assert_array_equal(kept.sample.rows, passed.sample.rows)
+    queries, all_rows = passed.keep_sample_values().all_rows(), kept.all_rows()
+    assert_allclose(all_rows.rows[all_rows.places], queries.rows[queries.places], rtol=1e-12)
+    assert LandmarkPlan(KERNEL, X[:20], [0, 1], sample_rows=499).collect_all(X, y, None) is None
+    # A smaller sample keeps what a class needs; what is known of its rows stays with them.
+    fewer = kept.with_sample(100)
+    assert np.bincount(fewer.codes)[1] == 50 and 100 <= len(fewer.sample) <= 250
+    values = fewer.sampled()
+    expected = plan.rows.rows(fewer.sample.rows)
+    assert_allclose(values.rows[values.places], expected, rtol=1e-12)
+    assert kept.with_sample(500) is kept

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from mahalearn import KernelFisherDiscriminant, PseudoEuclideanEmbedding
-from mahalearn.formulas import proximity as formulas
+from mahalearn.formulas import dissimilarities as formulas
 from mahalearn.formulas.spectrum import CORRECTIONS
 from mahalearn.kernels import ProximityKernel
 from mahalearn.proximity import diagnose

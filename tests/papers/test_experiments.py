@@ -22,23 +22,23 @@ from mahalearn.datasets.dataset import Dataset
 from mahalearn.papers import claims, paper_b
 from mahalearn.papers import rows as results
 from mahalearn.papers.agreement import compare
+from mahalearn.papers.catalogue import EXPERIMENTS, select
 from mahalearn.papers.describe import context, describe
-from mahalearn.papers.methods import ACCURACY, BALANCED, COMMON, Searched, knn
-from mahalearn.papers.protocol import (
+from mahalearn.papers.experiment import (
+    CellData,
     Draw,
     Experiment,
     Measured,
     Measurement,
-    Trial,
     run,
     run_cell,
     seed_of,
 )
+from mahalearn.papers.holdouts import hold_out, stratified_folds
+from mahalearn.papers.paper_methods import ACCURACY, BALANCED, COMMON, Searched, knn
 from mahalearn.papers.rbf_reference import excess, rbf_reference
 from mahalearn.papers.record import RunRecord, sentence
 from mahalearn.papers.record import read as read_record
-from mahalearn.papers.registry import EXPERIMENTS, select
-from mahalearn.papers.splits import hold_out, stratified_folds
 from mahalearn.papers.svm_search import OneVsAllSearch, PseudoFisher, is_proper
 from mahalearn.results import error_rates
 
@@ -57,7 +57,7 @@ def test_all_tables_and_figures_are_there(name):
 def test_nearest_neighbours_on_fewer_objects_than_the_paper_s_grid_asks_for():
     X, y = load_iris(return_X_y=True)
     few = np.arange(0, 150, 4)
-    trial = Trial(X[few], y[few], X[1::4], y[1::4], {"kernels": ["linear"]})
+    trial = CellData(X[few], y[few], X[1::4], y[1::4], {"kernels": ["linear"]})
     found = knn("KNN", 45).run(trial, 0, {})
     assert found.error < 0.2 and found.params["n_neighbors"] <= 38
 

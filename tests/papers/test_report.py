@@ -14,9 +14,9 @@ from scipy.stats import spearmanr
 from mahalearn.app.report import html, markdown
 from mahalearn.app.report.figures import drawn, svg
 from mahalearn.papers.agreement import Compared, compare, count, rank_correlation
-from mahalearn.papers.blocks import chance_block, scatter_blocks, table_block
+from mahalearn.papers.experiment import Convention, Published
 from mahalearn.papers.page import document
-from mahalearn.papers.protocol import Convention, Published
+from mahalearn.papers.page_blocks import chance_block, scatter_blocks, table_block
 from mahalearn.papers.rows import CellSummary, Row
 
 EVIL = '<script>alert("x")</script>&'

@@ -297,19 +297,21 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     Parameters
     ----------
     discriminant : {"fisher", "quadratic", "least_squares"} or classifier, default="fisher"
-        What is trained on the distances: normal densities with one covariance matrix (Fisher's
-        linear discriminant) or with one for each class, priors from the class frequencies; a
-        least-squares fit of the targets ±1, one class against the rest; or any scikit-learn
-        classifier, which is cloned.
+        Classifier that is trained on the distances.
+
+        - "fisher": normal densities with one covariance (Fisher's linear discriminant).
+        - "quadratic": normal densities with a covariance for each class.
+        - "least_squares": least squares on targets ±1, one class against the rest.
+        - a scikit-learn classifier, which is cloned.
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
-        Which distance, as in :class:`KernelQuadraticDiscriminant`.
+        The distance, as in :class:`KernelQuadraticDiscriminant`.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation of the distances, as in :class:`KernelQuadraticDiscriminant`.
     priors : "equal", array-like of shape (n_classes,) or None, default=None
         Prior probabilities of the named discriminants; the class frequencies if None. "equal" gives
         better balanced errors where classes differ in size.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
-        What `reg` is measured in.
+        Unit of `reg`, as in :class:`KernelQuadraticDiscriminant`.
     cv : int or None, default=None
         None trains the discriminant on the distances of the objects that the distances were fitted
         to, as the papers do; they are too small for an object's own class. A number trains it on
@@ -322,7 +324,7 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -339,8 +341,8 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
 
         - None: use all training objects.
         - int: number of landmarks.
-        - "auto": as few as cross-validate within one standard error of the best, as far as memory
-          allows.
+        - "auto": the smallest number with a cross-validated score within one standard error of the
+          best, as memory allows.
         - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
           whose columns are then all training objects or the landmarks.
         - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.

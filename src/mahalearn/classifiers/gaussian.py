@@ -404,7 +404,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     Parameters
     ----------
     covariance : {"full", "diag", "spherical"}, default="full"
-        Covariance of a class: any, independent features, or σ²I.
+        Form of the covariance of a class.
+
+        - "full": any covariance matrix.
+        - "diag": independent features.
+        - "spherical": σ²I.
     pooled : bool, default=False
         Whether the classes share one covariance (a linear discriminant).
     feature_weights : {"descent", "difference", "trimmed"}, array-like or None, default=None
@@ -420,9 +424,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Rank weights are the mean sorted distances to the power −weight_power. ½ reproduces the
         paper; 1 is its equation (11) as printed.
     missing : {"raise", "ignore"}, default="raise"
-        What to do about NaN in rows to predict: refuse them, or compare a row with the classes in
-        the features that it has (exact marginals). Training rows with NaN are then left out. This
-        parameter is read at prediction too.
+        Treatment of NaN. This parameter is also read at prediction.
+
+        - "raise": an error.
+        - "ignore": use the features that a row has (exact marginals); training rows with NaN are
+          left out.
     shrinkage : None, "auto" or float, default=None
         Shrink covariances towards their mean variance times the identity, as scikit-learn does: a
         number from 0 to 1, or by Ledoit and Wolf on standardised features.
@@ -442,7 +448,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Class covariances as estimated (the rank rule does not touch them), divisor n_j: the number
         of objects, or total weight, of the class; of shape (n_classes, n_features) for
         ``"diag"`` and (n_classes,) for ``"spherical"``. Equal if `pooled`. With fewer rows than
-        features they are formed only when they are asked for.
+        features they are computed only on access.
     priors_ : ndarray of shape (n_classes,)
         Prior probabilities.
     ranks_ : ndarray of shape (n_classes,)
@@ -589,12 +595,12 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training rows. Where moments suffice (as for `partial_fit`) also a dask array or
-            dataframe, or, without y, an iterable of batches (X, y) that can be gone through twice,
-            such as :class:`mahalearn.datasets.ParquetBatches`.
+            dataframe, or, without y, an iterable of batches (X, y) that can be read twice, such as
+            :class:`mahalearn.datasets.ParquetBatches`.
         y : array-like of shape (n_samples,), default=None
             Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 2 counts as two. Not taken with
+            Weights of the rows; a row of weight 2 counts as two. Not allowed with
             `covariance_estimator` or ``shrinkage="auto"``.
 
         Returns
@@ -886,7 +892,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; with ``missing="ignore"`` distances are those of the features that are there.
+            Rows; with ``missing="ignore"`` distances are those of the features that are present.
 
         Returns
         -------
@@ -951,7 +957,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; with ``missing="ignore"`` the density is that of the features that are there.
+            Rows; with ``missing="ignore"`` the density is that of the features that are present.
 
         Returns
         -------

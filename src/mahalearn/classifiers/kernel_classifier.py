@@ -139,7 +139,7 @@ def weighted_fit(
     X : array-like of shape (n_samples, n_features)
         Training objects, or their square kernel matrix (``kernel="precomputed"``). Where the
         classifier has `landmarks`, also a memory map, a dask array or dataframe, or, without y, an
-        iterable of batches (X, y) that can be gone through twice, such as
+        iterable of batches (X, y) that can be read twice, such as
         :class:`mahalearn.datasets.ParquetBatches`.
     y : array-like of shape (n_samples,), default=None
         Class labels; None where X is an iterable of batches.
@@ -228,7 +228,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         X : array-like of shape (n_samples, n_features)
             Training objects, or their square kernel matrix (``kernel="precomputed"``). Where the
             classifier has `landmarks`, also a memory map, a dask array or dataframe, or, without y,
-            an iterable of batches (X, y) that can be gone through twice, such as
+            an iterable of batches (X, y) that can be read twice, such as
             :class:`mahalearn.datasets.ParquetBatches`.
         y : array-like of shape (n_samples,), default=None
             Class labels; None where X is an iterable of batches.

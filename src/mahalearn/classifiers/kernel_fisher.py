@@ -42,7 +42,7 @@ class KernelFisherDiscriminant(KernelClassifier):
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -64,8 +64,8 @@ class KernelFisherDiscriminant(KernelClassifier):
 
         - None: use all training objects.
         - int: number of landmarks.
-        - "auto": as few as cross-validate within one standard error of the best, as far as memory
-          allows.
+        - "auto": the smallest number with a cross-validated score within one standard error of the
+          best, as memory allows.
         - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
           whose columns are then all training objects or the landmarks.
         - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.

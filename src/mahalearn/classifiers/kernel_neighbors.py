@@ -94,8 +94,8 @@ class KernelKNeighborsClassifier(KernelClassifier):
     """Nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
 
     For the RBF kernel d² grows with the distance of the inputs whatever gamma is, so that with
-    uniform weights the answers do not depend on gamma. Of equally near objects the first in the
-    training data are taken.
+    uniform weights the answers do not depend on gamma. Among equally near objects the first in the
+    training data are used.
 
     Read more in the :doc:`user guide </kernel_neighbors>`.
 
@@ -104,15 +104,17 @@ class KernelKNeighborsClassifier(KernelClassifier):
     n_neighbors : int, default=5
         Number of neighbours.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        Votes of the neighbours: all alike, 1/d, or what a function of the (n_samples, n_neighbors)
-        distances returns. Squared distances can be negative for an indefinite kernel; they count as
-        a distance of 0.
+        Weights of the neighbours' votes.
+
+        - "uniform": equal weights.
+        - "distance": 1/d; negative squared distances of an indefinite kernel count as 0.
+        - callable: a function of the (n_samples, n_neighbors) distances.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -216,7 +218,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
         Returns
         -------
         d2 : ndarray of shape (n_samples, n_neighbors)
-            Squared distances, if asked for. They can be negative for an indefinite kernel.
+            Squared distances, if `return_distance`. They can be negative for an indefinite kernel.
         indices : ndarray of shape (n_samples, n_neighbors)
             Positions in the training data, the nearest first.
         """

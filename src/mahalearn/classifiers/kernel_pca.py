@@ -55,7 +55,7 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         Number of components; a float between 0 and 1 is the fraction of Σ|λ| to keep, as in
         scikit-learn's PCA; None keeps all.
     reg : float, default=1e-3
-        What is added to every variance, positive.
+        Positive number that is added to every variance.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities; the class frequencies if None.
     kernel : str or callable, default="rbf"
@@ -63,7 +63,7 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -86,8 +86,8 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
 
         - None: use all training objects.
         - int: number of landmarks.
-        - "auto": as few as cross-validate within one standard error of the best, as far as memory
-          allows.
+        - "auto": the smallest number with a cross-validated score within one standard error of the
+          best, as memory allows.
         - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
           whose columns are then all training objects or the landmarks.
         - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.

@@ -127,11 +127,11 @@ class KernelMahalanobisTransformer(
     Parameters
     ----------
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-"}, default="RC+"
-        Which distance, as in :class:`KernelQuadraticDiscriminant`; so for all parameters.
+        The distance. All parameters are those of :class:`KernelQuadraticDiscriminant`.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
-        What `reg` is measured in.
+        Unit of `reg`, as in :class:`KernelQuadraticDiscriminant`.
     kernel : str or callable, default="rbf"
         The kernel.
     gamma : float, "scale" or "auto", default="scale"
@@ -329,7 +329,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -358,8 +358,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
           eigenvalues).
         - None: no offsets.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the errors that ``offset="error"`` and "loo" count. Without it a small class can
-        vanish.
+        Weights of the errors that ``offset="error"`` and "loo" count. Without it a small class may
+        never be predicted.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities for ``offset="map"``; the class frequencies if None.
     landmarks : int, "auto", objects, LandmarkMap or None, default=None
@@ -368,8 +368,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
 
         - None: use all training objects.
         - int: number of landmarks.
-        - "auto": as few as cross-validate within one standard error of the best, as far as memory
-          allows.
+        - "auto": the smallest number with a cross-validated score within one standard error of the
+          best, as memory allows.
         - objects: the landmarks; for ``kernel="precomputed"`` their positions among the rows of X,
           whose columns are then all training objects or the landmarks.
         - LandmarkMap: also sets how landmarks are chosen and where their spectrum is cut.

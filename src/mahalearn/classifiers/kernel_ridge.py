@@ -39,8 +39,8 @@ class KernelRidgeClassifier(KernelClassifier):
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
-        Width of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1

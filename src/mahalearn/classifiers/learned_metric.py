@@ -44,7 +44,10 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
     length : float, default=1.0
         Length scale L, in mean distances of the training objects (under the metric).
     metric : {"diagonal", "full"}, default="diagonal"
-        A weight for each feature, or a full matrix.
+        Form of the metric.
+
+        - "diagonal": a weight for each feature.
+        - "full": a full matrix.
     n_iter : int, default=3
         Number of rounds; 0 keeps the Euclidean metric.
 

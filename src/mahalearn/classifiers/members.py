@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
+from .._sparse import is_sparse
 from .._validation import take
 from ..kernels.protocol import fit_named_kernel, is_named
 from ..training.distances import SharedRows
@@ -16,14 +17,17 @@ def fit_members(estimators, X, y, computed=None, weights=None):
     computed: {name: (fitted kernel, Gram matrix)} where these are there already; weights: of the
     objects, for the members that take them.
     """
-    computed, kernels, trainings, distances = computed or {}, {}, {}, {}
+    computed, kernels, trainings, distances, chosen = computed or {}, {}, {}, {}, {}
     for name, estimator in estimators.items():
+        if _at_landmarks(estimator):  # there are no weights
+            key = estimator.landmarks, estimator.random_state
+            shared = not is_sparse(X) and same_landmarks([estimator])
+            estimator.fit_shared(X, y, chosen.get(key) if shared else None)
+            if shared:
+                chosen[key] = estimator.landmarks_
+            continue
         if not estimator.shares_kernel:
-            # At landmarks there are no weights.
-            weighted = has_fit_parameter(estimator, "sample_weight") and not _at_landmarks(
-                estimator
-            )
-            weighted = weighted and weights is not None
+            weighted = weights is not None and has_fit_parameter(estimator, "sample_weight")
             estimator.fit(X, y, **({"sample_weight": weights} if weighted else {}))
             continue
         kernel_and_gram = computed.get(name)
@@ -44,6 +48,11 @@ def fit_members(estimators, X, y, computed=None, weights=None):
 
 def _at_landmarks(estimator):
     return isinstance(estimator, KernelClassifier) and estimator.landmarks is not None
+
+
+def same_landmarks(estimators):
+    """True where kernels see rows as they are: k-means chooses the same landmarks for all."""
+    return all(is_named(e.kernel) and e.standardize is False for e in estimators)
 
 
 def member_scores(members, X):

@@ -25,7 +25,7 @@ from .._validation import (
 )
 from ..formulas.linalg import times
 from ..formulas.one_vs_one import one_vs_one_scores, pair_coefficients
-from ..kernels.mahalanobis import MahalanobisKernel
+from ..kernels.mahalanobis_kernel import MahalanobisKernel
 from ..kernels.protocol import sq_euclidean
 from .explanation import explain, named_contributions
 
@@ -134,10 +134,15 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     delta : float, default=1.0
         Scaling factor δ of the kernel.
     covariance : {"diag", "full"}, default="diag"
-        Variances only, or the full covariance matrix.
+        Covariance in the kernel.
+
+        - "diag": variances of the features only.
+        - "full": the full covariance matrix.
     covariance_from : {"pair", "all"}, default="pair"
-        With more than two classes a machine is trained for each pair of them. ``"pair"`` gives each
-        a covariance from the data of its two classes, ``"all"`` one from all data to all of them.
+        Data of the covariance, for more than two classes (one SVM for each pair of classes).
+
+        - "pair": the data of the two classes.
+        - "all": all data.
     shrinkage : float from 0 to 1, "auto" or None, default=None
         Shrinks a full covariance towards its diagonal; see
         :class:`mahalearn.kernels.MahalanobisKernel`.

@@ -12,9 +12,9 @@ from .._typing import File
 class ParquetBatches:
     """Batches (X, y) of the Parquet files of a table, in the order of the files' names.
 
-    It can be gone through as often as needed. A batch is all of the table that is in memory, beside
-    what pyarrow needs to read a row group; write files with row groups of moderate size (100,000
-    rows) if memory is scarce.
+    It can be read any number of times. A batch is all of the table that is in memory, beside what
+    pyarrow needs to read a row group; write files with row groups of moderate size (100,000 rows)
+    if memory is scarce.
 
     Read more in the :doc:`user guide </scale>`.
 

@@ -50,11 +50,11 @@ class Dataset:
     source, licence : str
         Whose data they are, and on what terms.
     description : str
-        What they are, and how they differ from the paper's.
+        Description of the data, and how they differ from the paper's.
     train_fraction : float or None
         Share of the objects that the paper trains on.
     train, test : tuple of arrays
-        Row numbers of the benchmark's own splits, as far as they are at hand.
+        Row numbers of the benchmark's own splits, as far as they are available.
     split_sizes : pair of int or None
         Objects in a training and in a test set of the benchmark.
 
@@ -103,7 +103,7 @@ class Dataset:
             Number of splits.
         random_state : int, RandomState or None, default=0
             Seed of the random ones. They have the sizes of the genuine ones, come after them and
-            say ``genuine=False``. Like those they are not stratified. The genuine splits do not
+            have ``genuine=False``. Like those they are not stratified. The genuine splits do not
             change the random ones: with more of them at hand, fewer of the same are used.
 
         Returns

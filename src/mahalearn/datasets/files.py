@@ -38,7 +38,7 @@ def load(
     folder : str or path, default=None
         Folder of the data files; None takes the environment variable ``MAHALEARN_DATA``.
     download_if_missing : bool, default=True
-        Whether OpenML may be asked.
+        Download from OpenML if the file is missing.
     n_per_class : int, default=None
         For proximity data: a seeded sample of at most so many objects of each class, so that the
         matrix is smaller; None keeps the paper's size.

@@ -99,7 +99,7 @@ def add_noise(
     *,
     random_state: Generator | None = None,
 ) -> np.ndarray:
-    """Add normal noise to some features of each row, drawn anew for every row.
+    """Add normal noise to random features of each row.
 
     Read more in the :doc:`user guide </datasets>`.
 
@@ -141,7 +141,7 @@ def add_noise(
 def drop_features(
     X: ArrayLike, n_missing: int, *, value: float = 0.0, random_state: Generator | None = None
 ) -> np.ndarray:
-    """Let some features of each row be missing, drawn anew for every row.
+    """Replace random features of each row by a value, as if they were missing.
 
     Read more in the :doc:`user guide </datasets>`.
 
@@ -152,7 +152,7 @@ def drop_features(
     n_missing : int
         Number of missing features in each row.
     value : float, default=0.0
-        What stands in their place: 0 in the paper; NaN for ``missing="ignore"``.
+        Value that replaces them: 0 in the paper; NaN for ``missing="ignore"``.
     random_state : int, numpy.random.Generator or None, default=None
         Seed, or the generator to go on with.
 

@@ -369,7 +369,7 @@ LOST = ("mucosa", "prodom", "files", "zongker")
 
 
 def names(paper: Literal["A", "B", "C"] | None = None) -> list[str]:
-    """Names of the sets that `load` knows.
+    """Names of the sets that `load` accepts.
 
     Read more in the :doc:`user guide </datasets>`.
 

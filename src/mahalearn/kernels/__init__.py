@@ -6,9 +6,9 @@ __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
         "LandmarkMap": "kernels.landmarks",
-        "MahalanobisKernel": "kernels.mahalanobis",
+        "MahalanobisKernel": "kernels.mahalanobis_kernel",
         "MeasureKernel": "kernels.measure",
         "PrecomputedKernel": "kernels.precomputed",
-        "ProximityKernel": "kernels.proximity",
+        "ProximityKernel": "kernels.proximity_kernel",
     },
 )

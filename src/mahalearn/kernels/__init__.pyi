@@ -1,10 +1,10 @@
 # For type checkers: the names of the table in __init__.py (tests/test_types.py compares them).
 
 from .landmarks import LandmarkMap
-from .mahalanobis import MahalanobisKernel
+from .mahalanobis_kernel import MahalanobisKernel
 from .measure import MeasureKernel
 from .precomputed import PrecomputedKernel
-from .proximity import ProximityKernel
+from .proximity_kernel import ProximityKernel
 
 __all__ = [
     "LandmarkMap",

@@ -53,7 +53,7 @@ _LIMITS = {"float64": 1e4, "float32": 250.0}
 
 
 def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
-    """Landmarks for the objects X: rows of an array, or objects. Labels play no part.
+    """Landmarks for the objects X: rows of an array, or objects. Labels are not used.
 
     kernel is a fitted kernel. method: "kmeans" (k-means++ and a few Lloyd steps; the landmarks are
     means, not objects), "rpcholesky" (randomly pivoted Cholesky: objects are drawn with a
@@ -334,15 +334,19 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
-        Parameter of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square"}, default="krein"
-        What to do about negative eigenvalues: keep their features (``signs_`` says which; "ignore"
-        does the same), raise, or correct the kernel.
+        Treatment of negative eigenvalues.
+
+        - "krein", "ignore": keep their features; ``signs_`` says which.
+        - "raise": an error.
+        - "clip", "flip", "square": replace them by 0, by their absolute values, or square all
+          eigenvalues.
     standardize : {"auto", True, False}, default="auto"
         Centre the columns and divide them by their standard deviations first (kernels "rbf",
         "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations

@@ -16,7 +16,7 @@ from .._validation import (
 )
 from ..measures.base import Measure
 from ..measures.table import GROUPS, as_measure, elastic_measures
-from .base import BaseKernel
+from .base_kernel import BaseKernel
 
 # What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
 PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
@@ -87,16 +87,16 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         How the two directions of an asymmetric measure are combined. A function is called for both;
         ``FunctionMeasure(function, symmetric=True)`` saves half of the calls.
     scale : "mean", float or None, default="mean"
-        What proximities are divided by: the mean dissimilarity between different training objects
-        (for similarities the mean self-similarity), so that the same regularisation suits every
-        measure; a positive number; nothing.
+        Divisor of the proximities: the mean dissimilarity between different training objects (for
+        similarities the mean self-similarity), so that the same regularisation suits every measure;
+        a positive number; nothing.
 
     Attributes
     ----------
     measure_ : Measure
         The measure, fitted on the training objects where it has something to learn.
     scale_ : float
-        What proximities are divided by.
+        Divisor of the proximities.
 
     See Also
     --------

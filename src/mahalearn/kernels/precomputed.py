@@ -12,7 +12,7 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
 )
-from .base import BaseKernel
+from .base_kernel import BaseKernel
 
 
 class PrecomputedKernel(BaseKernel):

@@ -24,7 +24,7 @@ from .._sparse import (
 from .._validation import check_choice, check_positive, check_real, is_word
 from ..measures.base import Measure
 from ..measures.table import GROUPS, MEASURES
-from .base import BaseKernel, UserKernel
+from .base_kernel import BaseKernel, UserKernel
 from .measure import MeasureKernel
 
 # --- kernels by name ------------------------------------------------------------------------------

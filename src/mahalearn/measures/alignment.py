@@ -38,11 +38,14 @@ class Alignment(Measure):
     Parameters
     ----------
     mode : {"local", "global"}, default="local"
-        Best alignment of any two parts (Smith–Waterman [1]_) or of the whole sequences, where gaps
-        at the ends cost too (Needleman–Wunsch [2]_).
+        Kind of alignment.
+
+        - "local": best alignment of any two parts (Smith–Waterman [1]_).
+        - "global": alignment of the whole sequences, gaps at the ends included
+          (Needleman–Wunsch [2]_).
     matrix : str or (str, array), default="blosum62"
         Scores of two letters: the name of a matrix of parasail ("blosum45", "pam250", "nuc44" …),
-        upper and lower case alike; or an alphabet and a symmetric table of whole numbers, such as
+        in upper or lower case; or an alphabet and a symmetric table of whole numbers, such as
         ``("ACGT", 3 * np.eye(4, dtype=int) - 2)``.
     gap_open : int, default=11
         Cost of a gap of one letter.

@@ -43,7 +43,7 @@ class Prepared:
 class Measure(BaseEstimator):
     """A dissimilarity (or similarity) of two objects; a subclass implements ``block``.
 
-    Attributes of the class say what is known about it.
+    Attributes of the class describe its properties.
 
     Read more in the :doc:`user guide </measures>`.
 
@@ -88,7 +88,7 @@ class Measure(BaseEstimator):
     requires_vector_input = False
 
     def fit(self, X: Objects, y: Any = None) -> Self:
-        """Learn what the measure needs to know of the training objects; most need nothing.
+        """Learn from the training objects; most measures learn nothing.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Measure(BaseEstimator):
         Y : sequence of objects, default=None
             The objects of the columns; X if None.
         symmetrize : {"mean", "min", "max", None}, default=None
-            What becomes of the two directions of an asymmetric measure. None: the direction from
+            How the two directions of an asymmetric measure are combined. None: the direction from
             row to column as it is.
 
         Returns
@@ -210,7 +210,7 @@ class FunctionMeasure(Measure):
         Whether function(a, b) = function(b, a): then a matrix of all pairs costs half. Some pairs
         are checked.
     dissimilarity : bool, default=True
-        Whether larger means less alike.
+        True if larger values mean less similar objects.
 
     See Also
     --------

@@ -50,8 +50,12 @@ class Compression(Measure):
     Parameters
     ----------
     compressor : {"zlib", "bz2", "lzma"} or callable, default="zlib"
-        What compresses; a callable takes and returns bytes. zlib looks back 32 KiB, bz2 compresses
-        up to 900 kB together: longer objects need lzma.
+        Compression method.
+
+        - "zlib": finds repetitions within 32 KiB.
+        - "bz2": finds repetitions within blocks of 900 kB.
+        - "lzma": for longer objects.
+        - callable: a function that takes and returns bytes.
 
     See Also
     --------

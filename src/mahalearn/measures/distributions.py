@@ -64,9 +64,9 @@ class JensenShannon(Measure):
 class Wasserstein(Measure):
     """Wasserstein distance of two samples, the cost of moving one onto the other.
 
-    W_p = (min Σ π_ij ‖a_i − b_j‖^p)^{1/p} over all couplings π of two samples whose points all
-    count alike. On the line and for samples of equal size scipy and numpy suffice; other cases need
-    POT (``pip install "mahalearn[transport]"``).
+    W_p = (min Σ π_ij ‖a_i − b_j‖^p)^{1/p} over all couplings π of two samples whose points have
+    equal weights. On the line and for samples of equal size scipy and numpy suffice; other cases
+    need POT (``pip install "mahalearn[transport]"``).
 
     Read more in the :doc:`user guide </measures>`.
 

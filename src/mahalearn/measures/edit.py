@@ -54,7 +54,11 @@ class EditDistance(Measure):
     insertion, deletion : float, default=1
         Cost of inserting and of deleting a symbol. Only equal ones make the distance symmetric.
     normalize : {"longer", "sum", None}, default=None
-        Whether to divide by the length of the longer sequence, or by the sum of both lengths.
+        Divisor of the distance.
+
+        - None: none.
+        - "longer": the length of the longer sequence.
+        - "sum": the sum of both lengths.
     period : float, default=2π
         For ``substitution="angular"``; 360 if angles are in degrees.
 

@@ -62,8 +62,8 @@ class Elastic(Measure):
     A series is an array of shape (length,) or (n_channels, length). A collection is a list of
     series, which may differ in length, an array of shape (n_cases, length), or one of shape
     (n_cases, n_channels, length) as in aeon and sktime. Time points at the end that are NaN in
-    every channel are padding and are removed; NaN elsewhere is an error. What a masked array hides
-    is NaN.
+    every channel are padding and are removed; NaN elsewhere is an error. Masked values of a masked
+    array count as NaN.
 
     numba compiles the loops (``pip install "mahalearn[measures]"``). The first call in an
     environment takes some seconds for that; the result is kept on disk. Without numba the same

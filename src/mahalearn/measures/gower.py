@@ -40,7 +40,7 @@ class Gower(Measure):
     Parameters
     ----------
     nominal : "auto" or list of column names or numbers, default="auto"
-        Which columns hold names. "auto": those of text, categories, booleans or mixed objects.
+        Columns that hold categories. "auto": those of text, categories, booleans or mixed objects.
 
     Attributes
     ----------

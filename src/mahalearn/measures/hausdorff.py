@@ -23,7 +23,7 @@ class Hausdorff(Measure):
     Parameters
     ----------
     modified : bool, default=False
-        Whether to take the modified distance.
+        Use the modified distance.
 
     See Also
     --------

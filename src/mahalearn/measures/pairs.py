@@ -44,9 +44,9 @@ def pairwise(
     other : sequence of objects, default=None
         The columns, for example training objects; `objects` if None.
     symmetrize : {"mean", "min", "max", None}, default="mean"
-        What becomes of the two directions of a measure that is not symmetric; None keeps the one
-        from row to column. A function is taken to be asymmetric and called for both directions; if
-        it is symmetric, ``FunctionMeasure(function, symmetric=True)`` saves half of the calls.
+        How the two directions of an asymmetric measure are combined; None keeps the one from row to
+        column. A function is taken to be asymmetric and called for both directions; if it is
+        symmetric, ``FunctionMeasure(function, symmetric=True)`` saves half of the calls.
     n_jobs : int, default=None
         Number of workers, as in joblib: threads for the library's measures, processes for
         functions. -1: all cores.

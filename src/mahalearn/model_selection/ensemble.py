@@ -57,7 +57,7 @@ from .member_data import (
     ObjectData,
     VectorData,
 )
-from .race import EXACT_OBJECTS, Member, Rules, race
+from .race import EXACT_OBJECTS, Member, Rules, enough_folds, fitted_at_landmarks, race
 from .search import BestEstimatorMixin
 from .splits import choose, fold_metrics, make_splits
 from .weighing import (
@@ -131,20 +131,28 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         - "dissimilarity_space": Fisher's or the quadratic discriminant on RC+ distances.
         - "kernel_fisher", "kernel_pca", "kernel_ridge", "neighbors": the kernel classifiers.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
-        "auto" is the RBF kernel, its width searched. "precomputed": X is the square kernel matrix
-        (:class:`mahalearn.ProximityKernel` makes it from dissimilarities). Any other kernel of the
-        library, such as ``MeasureKernel("edit")`` for strings, sees the objects as they are.
+        The kernel.
+
+        - "auto": RBF, its width searched.
+        - "precomputed": X is the square kernel matrix (:class:`mahalearn.ProximityKernel` makes it
+          from dissimilarities).
+        - any other kernel of the library, such as ``MeasureKernel("edit")`` for strings.
     kernels : sequence of kernels, default=None
         Several kernels in place of `kernel`. Of kernels by name each family has a member for each;
         of kernels on objects each family takes its best. None with ``kernel="auto"``: "rbf" and
         "laplacian", of which ``combine="best"`` uses the first.
     combine : {"stack", "best"}, default="stack"
-        "stack": the weighted ensemble above. "best": one model.
+        Result of the search.
+
+        - "stack": the weighted ensemble above.
+        - "best": one model.
     effort : {"fast", "best"}, default="fast"
-        "fast": every kernel, with every second value of the regularisation, is tried on a part of
-        the objects (at least 400) and two splits; the two best kernels of each member, with the
-        neighbouring values of the regularisation, are compared on all objects and splits. "best":
-        every candidate is compared on all of them, which takes several times as long.
+        Thoroughness of the search.
+
+        - "fast": every kernel, with every second value of the regularisation, is tried on a part of
+          the objects (at least 400) and two splits; the two best kernels of each member, with the
+          neighbouring values, are compared on all objects and splits.
+        - "best": every candidate is compared on all objects and splits; several times as long.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         Treatment of negative eigenvalues, as in the plain estimators. Where this is "krein",
         the SVM and ridge regression flip them.
@@ -159,7 +167,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     cv : int, splitter or iterable, default=5
         Number of stratified folds, done twice up to 300 objects; or splits as in scikit-learn.
         Where most objects are in classes of fewer objects than folds there are fewer folds, and
-        more repetitions.
+        more repetitions. With members at landmarks as many of the folds are used as hold out 3,000
+        objects.
     time_budget : float, default=None
         Approximate seconds for the searches. Members that would take too long are left out, with a
         note in ``leaderboard_`` and a warning. The cheapest of three families always remain.
@@ -187,7 +196,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     weights_ : dict of str to float
         Their weights.
     calibrations_ : dict of str to Calibration, or None
-        What makes their scores probabilities: a temperature, a scale and a bias for each class.
+        Maps of their scores to probabilities: a temperature, a scale and a bias for each class.
         None with ``combine="best"``, which has ``temperature_``.
     oof_proba_ : ndarray of shape (n_samples, n_classes)
         Probabilities of each training object by models, calibration and weights that have not seen
@@ -197,14 +206,14 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     best_estimator_ : estimator
         The chosen estimator fitted on all objects; for vectors a pipeline that standardises first.
     best_params_ : dict
-        What the search chose for it.
+        Its chosen parameters.
     best_score_ : float
         Mean score over the folds of what predicts: of the ensemble (weights and calibration from
         the other folds), or of the chosen family. Chosen among many, it is somewhat optimistic.
     candidates_ : dict of str to estimator
         The best of each family, not fitted.
     temperature_ : float
-        What the scores of ``best_estimator_`` are divided by before they become probabilities.
+        Divisor of the scores of ``best_estimator_`` before the softmax.
     n_splits_ : int
         Number of train/test splits.
     n_features_in_ : int
@@ -312,14 +321,14 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             booleans, dates and missing cells, or an array, which may hold NaN; what a kernel on
             objects takes; or their square kernel matrix (``kernel="precomputed"``). For kernels by
             name also a dask array or dataframe, or, without y, an iterable of batches (X, y) that
-            can be gone through again, such as :class:`mahalearn.datasets.ParquetBatches`: members
+            can be read several times, such as :class:`mahalearn.datasets.ParquetBatches`: members
             are then fitted at landmarks, and scores are those of a sample.
         y : array-like of shape (n_samples,), default=None
             Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the objects, for an ensemble: in its calibration, in its weights and in the
-            families "gaussian" and "mahalanobis_svm". The other families ignore them, which a
-            warning says.
+            families "gaussian" and "mahalanobis_svm". The other families ignore them, with a
+            warning.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
 
@@ -340,12 +349,12 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             # It has just been said, and every search would say it again.
             warnings.filterwarnings("ignore", message="The precomputed kernel looks like")
             # 1. The splits, the same for all members.
-            splits = self._make_splits(data, groups)
-            rows = held_out_rows(splits, data.codes, weights)
+            splits, scored = self._make_splits(data, groups)
+            rows = held_out_rows(scored, data.codes, weights)
             # 2. The best candidate of each member.
             candidates = self._search(members, data, splits, rows)
             if self.combine == "best":
-                weights_ = self._choose(candidates, rows, splits)
+                weights_ = self._choose(candidates, rows, scored)
             else:
                 # 3. Their probabilities of the held-out objects, calibrated on these.
                 calibrated = calibrate_members({n: b.held_out for n, b in candidates.items()}, rows)
@@ -488,13 +497,17 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         if splits is None:
             counts = np.bincount(data.codes)
             splits = make_splits(self.cv, data.X, data.y, counts, self.random_state, groups)
-        self.n_splits_ = len(splits)
-        return splits
+        scored = splits
+        if is_whole(self.cv) and fitted_at_landmarks(data, self.effort) and data.splits is None:
+            scored = enough_folds(splits)
+        self.n_splits_ = len(scored)
+        return splits, scored
 
     def _search(self, members, data, splits, rows):
         """{member: Best}; fills leaderboard_."""
         scoring = self.scoring if self.combine == "best" else "ensemble"
-        rules = Rules(scoring, self.effort, self.time_budget, self.n_jobs, bool(self.verbose))
+        show, n_folds = bool(self.verbose), self.n_splits_
+        rules = Rules(scoring, self.effort, self.time_budget, self.n_jobs, show, n_folds)
         # The data are checked: LIBSVM's estimators would check them in each of many fits.
         with config_context(assume_finite=True, skip_parameter_validation=True):
             results = race(members, data, splits, self.spectrum, rules)
@@ -683,7 +696,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return super()._tempered(X) if self.calibrations_ is None else self._log_proba(X)
 
     def explain(self, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]:
-        """Why the objects are classified as they are.
+        """Explain the predictions of objects.
 
         Parameters
         ----------
@@ -706,7 +719,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             that are at least as far from it}, by the member "distance_member" (the one of the
             largest weight that has distances; training objects by models that have not seen them);
             "neighbors", the positions and squared kernel distances of the nearest training
-            objects. What no member can tell is None.
+            objects. Values that no member provides are None.
         """
         check_count(n_neighbors, "n_neighbors")
         Z, members, facts = self._queries(X), self._last_steps(), self._explanation

@@ -24,6 +24,7 @@ from sklearn.utils import get_tags
 from .._base import refit_scores
 from .._validation import LANDMARKS_REMEDY, check_memory, take
 from ..classifiers.kernel_classifier import KernelClassifier
+from ..classifiers.members import same_landmarks
 from ..formulas.linalg import total_spread
 from ..formulas.spectrum import CORRECTIONS
 from ..kernels.measure import MeasureKernel
@@ -330,8 +331,10 @@ def _with_landmarks(settings, objects):
     first, source = settings[0].trials[0].estimator, objects.landmarks
     if source is None:
         source = first.landmark_source(objects.X, objects.y)
-    names = {frozen(setting.trials[0].estimator.kernel) for setting in settings}
-    source = first.with_chosen_landmarks(source, shared=len(names) == 1)
+    estimators = [setting.trials[0].estimator for setting in settings]
+    shared = len({frozen(e.kernel) for e in estimators}) == 1
+    shared = shared or (not source.scanned.sparse and same_landmarks(estimators))
+    source = first.with_chosen_landmarks(source, shared=shared)
     return objects._replace(landmarks=source)
 
 

@@ -66,6 +66,8 @@ def _distances_to_classes(estimator, data, train, test):
         inside, queries = data.X[np.ix_(train, train)], data.X[np.ix_(test, train)]
     else:
         inside, queries = take(data.X, train), take(data.X, test)
+    if hasattr(estimator, "offset"):  # distances have none
+        estimator.set_params(offset=None)
     d2 = estimator.fit(inside, data.y[train]).mahalanobis(queries)
     place = np.searchsorted(estimator.classes_, data.y[test])
     place = np.minimum(place, len(estimator.classes_) - 1)

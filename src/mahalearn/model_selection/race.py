@@ -34,12 +34,15 @@ PILOT_SECONDS = 20.0
 EXACT_OBJECTS = 2000
 # Values of a path above the pilot's best one that the final has at landmarks.
 LANDMARK_STEPS = 2
+# At landmarks the final has as many of the folds as hold out so many objects.
+HELD_OUT_OBJECTS = 3000
 # So many families remain within any budget of time.
 LEAST_FAMILIES = 3
 # Of each class as many objects are in the pilot, if it has them.
 PILOT_CLASS = 10
-# Kernels (or other parameters beside the path) of a member that reach the final.
-FINAL_CELLS = 2
+# Kernels (or other parameters beside the path) of a member that reach the final; at landmarks,
+# where the pilot has a small part of the objects, those of a member with the first kernel by name.
+FINAL_CELLS, LANDMARK_CELLS = 2, 3
 # The SVM's C with a further kernel, where machines are the costliest members.
 FEWER_CS = (1.0, 10.0, 100.0)
 # Candidates whose metrics are computed at once.
@@ -76,6 +79,11 @@ class Candidate(NamedTuple):
     estimator: Any
     cell: tuple
     path: tuple
+
+    def takes_part(self, at_landmarks):
+        """False for a family that has no form at landmarks, where there are too many objects."""
+        family = family_of(self.estimator)
+        return not at_landmarks or family.at_landmarks or family.growth == 1
 
 
 class Best(NamedTuple):
@@ -214,7 +222,7 @@ class Rules(NamedTuple):
     """How a race is run.
 
     scoring: what is maximised, "ensemble" for members of one; effort: "fast", or "best" for all
-    candidates on all objects; time_budget: seconds, or None.
+    candidates on all objects; time_budget: seconds, or None; n_folds: of the final, None for all.
     """
 
     scoring: Any = "ensemble"
@@ -222,6 +230,19 @@ class Rules(NamedTuple):
     time_budget: float | None = None
     n_jobs: int | None = None
     show: bool = False
+    n_folds: int | None = None
+
+
+def fitted_at_landmarks(data, effort):
+    """True where members are fitted at landmarks: not all pairs of that many objects are used."""
+    many = data.takes_landmarks and len(data.y) > EXACT_OBJECTS
+    return data.at_landmarks or (many and effort == "fast")
+
+
+def enough_folds(splits):
+    """The first folds that together hold out enough objects to compare and calibrate members."""
+    held_out = np.cumsum([len(test) for _, test in splits])
+    return splits[: int(np.searchsorted(held_out, HELD_OUT_OBJECTS)) + 1]
 
 
 def race(members, data, splits, spectrum, rules):
@@ -233,19 +254,19 @@ def race(members, data, splits, spectrum, rules):
             results[m.name] = Result(note=NEEDS_DENSE)
         members = [m for m in members if not FAMILIES[m.family].needs_vectors]
     part, part_splits = pilot_part(data, splits, rules.time_budget)
+    splits = splits[: rules.n_folds]
     n_train = min(len(train) for train, _ in part_splits)
 
     def candidates_of(some):
         return [c for m in members for c in member_candidates(m, some, spectrum, n_train)]
 
-    many = data.takes_landmarks and len(data.y) > EXACT_OBJECTS
-    at_landmarks = data.at_landmarks or (many and rules.effort == "fast")
+    at_landmarks = fitted_at_landmarks(data, rules.effort)
     candidates = candidates_of(data)
     for member, count in Counter(c.member for c in candidates).items():
         results[member] = results[member]._replace(n_candidates=count)
     if rules.effort == "fast" or rules.time_budget is not None or at_landmarks:
         first = candidates_of(part)
-        tried = pilot_candidates(first)
+        tried = pilot_candidates(first, at_landmarks)
         means, seconds = np.full(len(first), np.nan), np.zeros(len(first))
         for k, one in score([first[i] for i in tried], part, part_splits, rules):
             i = tried[k]
@@ -323,12 +344,9 @@ def expected_seconds(candidates, chosen, seconds, growth, at_landmarks):
     larger, objects, splits = growth
     expected: dict = {}
     for i in chosen:
-        family = family_of(candidates[i].estimator)
-        power = family.growth
-        if at_landmarks and power > 1:
-            if not family.at_landmarks:
-                continue
-            power = 1
+        if not candidates[i].takes_part(at_landmarks):
+            continue
+        power = family_of(candidates[i].estimator).growth
         factor = splits * (objects if at_landmarks else larger**power)
         member = candidates[i].member
         expected[member] = expected.get(member, 0.0) + seconds[i] * factor
@@ -385,9 +403,13 @@ def _paths(candidates):
     return grouped(range(len(candidates)), lambda i: (candidates[i].member, candidates[i].path))
 
 
-def pilot_candidates(candidates):
-    """Positions of the candidates that a pilot tries: every second value of each path."""
-    return sorted(i for path in _paths(candidates) for i in path[::2])
+def pilot_candidates(candidates, at_landmarks=False):
+    """Positions of the candidates that a pilot tries: every second value of each path.
+
+    At landmarks only those that can take part in the final.
+    """
+    paths = [path for path in _paths(candidates) if candidates[path[0]].takes_part(at_landmarks)]
+    return sorted(i for path in paths for i in path[::2])
 
 
 def finalists(candidates, means, effort="fast", at_landmarks=False):
@@ -395,8 +417,8 @@ def finalists(candidates, means, effort="fast", at_landmarks=False):
 
     means (k,): NaN where the pilot has not tried a candidate, −inf where it failed. Of each member
     the FINAL_CELLS best kernels, and for each of them the best candidate with its neighbours on the
-    path; a family whose time grows no faster than the data keeps all. At landmarks the best kernel,
-    and more values above: there regularisation grows with the data.
+    path; a family whose time grows no faster than the data keeps all. At landmarks LANDMARK_CELLS
+    kernels, and more values above: there regularisation grows with the data.
     """
     chosen = []
     for group in grouped(range(len(candidates)), lambda i: candidates[i].member):
@@ -407,7 +429,11 @@ def finalists(candidates, means, effort="fast", at_landmarks=False):
         scores = np.where(np.isnan(means), -np.inf, means)
         leaders = [cell[int(np.argmax(scores[cell]))] for cell in cells]
         leaders = sorted(leaders, key=lambda i: -scores[i])
-        for leader in leaders[: 1 if at_landmarks else FINAL_CELLS]:
+        first = candidates[group[0]]
+        n_cells = FINAL_CELLS
+        if at_landmarks:  # measures of objects cost more than models
+            n_cells = 1 if "/" in first.member or "kernel" in first.params else LANDMARK_CELLS
+        for leader in leaders[:n_cells]:
             path = [i for i in group if candidates[i].path == candidates[leader].path]
             place = path.index(leader)
             above = LANDMARK_STEPS if at_landmarks else 1  # a path is listed in descending order

@@ -194,7 +194,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         Cross-validation, as in scikit-learn; ``LeaveOneOut()`` has a closed form for RC+ and for
         ridge regression.
     scoring : str or callable, default=None
-        What to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
+        Score to maximise: accuracy if None; "balanced_accuracy" or any other scikit-learn scorer.
         Probabilities are calibrated before they are scored, as those of the search are.
     n_jobs : int, default=None
         Number of processes over the kernels, or over fits.
@@ -209,8 +209,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     best_params_ : dict
-        The searched parameters of the best candidate. Of equal scores the first in the grid wins;
-        default grids list more regularisation first, then wider kernels and lower degrees.
+        The searched parameters of the best candidate. Among equal scores the first in the grid is
+        chosen; default grids list more regularisation first, then wider kernels and lower degrees.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
@@ -227,7 +227,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     multimetric_ : bool
         False: one score is searched.
     temperature_ : float
-        What scores are divided by before they become probabilities, from the held-out scores.
+        Divisor of the scores before the softmax, fitted to held-out scores.
     oof_scores_ : ndarray of shape (n_held_out, n_classes)
         Held-out scores of the best candidate, the test parts of the splits one after the other;
         −inf for a class that a training part does not have.
@@ -605,7 +605,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components)
-            What the best estimator's transform returns.
+            Result of the best estimator's transform.
         """
         check_is_fitted(self)
         return self.best_estimator_.transform(X)
@@ -622,7 +622,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            What the best estimator's score_samples returns.
+            Result of the best estimator's score_samples.
         """
         check_is_fitted(self)
         return self.best_estimator_.score_samples(X)

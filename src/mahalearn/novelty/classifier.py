@@ -91,11 +91,13 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         - "split": a share `calibration_size` of the training objects only calibrates.
         - "auto": "full" where it is valid and nothing was searched, otherwise "cross".
     nonconformity : {"margin", "distance"}, default="margin"
-        How strange an object is for a class. ``"margin"``: how much better the best other class is
-        (by decision function, or by probability where there is none; by squared distances for
-        full), which gives small sets. ``"distance"``: the squared Mahalanobis distance to the
-        class, for estimators with ``mahalanobis``, which also finds objects of no class. A margin
-        of landmark distances is not valid and not offered.
+        How unusual an object is for a class.
+
+        - "margin": how much better the best other class is, by decision function, else by
+          probability; by squared distances for "full". Gives small sets. Not valid, and refused,
+          for distances at landmarks.
+        - "distance": the squared Mahalanobis distance to the class, for estimators with
+          ``mahalanobis``. Also finds objects of no class.
     class_conditional : bool, default=True
         Take ranks within each class: then every class is covered. False ranks all objects
         together (cross and split only): smaller sets where classes are small, and only the
@@ -115,9 +117,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The classifier that `predict` uses: fitted on all objects, or on those that do not
         calibrate (split).
     method_ : {"full", "cross", "split"}
-        How the p-values arise.
+        Method of the p-values.
     guarantee_ : str
-        What the p-values guarantee, in words.
+        Guarantee of the p-values, in words.
     n_features_in_ : int
         Number of features seen in `fit`, where the estimator counts them.
 

@@ -73,20 +73,25 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     probability a for a new object of class j, whatever the distribution, if it is drawn as the
     training objects of the class were. That is exact where no parameter is taken from the training
     objects, and nearly so where gamma and reg are scaled by them, as by default. No contamination
-    rate is guessed, and no outliers are needed for fitting. ``method_`` says how the p-values arise
-    and ``guarantee_`` what holds.
+    rate is guessed, and no outliers are needed for fitting. ``method_`` names the method of the
+    p-values and ``guarantee_`` states what holds.
 
     Read more in the :doc:`user guide </novelty>`.
 
     Parameters
     ----------
     variant : {"RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes"}, default="RC+"
-        The distance. ``"RC+"``: full conformal where the kernel is positive definite on each class.
-        ``"other-classes"``: RC+ in the map x → k(x, training objects of the other classes), full
-        conformal for every kernel, for two classes and more. Both are cross-conformal where the
-        kernel learns more than a scale from the training objects (standardised columns,
-        ``MahalanobisKernel``, ``"gower"``): each fold fits it anew. The other variants, and RC+
-        for an indefinite kernel, are cross-conformal.
+        The distance.
+
+        - "RC+": full conformal if the kernel is positive definite on each class, else
+          cross-conformal.
+        - "other-classes": RC+ in the map x → k(x, training objects of the other classes); full
+          conformal for every kernel; needs two classes.
+        - "RC-", "IC+", "IC-", "FK+", "FK-": as in :class:`KernelQuadraticDiscriminant`;
+          cross-conformal.
+
+        Kernels that learn more than a scale from the training objects (standardised columns,
+        ``MahalanobisKernel``, "gower") are fitted in each fold and are always cross-conformal.
     level : float, default=0.05
         `predict` gives −1 to objects with ``p_none`` ≤ level: about this share of regular objects
         is rejected.
@@ -95,15 +100,21 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         "other-classes" and 0.1 for the other cross-conformal distances, whose folds agree only if
         they are regularised well.
     reg_on : {"relative", "covariance", "kernel"}, default="relative"
-        What `reg` is: a fraction of the mean spread of the objects around their class means, the
-        variance σ² added to the class covariance, or α on the class kernel matrix. Full-conformal
-        models use the α of the class with one more object, (n_j + 1)σ².
+        Unit of `reg`. Full-conformal models use the α of a class with one more object,
+        (n_j + 1)σ².
+
+        - "relative": fraction of the mean spread of the objects around their class means.
+        - "covariance": the variance σ² that is added to the class covariance.
+        - "kernel": α, added to the class kernel matrix.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, a measure or a kernel object (see
         :mod:`mahalearn.kernels`).
     gamma : float, "smooth", "scale" or "auto", default="smooth"
-        Parameter of the kernels rbf, laplacian, poly, sigmoid and chi2. ``"scale"`` is
-        1/(n_features·Var(X)), ``"smooth"`` a tenth of it.
+        Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2.
+
+        - "scale": 1/(n_features·Var(X)).
+        - "smooth": a tenth of "scale".
+        - "auto": 1/n_features.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
         Treatment of negative eigenvalues, as in :class:`KernelQuadraticDiscriminant`.
         "other-classes" takes the kernel as it is: it is defined for every kernel.
@@ -131,9 +142,9 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         Labels of the training classes; ``[1]`` where `fit` got none. (``classes_`` would be what
         `predict` gives, which is 1 and −1.)
     method_ : {"full", "cross"}
-        How the p-values arise.
+        Method of the p-values.
     guarantee_ : str
-        What the p-values guarantee, in words.
+        Guarantee of the p-values, in words.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     decision_scores_ : ndarray of shape (n_samples,)
@@ -488,7 +499,11 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
             Labels of the batch: each class is compared with its own objects. Without them the whole
             batch is compared with each class in turn; a mixed batch is judged by ``p_pooled``.
         alternative : {"greater", "less", "two-sided"}, default="greater"
-            Direction of the test: the batch's objects lie farther out, nearer, or either.
+            Change that the test looks for.
+
+            - "greater": the objects of the batch lie farther out.
+            - "less": they lie nearer.
+            - "two-sided": either.
         batch_kernel : array-like of shape (n_samples, n_samples), default=None
             Kernel values of the batch with itself: needed with a precomputed kernel, refused with
             another one.

@@ -177,15 +177,18 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     A row is compared with every known class by its Mahalanobis distance. ``p_none`` says how
     unusual it would be for a row of the known classes to be as far from all of them; `predict`
     flags rows with ``p_none`` ≤ `level`. No contamination rate is guessed and no outliers are
-    needed. ``guarantee_`` says what the p-values promise.
+    needed. ``guarantee_`` states the guarantee of the p-values.
 
     Read more in the :doc:`user guide </outliers>`.
 
     Parameters
     ----------
     covariance : {"auto", "class", "shared"}, default="auto"
-        A covariance for each class, or one for all. "auto" is "class" where the classes' matrices
-        fit scikit-learn's ``working_memory``, and "shared" otherwise.
+        Covariances of the classes.
+
+        - "class": one for each class.
+        - "shared": one for all classes.
+        - "auto": "class" if the matrices fit into scikit-learn's ``working_memory``, else "shared".
     level : float, default=0.05
         `predict` flags rows with ``p_none`` ≤ level: at most about this share of regular rows.
     normalize : bool or "auto", default="auto"
@@ -203,13 +206,15 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         Subtract the distance to all rows together, which compares classes with each other. Needs
         two classes and a shared covariance.
     calibration : {"auto", "loo", "reservoir", "split"}, default="auto"
-        Rows that distances are ranked among. "loo": all training rows, each bounded as if left out
-        (a second pass); "reservoir": a random part of them, in one pass; "split": a random fifth,
-        at most 10,000, that is not used for the distances. "auto" is "loo", "reservoir" in
-        `partial_fit`, and "split" where the others have no bound (`relative`).
+        Rows among which distances are ranked.
+
+        - "loo": all training rows, each bounded as if left out; a second pass.
+        - "reservoir": a random part of the training rows, in one pass.
+        - "split": a random fifth, at most 10,000, that is not used for the distances.
+        - "auto": "loo"; "reservoir" in `partial_fit`; "split" with `relative`.
     trim : float, default=0.0
         Share of the training rows that may be contaminated: as many of each class, the farthest,
-        are left out, and there is no guarantee. It goes through the rows several times.
+        are left out, and there is no guarantee. The rows are read several times.
     random_state : int, RandomState instance or None, default=0
         Draws the rows that are set aside.
 
@@ -224,9 +229,9 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     sigma2_ : float
         Variance added to the covariances.
     method_ : str
-        How the p-values arise: "loo", "reservoir", "split" or "calibrated".
+        Method of the p-values: "loo", "reservoir", "split" or "calibrated".
     guarantee_ : str
-        The promise of the p-values, in words.
+        Guarantee of the p-values, in words.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     decision_scores_ : ndarray of shape (n_samples,)
@@ -292,14 +297,14 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training rows; also a memory map, a dask array or dataframe, or an iterable of batches
-            that can be gone through twice, each X or (X, y), such as
+            that can be read twice, each X or (X, y), such as
             :class:`mahalearn.datasets.ParquetBatches`.
         y : array-like of shape (n_samples,), default=None
             Class labels; without them all rows are of one class.
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are repeated measurements, so that a row's own group makes it look
             typical. A random fifth of the groups is not used for the distances, and a random row
-            of each of them calibrates (a split); the promise is about rows of new groups.
+            of each of them calibrates (a split); the guarantee is about rows of new groups.
 
         Returns
         -------
@@ -688,7 +693,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``class_labels_``: ``guarantee_`` says what they promise. The
+            Columns in the order of ``class_labels_``: ``guarantee_`` states their guarantee. The
             least possible value is 1/(n_j + 1).
         """
         d2, limits = self._sq_distances(X), self._class_limits()
@@ -736,12 +741,12 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     @property
     def method_(self) -> str:
-        """How the p-values arise: "loo", "reservoir", "split" or "calibrated"."""
+        """Method of the p-values: "loo", "reservoir", "split" or "calibrated"."""
         return self._state().method
 
     @property
     def guarantee_(self) -> str:
-        """The promise of the p-values, in words."""
+        """Guarantee of the p-values, in words."""
         return self._state().guarantee
 
     def drift_test(
@@ -765,7 +770,11 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             Labels of the batch: each class is compared with its own rows. Without them the whole
             batch is compared with each class in turn; a mixed batch is judged by ``p_pooled``.
         alternative : {"greater", "less", "two-sided"}, default="greater"
-            Direction of the test: the batch's rows lie farther out, nearer, or either.
+            Change that the test looks for.
+
+            - "greater": the rows of the batch lie farther out.
+            - "less": they lie nearer.
+            - "two-sided": either.
 
         Returns
         -------

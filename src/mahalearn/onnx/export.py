@@ -45,9 +45,9 @@ def to_onnx(estimator: Any, *, dtype: str = "float64") -> Any:
 
     Notes
     -----
-    Needs the extra ``onnx``. What has no graph is refused: kernels that are functions or measures
-    of objects, feature weights, rows with missing values, corrected spectra of distances. A graph
-    does not check its input: a row with NaN has NaN scores.
+    Needs the extra ``onnx``. Models without a graph are refused: kernels that are functions or
+    measures of objects, feature weights, rows with missing values, corrected spectra of distances.
+    A graph does not check its input: a row with NaN has NaN scores.
 
     Examples
     --------

@@ -6,7 +6,7 @@
 
 import numpy as np
 
-from ..kernels.mahalanobis import MahalanobisKernel
+from ..kernels.mahalanobis_kernel import MahalanobisKernel
 from ..kernels.protocol import KERNEL_NAMES, NamedKernel
 from .graph import TENSOR_TYPES, Graph, Value
 

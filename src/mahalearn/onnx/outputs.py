@@ -13,10 +13,10 @@ from ..model_selection.search import KernelSearchCV
 from ..novelty.mahalanobis import MahalanobisNovelty
 from ..table_encoder import TableEncoder
 from .detectors import detector_outputs
+from .encoders import encoded_table
 from .graph import TENSOR_TYPES, Node, Value
 from .kernels import NoGraphError, kernel_values
 from .scores import class_scores, sq_distances_of, with_all_classes
-from .tables import encoded_table
 
 
 def _label_array(classes):

@@ -29,8 +29,8 @@ from ..formulas.linalg import RANK_RTOL, Workspace
 from ..formulas.one_vs_one import pair_coefficients
 from ..model_selection.ensemble import MahalanobisClassifierCV
 from ..model_selection.search import KernelSearchCV
+from .encoders import encoded_table
 from .kernels import NoGraphError, kernel_values, self_similarities, sq_distances
-from .tables import encoded_table
 
 # --- kernel rows ----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ cells that would agree if another published number of the same kind stood there.
 import math
 from typing import NamedTuple
 
-from .protocol import Published
+from .experiment import Published
 from .rows import CellSummary, summarise
 
 # A number agrees with another within this many standard errors of their difference …
@@ -36,7 +36,7 @@ def tolerance(ours, other, slack=None):
     Examples
     --------
     >>> from mahalearn.papers.agreement import tolerance
-    >>> from mahalearn.papers.protocol import Published
+    >>> from mahalearn.papers.experiment import Published
     >>> print(f"{tolerance(Published(20, 2, 10), Published(21, 2, 10)):.2f}")
     2.79
     >>> print(f"{tolerance(Published(5, 0, 10), Published(4, 0, 10)):.2f}")
@@ -98,7 +98,7 @@ def count(cells):
     return Count(agreeing, len(judged), sum(cell.chance for cell in judged))
 
 
-class Correlation(NamedTuple):
+class RankCorrelation(NamedTuple):
     """Spearman's rank correlation with a 95 % interval."""
 
     value: float
@@ -241,7 +241,7 @@ def rank_correlation(cells):
 
     Returns
     -------
-    Correlation or None
+    RankCorrelation or None
         None below four methods, or if all methods of a side have one error.
     """
     pairs = [(c.ours.mean, c.published.mean) for c in cells if c.agrees is not None]
@@ -255,7 +255,7 @@ def rank_correlation(cells):
     inner = max(-most, min(most, value))
     half = 1.96 * math.sqrt((1 + inner**2 / 2) / (n - 3))
     low, high = (math.tanh(math.atanh(inner) + side * half) for side in (-1, 1))
-    return Correlation(value, min(low, value), max(high, value))
+    return RankCorrelation(value, min(low, value), max(high, value))
 
 
 def _ranks(values):

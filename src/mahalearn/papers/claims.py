@@ -4,13 +4,13 @@ A verdict is confirmed, contradicted or undecided by the tests of :mod:`.paired`
 repetitions of the experiments. The numbers behind it are in its detail.
 """
 
+from .catalogue import EXPERIMENTS
 from .evidence import Evidence, mean, paired
 from .paired import all_of, any_of, certain, equivalent, exceeds, majority, verdict
 from .paper_a import SIZES
 from .paper_b import NAMES as B_NAMES
 from .paper_c import BOARD_WIDTHS, OVERALL, TOY_WIDTHS
 from .paper_c import NAMES as C_NAMES
-from .registry import EXPERIMENTS
 
 HEADS = ("KQD", "FD", "QD")
 A_REFERENCES = ("KFD", "SVM", "KNN")

@@ -41,7 +41,7 @@ def reproduce(
     Finished cells are kept in OUT/rows.jsonl: the same command goes on after an interruption. Data
     files are looked for in the folder that MAHALEARN_DATA names.
     """
-    from .registry import EXPERIMENTS, select
+    from .catalogue import EXPERIMENTS, select
 
     if list_:
         show(EXPERIMENTS.values())
@@ -68,7 +68,7 @@ def run(experiments, out, *, quick, repetitions, jobs):
     """Run with a progress bar, then write the page; an interruption leaves what is finished."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-    from .protocol import run as run_cells
+    from .experiment import run as run_cells
     from .record import RunRecord
 
     missing, stopped = {}, False
@@ -107,7 +107,7 @@ def run(experiments, out, *, quick, repetitions, jobs):
 
 
 def _command(experiments, quick, repetitions, jobs):
-    from .registry import EXPERIMENTS
+    from .catalogue import EXPERIMENTS
 
     names = ["all"] if len(experiments) == len(EXPERIMENTS) else [e.id for e in experiments]
     parts = ["mahalearn reproduce", *names]
@@ -120,11 +120,11 @@ def write_page(folder, docs=None, command=""):
     from ..app.report import html, markdown
     from ..results import write_text
     from . import rows as rows_file
+    from .catalogue import EXPERIMENTS
     from .claims import statements
     from .describe import context
     from .page import document
     from .record import read, sentence, times
-    from .registry import EXPERIMENTS
 
     stored = rows_file.read(folder)
     rows = [row for row in stored if row.experiment in EXPERIMENTS]

@@ -1,6 +1,6 @@
 """The experiments as plain dicts, for the page: tables, figures, errata, sources."""
 
-from .registry import EXPERIMENTS, PAPERS
+from .catalogue import EXPERIMENTS, PAPERS
 
 ERRATA = {
     "A": (

@@ -1,7 +1,7 @@
 """The numbers that statements about the papers rest on, repetition by repetition."""
 
 from .agreement import POINT, SHARE, STAND_IN
-from .registry import EXPERIMENTS
+from .catalogue import EXPERIMENTS
 from .rows import summarise
 
 

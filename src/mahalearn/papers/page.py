@@ -2,7 +2,7 @@
 
 from ..app.words import number
 from .agreement import Count, compare
-from .blocks import chance_block, remarks, scatter_blocks, table_block
+from .page_blocks import chance_block, remarks, scatter_blocks, table_block
 
 RULE = (
     "A cell agrees if |ours − published| ≤ 2·√(s²/R + s'²/R') + slack, with the standard "

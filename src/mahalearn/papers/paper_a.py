@@ -4,11 +4,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from .figures import decision_map, distance_map
-from .methods import BALANCED, distance_method, kfd, knn, log_grid, svm
-from .protocol import Convention, Experiment, Measurement, Trial
+from .decision_maps import decision_map, distance_map
+from .experiment import CellData, Convention, Experiment, Measurement
+from .holdouts import hold_out
+from .paper_methods import BALANCED, distance_method, kfd, knn, log_grid, svm
 from .publications import errors, table
-from .splits import hold_out
 
 SIZES = (50, 100, 200)
 N_TEST = 1000
@@ -55,7 +55,7 @@ def toy(draw):
     kernel, size = draw.dataset.split(" n=")
     rng = np.random.RandomState(draw.seed)
     train, test = two_mixtures(int(size), random_state=rng), two_mixtures(N_TEST, random_state=rng)
-    return Trial(*train, *test, kernel=KERNELS[kernel])
+    return CellData(*train, *test, kernel=KERNELS[kernel])
 
 
 @lru_cache(maxsize=2)
@@ -78,13 +78,13 @@ def real(draw):
     scaler = StandardScaler().fit(data.data[train])
     X, X_test = (scaler.transform(data.data[part]) for part in (train, test))
     kernel = {"kernel": "rbf", "gammas": tuple(gamma / X.shape[1] for gamma in GAMMAS)}
-    return Trial(X, data.target[train], X_test, data.target[test], kernel, data.status)
+    return CellData(X, data.target[train], X_test, data.target[test], kernel, data.status)
 
 
 def xor(draw):
     """The four corners, one class on each diagonal."""
     X = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
-    return Trial(X, np.array([0, 1, 1, 0]), X, np.array([0, 1, 1, 0]))
+    return CellData(X, np.array([0, 1, 1, 0]), X, np.array([0, 1, 1, 0]))
 
 
 def figures(draw):

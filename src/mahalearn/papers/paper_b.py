@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from ..results import error_rates
 from .agreement import compare
-from .blocks import table_block
-from .protocol import Convention, Experiment, Measured, Measurement, Published, Trial
+from .experiment import CellData, Convention, Experiment, Measured, Measurement, Published
+from .page_blocks import table_block
 from .publications import errors, table
 
 # Names in the paper's tables -> names of the sets.
@@ -80,7 +80,7 @@ def realisation(draw):
     # Beyond the paper's number there are random splits, as where the benchmark's are lost.
     drawn = _realisations(draw.dataset, 1 + draw.repetition // REALISATIONS)
     train, test, genuine = drawn[draw.repetition]
-    return Trial(
+    return CellData(
         data.data[train],
         data.target[train],
         data.data[test],

@@ -5,11 +5,11 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from .figures import decision_map
-from .methods import distance_method, kfd, knn, kpca_qd, log_grid, svm
-from .protocol import Convention, Experiment, Measured, Measurement, Published, Trial
+from .decision_maps import decision_map
+from .experiment import CellData, Convention, Experiment, Measured, Measurement, Published
+from .holdouts import hold_out
+from .paper_methods import distance_method, kfd, knn, kpca_qd, log_grid, svm
 from .publications import errors, table
-from .splits import hold_out
 
 TOY_WIDTHS = ("0.5", "1", "5", "10", "50", "100", "500")
 BOARD_WIDTHS = ("0.05", "0.1", "0.5", "1", "5", "10", "50")
@@ -106,7 +106,7 @@ def toy(draw):
     from ..datasets.synthetic import bent_normals
 
     gammas = sorted(s**-2 for s in _widths(draw.dataset, TOY_WIDTHS))
-    return Trial(*_drawn(bent_normals, draw.seed), kernel={"kernel": "rbf", "gammas": gammas})
+    return CellData(*_drawn(bent_normals, draw.seed), kernel={"kernel": "rbf", "gammas": gammas})
 
 
 def board(draw):
@@ -116,7 +116,7 @@ def board(draw):
     widths = _widths(draw.dataset, BOARD_WIDTHS)
     # From the widest: of equally good kernels the first is taken.
     kernels = [partial(checkerboard_kernel, s=s) for s in sorted(widths, reverse=True)]
-    return Trial(*_drawn(checkerboard, draw.seed), kernel={"kernels": kernels})
+    return CellData(*_drawn(checkerboard, draw.seed), kernel={"kernels": kernels})
 
 
 @lru_cache(maxsize=1)
@@ -149,7 +149,7 @@ def _dissimilarities(dataset):
 
 def real(draw):
     """A hold-out of a proximity set: −d², d in units of its mean over training pairs."""
-    from ..kernels.proximity import ProximityKernel
+    from ..kernels.proximity_kernel import ProximityKernel
 
     data = _loaded(draw.dataset)
     train, test = hold_out(data.target, data.train_fraction, draw.seed)
@@ -162,7 +162,7 @@ def real(draw):
         K = kernel.fit_transform(matrix[np.ix_(train, train)])
     K_test = kernel.transform(matrix[np.ix_(test, train)])
     y, y_test = data.target[train], data.target[test]
-    return Trial(K, y, K_test, y_test, {"kernel": "precomputed"}, data.status)
+    return CellData(K, y, K_test, y_test, {"kernel": "precomputed"}, data.status)
 
 
 def board_spectrum(problem, seed, earlier):

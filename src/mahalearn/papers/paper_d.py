@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from .protocol import Convention, Experiment, Measured, Measurement, Published
+from .experiment import Convention, Experiment, Measured, Measurement, Published
 from .publications import table
 
 # Columns of the tables -> names of the classifiers.

@@ -4,7 +4,7 @@ import csv
 from functools import cache
 from importlib.resources import files
 
-from .protocol import Published
+from .experiment import Published
 
 
 @cache

@@ -131,7 +131,7 @@ def _path(K, positive, Cs, replacement):
                 settled = i
         if replacement is not None and (improper or not is_proper(K, weights[i], Cs[i])):
             weights[i], constants[i] = replacement.fit(positive)
-    return LinearPath(weights, constants)
+    return DecisionPath(weights, constants)
 
 
 # DisTools' accuracies: a coefficient nearer to 0 or C is at its bound; a norm below is none.
@@ -149,7 +149,7 @@ def is_proper(K, coefficients, C):
     return bool(norm >= NO_NORM and (free > 0).any() and (free < 0).any())
 
 
-class LinearPath(NamedTuple):
+class DecisionPath(NamedTuple):
     """Functions f(x) = aᵀk_x + b of the kernel row of an object, one for each value of C."""
 
     weights: np.ndarray

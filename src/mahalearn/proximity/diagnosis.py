@@ -10,6 +10,13 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_square
 from ..display import SpectrumDisplay
+from ..formulas.dissimilarities import (
+    TRIANGLE_EXACT,
+    effective_dimension,
+    intrinsic_dimension,
+    nearest_neighbor_errors,
+    triangle_violations,
+)
 from ..formulas.linalg import (
     center_gram,
     centering,
@@ -18,14 +25,7 @@ from ..formulas.linalg import (
     negative_fraction,
     signature,
 )
-from ..formulas.proximity import (
-    TRIANGLE_EXACT,
-    effective_dimension,
-    intrinsic_dimension,
-    nearest_neighbor_errors,
-    triangle_violations,
-)
-from ..kernels.proximity import suspicions
+from ..kernels.proximity_kernel import suspicions
 
 KINDS = ("dissimilarity", "similarity")
 # Below this share of the spectrum the negative part is noise to most methods (C calls its data
@@ -51,8 +51,8 @@ class ProximityDiagnosis:
     n_objects : int
         Number of objects.
     asymmetry : float
-        Largest \\|m_ij − m_ji\\| as a fraction of the largest value. What follows is of the
-        symmetric part.
+        Largest \\|m_ij − m_ji\\| as a fraction of the largest value. The other values are those of
+        the symmetric part.
     self_dissimilarity : float
         Largest \\|d(x, x)\\|; for similarities the spread of s(x, x).
     eigenvalues : ndarray of shape (n_objects,)
@@ -80,9 +80,9 @@ class ProximityDiagnosis:
     class_mean_sq_distances : ndarray of shape (n_classes, n_classes) or None
         Squared distances between class means in the Kreĭn space; they can be negative.
     warnings : tuple of str
-        What is wrong with the matrix.
+        Problems of the matrix.
     advice : tuple of str
-        What follows from it all.
+        Advice that follows from the values.
 
     See Also
     --------

@@ -33,15 +33,19 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         :mod:`mahalearn.kernels`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
-        1/(n_features·Var(X)).
+        1/(n_features·Var(X)), "auto" is 1/n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
         Constant term of the polynomial and sigmoid kernels.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        What to do about negative eigenvalues: keep them, as components with the sign −1;
-        "ignore" leaves them out, as ordinary kernel PCA does; "raise" stops; the others correct the
-        kernel first, for training objects and queries alike.
+        Treatment of negative eigenvalues.
+
+        - "krein": keep them as components with the sign −1.
+        - "ignore": leave them out, as kernel PCA does.
+        - "raise": an error.
+        - "clip", "flip", "square", "shift": correct the kernel first, for training objects and
+          queries.
     standardize : {"auto", True, False}, default="auto"
         Centre the columns and divide them by their standard deviations first (kernels "rbf",
         "laplacian", "linear", "poly" and "sigmoid" only). "auto": only if the standard deviations

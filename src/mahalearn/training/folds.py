@@ -28,6 +28,8 @@ from .exact import (
 )
 from .sources import collect
 
+# Rows of a fold's training set at landmarks that offsets and discriminants on distances learn from.
+FOLD_SAMPLE = 5000
 # Block updates of one inverse are cheaper than fits for more folds than these.
 FEW_FOLDS = 2
 
@@ -451,7 +453,10 @@ class LandmarkFolds(Folds):
             self.cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
             if len(patterns) <= 2 * n:
                 # Rows of no training set need no moments, but a pass does not ask.
-                self.training = source.collect(make_plan(len(patterns)), cell.ravel())
+                plan, cell = make_plan(len(patterns)), cell.ravel()
+                self.training = plan.collect_all(self.X, self.y, cell)
+                if self.training is None:
+                    self.training = source.collect(plan, cell)
         self.plan = make_plan(1) if self.training is None else self.training.plan
         all_rows = self.training is not None and source.folds is None
         self.rows = self.training.keep_sample_values().all_rows() if all_rows else None
@@ -471,5 +476,6 @@ class LandmarkFolds(Folds):
             training = self.training.of_folds(self.cells[f])
         training.spectrum = self.spectrum
         present, training = training.seen()
+        training = training.with_sample(FOLD_SAMPLE)
         queries = take(self.X, test) if self.rows is None else self.rows.select(test)
         return Fold(training, present, queries)

@@ -289,6 +289,23 @@ class LandmarkPlan:
     def __getstate__(self):
         return {**vars(self), "_features": {}}
 
+    def holds_rows(self, n):
+        """True where memory allows to keep the kernel rows of n objects."""
+        return len(row_chunks(n, len(self.rows))) <= 1
+
+    def collect_all(self, X, y, folds):
+        """The training set of objects whose kernel rows are kept, and computed once.
+
+        None where the sample or the memory does not hold them all.
+        """
+        n = len(X)
+        if n > self.sample_rows or not self.holds_rows(n):
+            return None
+        values = KernelRows(self.rows.rows(X), self.rows.self_similarities(X), np.arange(n))
+        training = self.statistics().add(X, y, folds, values=values)
+        training._sample_values = values.select(np.argsort(training.sample.places(n)))
+        return training
+
     def statistics(self):
         """An empty training set, to add rows to."""
         return LandmarkTraining(
@@ -356,11 +373,11 @@ class LandmarkTraining:
 
     # --- collecting -------------------------------------------------------------------------------
 
-    def add(self, X, y, folds=None, start=None, *, limit=None):
+    def add(self, X, y, folds=None, start=None, *, limit=None, values=None):
         """Add labelled objects; folds (b,) their folds, start the position of the first one.
 
         Positions decide which rows the sample keeps; None counts on from the rows seen so far.
-        limit: as in `RowSample.add`.
+        limit: as in `RowSample.add`; values: the KernelRows of X, where they are known.
         """
         plan = self.plan
         X, y = check_rows(X, plan.vectors), np.asarray(y)
@@ -376,19 +393,22 @@ class LandmarkTraining:
         if plan.n_folds > 1:
             folds = check_folds(folds, len(X), plan.n_folds)
             groups = folds * len(plan.classes) + codes
-        self._add_moments(X, groups)
+        self._add_moments(X, groups, values)
         start = self.n_rows if start is None else start
         self.sample.add(X, codes, folds, start, limit=limit)
         self.n_rows += len(X)
         self._sample_values = None
         return self
 
-    def _add_moments(self, X, groups):
+    def _add_moments(self, X, groups, values):
         # Kernel rows of objects are near those of the landmarks: little is lost about their mean.
         kernel = self.plan.rows
         origin = self.plan.gram.mean(axis=0).astype(kernel.dtype)
 
         def read(index, out):
+            if values is not None:
+                np.subtract(values.rows[index], origin, out=out)
+                return None if values.kxx is None else values.kxx[index]
             part = take(X, index)
             kernel.rows(part, out=out, origin=origin)
             return kernel.self_similarities(part)
@@ -477,10 +497,22 @@ class LandmarkTraining:
             sample=self.sample.with_codes(np.searchsorted(present, self.sample.codes)),
         )
 
+    def with_sample(self, size):
+        """The training set with a smaller sample: its first rows, and the first few of a class."""
+        sample, values = self.sample, self._sample_values
+        if len(sample) <= size:
+            return self
+        kept = np.arange(len(sample)) < size
+        for j in range(len(self.plan.classes)):
+            kept[np.flatnonzero(sample.codes == j)[:_LEAST_OF_CLASS]] = True
+        return self._changed(
+            sample=sample.select(kept),
+            _sample_values=None if values is None else values.select(kept),
+        )
+
     def keep_sample_values(self):
         """Compute the kernel rows of the sample once for all parts, where memory allows that."""
-        n, m = len(self.sample), len(self.plan.rows)
-        if self._sample_values is None and len(row_chunks(n, m)) <= 1:
+        if self._sample_values is None and self.plan.holds_rows(len(self.sample)):
             self._sample_values = self._compute_sample_values()
         return self
 

@@ -348,7 +348,7 @@ def _check_table(data):
 def _check_kind(problem):
     """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
     from ..._validation import looks_like_dissimilarity
-    from ...kernels.proximity import suspicions
+    from ...kernels.proximity_kernel import suspicions
     from ...proximity.diagnosis import equal_distances
     from ..reading.problem import DataError
 

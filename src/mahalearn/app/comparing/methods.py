@@ -140,7 +140,7 @@ class Method:
                 steps.insert(0, ("rotate", PCA(svd_solver="full")))
             steps.insert(0, ("encode", TableEncoder()))
         elif not self.rows:
-            from ...kernels.proximity import ProximityKernel
+            from ...kernels.proximity_kernel import ProximityKernel
 
             kind = "similarity" if setting.proximity == "similarity" else "neg_squared"
             steps.insert(0, ("kernel", ProximityKernel(kind)))

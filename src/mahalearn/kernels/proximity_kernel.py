@@ -33,19 +33,24 @@ class ProximityKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kind : {"neg_squared", "neg", "similarity", "rbf", "laplacian"}, default="neg_squared"
-        What the matrix holds and which kernel it becomes: dissimilarities d as −d², −d,
-        exp(−gamma·d²) or exp(−gamma·d), or similarities as they are.
+        What the matrix holds, and the kernel that is made of it.
+
+        - "neg_squared": dissimilarities, −d².
+        - "neg": dissimilarities, −d.
+        - "rbf": dissimilarities, exp(−gamma·d²).
+        - "laplacian": dissimilarities, exp(−gamma·d).
+        - "similarity": similarities, unchanged.
     scale : "mean", float or None, default="mean"
-        What the proximities are divided by: the mean dissimilarity between different training
-        objects, or for similarities the mean similarity of the training objects with themselves; a
-        positive number; nothing.
+        Divisor of the proximities: the mean dissimilarity between different training objects, or
+        for similarities the mean similarity of the training objects with themselves; a positive
+        number; nothing.
     gamma : float, default=1.0
         Width of ``kind="rbf"`` and ``"laplacian"``, on scaled dissimilarities.
 
     Attributes
     ----------
     scale_ : float
-        What the proximities are divided by.
+        Divisor of the proximities.
     n_features_in_ : int
         Number of training objects.
 

@@ -35,7 +35,7 @@ class Draw(NamedTuple):
     setting: str
 
 
-class Trial(NamedTuple):
+class CellData(NamedTuple):
     """Training and test data of a cell, and what a search is told of the kernels to choose from."""
 
     X: object
@@ -209,7 +209,7 @@ def run_cell(experiment, cell, earlier):
         error=measured.error,
         balanced_error=measured.balanced_error,
         params=measured.params,
-        values={**(data.values if isinstance(data, Trial) else {}), **measured.values},
+        values={**(data.values if isinstance(data, CellData) else {}), **measured.values},
         seed=seed,
         setting=cell.setting,
         status=getattr(data, "status", "generated"),
@@ -242,7 +242,7 @@ def run(experiments, path, *, quick=False, repetitions=None, jobs=1, report=None
     missing : dict
         (experiment, data set) -> why it could not be had.
     """
-    from .registry import EXPERIMENTS
+    from .catalogue import EXPERIMENTS
 
     report = report or (lambda *_: None)
     missing, planned = {}, []
@@ -292,7 +292,7 @@ def _rows(tasks, path, jobs):
 
 
 def _run_and_save(name, cell, earlier, path):
-    from .registry import EXPERIMENTS
+    from .catalogue import EXPERIMENTS
 
     row = run_cell(EXPERIMENTS[name], cell, earlier)
     rows_file.append(path, row)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .methods import COMMON
-from .protocol import Measured
+from .experiment import Measured
+from .paper_methods import COMMON
 
 RESOLUTION = 72
 MARGIN = 0.08

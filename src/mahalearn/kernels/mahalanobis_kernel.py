@@ -20,7 +20,7 @@ from .._validation import (
     validate_rows,
 )
 from ..formulas.whitening import whitening
-from .base import BaseKernel
+from .base_kernel import BaseKernel
 
 COVARIANCES = ("diag", "full")
 
@@ -37,8 +37,10 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
     Parameters
     ----------
     covariance : {"diag", "full"}, default="diag"
-        Q holds the variances of the features only, or their covariances too. Its mean is
-        that of all data together, its divisor their number.
+        Covariance Q, with the mean of all data and the divisor n.
+
+        - "diag": variances of the features only.
+        - "full": the full covariance matrix.
     delta : float, default=1.0
         Scaling factor δ, positive.
     shrinkage : float from 0 to 1, "auto" or None, default=None

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..results import error_rates
-from .protocol import Measured
-from .splits import stratified_folds
+from .experiment import Measured
+from .holdouts import stratified_folds
 
 
 @dataclass(frozen=True)

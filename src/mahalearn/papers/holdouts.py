@@ -27,7 +27,7 @@ def hold_out(y, fraction, seed):
 
     Examples
     --------
-    >>> from mahalearn.papers.splits import hold_out
+    >>> from mahalearn.papers.holdouts import hold_out
     >>> train, test = hold_out([0, 0, 0, 1, 1, 1, 1], 0.5, seed=0)
     >>> len(train), len(test)
     (4, 3)
