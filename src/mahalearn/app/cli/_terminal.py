@@ -21,6 +21,8 @@ TURNING = [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)
 CONTROLS = STEERING | dict.fromkeys(TURNING, "\ufffd")
 # Options that do not change results, or that others stand for.
 SILENT = ("jobs", "force", "resume")
+# Packages of the extra `cli`, which readers and writers import where they need them.
+EXTRAS = ("pandas", "skops", "pyarrow", "openpyxl", "python_calamine", "charset_normalizer")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 
@@ -47,7 +49,7 @@ def reported_errors():
     except MemoryError as error:
         sentences = [str(error) or "There is not enough memory; use fewer rows."]
     except ImportError as error:
-        if "mahalearn[" not in str(error) and error.name not in ("pandas", "skops", "pyarrow"):
+        if "mahalearn[" not in str(error) and error.name not in EXTRAS:
             raise
         sentences = [str(error)]
         if "mahalearn[" not in sentences[0]:
@@ -208,12 +210,8 @@ def table_bytes(rows, suffix):
     if suffix == ".parquet":
         frame.to_parquet(out, index=False)
         return out.getvalue()
-    try:
-        from openpyxl import Workbook
-    except ImportError:
-        raise DataError(
-            'Workbooks need openpyxl: pip install "mahalearn[cli]", or write a .csv file.'
-        ) from None
+    from openpyxl import Workbook
+
     book = Workbook(write_only=True)
     sheet = book.create_sheet("predictions")
     sheet.append([_harmless(name) for name in frame.columns])

@@ -12,12 +12,12 @@ from ...novelty._folds import CrossFold
 from ...table_encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
-from .methods import METHODS, class_distances, class_scores, fixed
+from .methods import METHODS, WITH_LANDMARKS, class_distances, class_scores, fixed
 from .model import TrainedModel, class_margins
 from .ranking import share_interval
 
 # Methods that are fitted in passes over the rows, and how many of them become finalists.
-STREAMED = ("gaussian", "kqd", "fd", "qd", "kfd", "kpca-qda")
+STREAMED = ("gaussian", *WITH_LANDMARKS)
 FINALISTS = 2
 # Rows that are held out for the test of the finalists: a share of all, and so many at most.
 TEST_SHARE, MOST_TEST = 0.1, 20_000

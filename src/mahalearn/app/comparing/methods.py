@@ -40,6 +40,7 @@ BOOSTING_FEATURES = 2000
 WIDE = 500
 # Rows above which kernel discriminants of a table use landmarks, and how many.
 EXACT, LANDMARKS = 2000, 300
+WITH_LANDMARKS = ("kqd", "fd", "qd", "kfd", "kpca-qda")
 # Methods up to this cost are quick, and fit to be trained on large tables.
 QUICK = 2
 # What counts as quick on objects and matrices, whose kernel is there already.

@@ -10,7 +10,7 @@ from sklearn.model_selection import (
 )
 
 from ...results import error_rates
-from ..reading.problem import DataError, Note
+from ..reading.problem import DataError, Note, listed
 from ..words import counted
 from .methods import (
     CLASSWISE,
@@ -18,6 +18,7 @@ from .methods import (
     LANDMARKS,
     WHOLE,
     WIDE,
+    WITH_LANDMARKS,
     Setting,
     encoded_width,
     select_methods,
@@ -176,11 +177,11 @@ def decide(problem, wanted, plan):
             "directions of single columns work in the space that the training rows span."
         )
     fitting = fit_plan(problem, plan)
-    if m := landmarks_for(problem, fitting):
+    few = [method.name for method in methods if method.name in WITH_LANDMARKS]
+    if few and (m := landmarks_for(problem, fitting)):
         notes.append(
             Note(
-                f"Kernel discriminants (kqd, fd, qd, kfd, kpca-qda) use {m} landmarks instead of "
-                "all objects.",
+                f"Kernel discriminants ({listed(few)}) use {m} landmarks instead of all objects.",
                 "landmarks",
             )
         )

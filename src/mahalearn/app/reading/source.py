@@ -408,10 +408,8 @@ def _decode(data, encoding):
 
 def _guess(data):
     """The encoding of bytes that are not UTF-8."""
-    try:
-        from charset_normalizer import from_bytes
-    except ImportError:
-        return "cp1252"
+    from charset_normalizer import from_bytes
+
     # A column of names repeats; the lines with letters beyond ASCII tell all there is to tell.
     lines = {line for line in data.splitlines() if not line.isascii()}
     matches = list(from_bytes(b"\n".join(sorted(lines))[:200_000]))

@@ -292,11 +292,7 @@ def arrow_frame(source, folder=None):
         table.validate(full=True)
         _refuse_memory(source, TEXT_COPIES * text_bytes(table))
         return table.to_pandas()
-    except ImportError:
-        raise DataError(
-            f'{kind} files need pyarrow: pip install "mahalearn[cli]", or save the table as CSV.'
-        ) from None
-    except (DataError, MemoryError):
+    except (DataError, ImportError, MemoryError):
         raise
     except Exception:
         raise DataError(

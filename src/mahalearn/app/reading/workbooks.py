@@ -56,13 +56,8 @@ def sheet_rows(source, sheet=None):
     lines : list of int
     notes : list of str
     """
-    try:
-        from python_calamine import SheetTypeEnum, SheetVisibleEnum, load_workbook
-    except ImportError:
-        raise DataError(
-            'Workbooks need python-calamine: pip install "mahalearn[cli]", or save the sheet as '
-            "CSV."
-        ) from None
+    from python_calamine import SheetTypeEnum, SheetVisibleEnum, load_workbook
+
     try:
         checked = _Xlsx(source) if source.suffix == ".xlsx" else _Ods(source)
         book = load_workbook(io.BytesIO(checked.archive))
@@ -185,11 +180,9 @@ def as_text(cell):
 
 def _place(row, column):
     """A cell's name: (0, 0) is A1."""
-    letters, column = "", column + 1
-    while column:
-        column, letter = divmod(column - 1, 26)
-        letters = chr(ord("A") + letter) + letters
-    return f"{letters}{row + 1}"
+    from openpyxl.utils import get_column_letter
+
+    return f"{get_column_letter(column + 1)}{row + 1}"
 
 
 # --- the check ------------------------------------------------------------------------------------
