@@ -40,7 +40,7 @@ y, y_test = rng.choice(["one", "two"], 60), rng.choice(["one", "two"], 300)
 X, X_test = bumps(y), bumps(y_test)
 
 # %%
-# One kernel object for all of them; a change of method is a change of one line.
+# All classifiers use the same kernel object.
 dtw = MeasureKernel(Elastic("dtw", window=0.2))
 gaussian = MeasureKernel(Elastic("dtw", window=0.2), kind="rbf")
 models = {

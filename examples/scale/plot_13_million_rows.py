@@ -2,9 +2,9 @@
 One million rows
 ================
 
-An exact kernel method would need the kernel values of 10¹² pairs. With landmarks it needs one
-pass over the rows and a few matrices of the size of the landmarks. The data come in batches, so
-that memory does not grow with their number.
+An exact kernel method would need the kernel values of 10¹² pairs. With landmarks it reads the
+rows twice and stores a few matrices of the size of the landmarks. The data come in batches, so
+memory does not grow with the number of rows.
 """
 
 from time import process_time
@@ -29,7 +29,7 @@ def spirals(n, seed):
 X_test, y_test = spirals(20_000, seed=100)
 
 # %%
-# A list of batches; ``ParquetBatches`` reads them from files, and a dask collection will do, too.
+# A list of batches; ``ParquetBatches`` reads them from files; Dask collections work as well.
 batches = [spirals(100_000, seed) for seed in range(10)]
 start = process_time()
 model = KernelQuadraticDiscriminant(
@@ -42,7 +42,7 @@ print(
 )
 
 # %%
-# Fewer landmarks, on one batch: where the accuracy stops growing there are enough of them.
+# Accuracy on one batch: no more landmarks are needed once it stops growing.
 numbers = [10, 20, 40, 80, 150]
 scores = []
 for m in numbers:

@@ -3,9 +3,9 @@ XOR: why RC beats IC
 ====================
 
 Each class is two clouds at opposite corners. In the space of an RBF kernel a class spans few
-directions. The distance IC (invertible covariance) only looks along them: other directions are ignored, so points far from the data are near
-to *both* classes. RC (regularised covariance, the
-default) adds σ² in every direction, so that leaving the span of a class costs something.
+directions. The distance IC (invertible covariance) only measures along them: other directions are
+ignored, so points far from the data are near to *both* classes. RC (regularised covariance, the
+default) adds σ² in every direction, so the distance also grows outside the span of a class.
 """
 
 import matplotlib.pyplot as plt
@@ -42,7 +42,7 @@ fig.suptitle("Difference of the two scores; the black line is the border")
 plt.show()
 
 # %%
-# With a class of one object IC has nothing to say at all: its distance is 0 everywhere.
+# For a class of one sample the IC distance is 0 everywhere.
 single = KernelQuadraticDiscriminant("IC+", offset=None).fit(
     X[[0, 40, 41, 42]], [0, 1, 1, 1]
 )

@@ -4,8 +4,8 @@ Failing sensors: mark the dead ones with NaN
 
 Paper D's data have twenty classes and ten sensors, some of which fail. A failed sensor that reads 0
 distorts the distance to the true class. Descent weights give the *smallest* of the ten squared
-distances the most weight, and lose less accuracy. If you know which sensor is dead, set it to NaN: the class densities of the
-others are exact, and far fewer rows are misclassified.
+distances the most weight, and lose less accuracy. If you know which sensor is dead, set it to NaN:
+the densities of the other sensors are exact, and far fewer rows are misclassified.
 """
 
 import matplotlib.pyplot as plt

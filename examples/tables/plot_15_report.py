@@ -34,5 +34,5 @@ plt.show()
 
 # %%
 # ``report.save("page.html")`` writes the whole page, as the command ``mahalearn compare`` does. In a
-# notebook each section shows itself:
+# notebook each section is displayed:
 report.section("leaderboard")
