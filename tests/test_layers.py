@@ -33,12 +33,12 @@ APPLICATION = [
 PAPERS = [{"papers"}]
 # Within a package of the application a module may import what stands before it.
 ORDER = {
-    "reading": "problem source columns layout overview workbooks arrow tables encoder schema drift "
-    "matrices objects large read",
-    "comparing": "methods plan cells progress crossval ranking model winner explain predictions "
-    "typicality embedding findings compare scores everything diff",
+    "reading": "problem source columns layout overview workbooks arrow tables encoder schema "
+    "changed_columns matrices objects large read",
+    "comparing": "methods plan cells progress crossval ranking model winner "
+    "explanations predictions typicality object_map findings compare prediction_quality everything diff",
     "report": "figures html markdown blocks answers performance understanding context "
-    "comparison novelty prediction diff notebook",
+    "comparison novelty prediction diff_page notebook",
     "cli": "_terminal _large _options _inspect _predict _compare _doctor _diff "
     "_novelty _export app",
 }

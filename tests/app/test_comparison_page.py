@@ -371,11 +371,11 @@ def test_the_learning_curve_falls_to_the_error_of_all_objects(signal):
 
 
 def test_what_takes_too_long_is_left_out_and_said_to_be(monkeypatch):
-    from mahalearn.app.comparing import explain
+    from mahalearn.app.comparing import explanations
 
     clock = iter(range(0, 10**6, 100))  # each look at the clock is 100 seconds later
     slow = SimpleNamespace(monotonic=lambda: float(next(clock)))
-    monkeypatch.setattr(explain, "time", slow)
+    monkeypatch.setattr(explanations, "time", slow)
     X = (np.r_[np.zeros(30), np.ones(30)] + np.arange(60) % 7 / 5)[:, None]
     found = compare(X, np.repeat([0, 1], 30), methods=["lda"], folds=3, repeats=1).values
     assert found["importance"] is None and found["learning"] is None

@@ -13,8 +13,8 @@ from mahalearn.app.comparing.compare import fit_winner, rank
 from mahalearn.app.comparing.methods import class_scores
 from mahalearn.app.comparing.model import class_margins
 from mahalearn.app.comparing.plan import Plan
-from mahalearn.app.reading import drift
-from mahalearn.app.reading.drift import column_drifts
+from mahalearn.app.reading import changed_columns
+from mahalearn.app.reading.changed_columns import column_drifts
 from mahalearn.app.reading.problem import Problem
 from mahalearn.novelty import mahalanobis
 
@@ -127,8 +127,8 @@ def test_the_test_of_changed_columns_keeps_its_level(n_training, n_new):
         outside = ((new["normal"] < low) | (new["normal"] > high)).sum()
         p = binomtest(int((new["normal"] > median).sum()), n_new).pvalue
         p = min(p, binom.sf(outside - 1, n_new, 2 / (n_training + 1)))
-        control += p <= drift.LEVEL / 2
-    most = binom.ppf(0.999, runs, drift.LEVEL)
+        control += p <= changed_columns.LEVEL / 2
+    most = binom.ppf(0.999, runs, changed_columns.LEVEL)
     assert alarms <= most
     assert (n_new < n_training) or control > most
 

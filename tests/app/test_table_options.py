@@ -12,7 +12,7 @@ from own_data import flowers, refused, works, write_csv
 from mahalearn.app.comparing.crossval import cross_validate
 from mahalearn.app.comparing.methods import METHODS, QUICK, select_methods
 from mahalearn.app.comparing.plan import Plan, fit_plan, inner_folds
-from mahalearn.app.comparing.scores import score
+from mahalearn.app.comparing.prediction_quality import score
 from mahalearn.app.comparing.winner import refit
 from mahalearn.app.reading.problem import DataError, Problem
 from mahalearn.app.reading.read import builtin_problem

@@ -12,7 +12,7 @@ from rich.table import Table
 from ...persistence import model_bytes, save_model
 from ...results import locked, write_files
 from ..comparing.compare import Silent, conclude, fit_winner, quick_methods, rank, sampled
-from ..comparing.explain import SECONDS
+from ..comparing.explanations import SECONDS
 from ..comparing.methods import METHODS, QUICK
 from ..reading.problem import DataError
 from ..report import html

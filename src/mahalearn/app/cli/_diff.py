@@ -23,7 +23,7 @@ def diff(
     from ...results import write_text
     from ..comparing.diff import differences
     from ..report import html
-    from ..report.diff import diff_document
+    from ..report.diff_page import diff_document
     from ._terminal import reported_errors
 
     with reported_errors():

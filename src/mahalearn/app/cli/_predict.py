@@ -21,9 +21,9 @@ from ...formulas.conformal import (
 from ...persistence import load_model, model_about
 from ...results import write_bytes, write_text
 from ..comparing.methods import DISTANCE_METHODS
-from ..comparing.scores import merged, score
+from ..comparing.prediction_quality import merged, score
+from ..reading.changed_columns import column_drifts, drift_words
 from ..reading.columns import row_names, written
-from ..reading.drift import column_drifts, drift_words
 from ..reading.encoder import match_columns
 from ..reading.large import large_table, parse_memory, uniform
 from ..reading.layout import TableFormat

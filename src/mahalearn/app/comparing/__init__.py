@@ -7,7 +7,7 @@
 :mod:`cell <mahalearn.app.comparing.cells>` at a time,
 :mod:`~mahalearn.app.comparing.ranking` makes the leaderboard,
 :mod:`~mahalearn.app.comparing.winner` fits the best one,
-:mod:`~mahalearn.app.comparing.explain` says why it decides so,
+:mod:`~mahalearn.app.comparing.explanations` says why it decides so,
 :mod:`~mahalearn.app.comparing.model` is what gets saved, and
 :mod:`~mahalearn.app.comparing.findings` turns it all into plain values for the report.
 """

@@ -21,7 +21,7 @@ from ...results import versions
 from ..reading.problem import SMALLEST_CLASS, Note, Problem
 from .cells import Outcome, with_best_measure
 from .crossval import cross_validate
-from .explain import SECONDS, explain
+from .explanations import SECONDS, explain
 from .findings import count_errors, findings
 from .methods import QUICK, QUICK_KERNELS, select_methods
 from .plan import decide

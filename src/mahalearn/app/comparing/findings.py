@@ -15,8 +15,8 @@ import numpy as np
 
 from ...display import conformal_limit
 from ...formulas.linalg import negative_fraction, signature
-from .embedding import object_map
 from .methods import DISTANCE_METHODS
+from .object_map import object_map
 from .predictions import calibration, curves, per_class
 from .typicality import CONFIDENCE, drift, novelty
 

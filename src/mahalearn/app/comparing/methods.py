@@ -52,7 +52,7 @@ QUICK_KERNELS = 3
 CLASSWISE, WHOLE = ("RC+", "IC-"), ("FK+", "FK-")
 
 
-class Setting(NamedTuple):
+class ProblemFacts(NamedTuple):
     """Facts on the problem that a method depends on."""
 
     kind: str  # "vectors" or "proximity"
@@ -103,7 +103,8 @@ class Method:
     ours : bool
         Whether it is of this library.
     build : callable
-        Setting -> classifier on vectors, on kernel matrices, or on rows of proximities (`rows`).
+        ProblemFacts -> classifier on vectors, on kernel matrices, or on rows of proximities
+        (`rows`).
     kinds : tuple of str
         Problems it takes.
     rows : bool

@@ -19,7 +19,7 @@ from .methods import (
     WHOLE,
     WIDE,
     WITH_LANDMARKS,
-    Setting,
+    ProblemFacts,
     encoded_width,
     select_methods,
 )
@@ -198,7 +198,7 @@ def setting_for(problem, plan, time_budget=None):
     """The setting of the methods for a problem."""
     folds = inner_folds(problem, plan)
     kind = "vectors" if problem.kind == "vectors" else "proximity"
-    return Setting(
+    return ProblemFacts(
         kind,
         problem.proximity,
         len(problem),

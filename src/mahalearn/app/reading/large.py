@@ -17,7 +17,7 @@ from ..._validation import available_memory
 from .columns import MISSING, NO_CLASS, NO_NUMBER, number, written
 from .layout import TableFormat
 from .problem import DataError, Faults, listed
-from .source import Source, cells_of, decoded
+from .source import FileContents, cells_of, decoded
 from .tables import CELL_BYTES, COMMAS, _delimited, _plain, find_target
 
 # Bytes in memory for each byte of a text file: what reading the whole table takes at its peak.
@@ -134,7 +134,7 @@ class ParquetTable:
 def _read_group(file, group, part_rows, position):
     import pyarrow.parquet as parquet
 
-    source = Source(str(file), ".parquet", b"", [])
+    source = FileContents(str(file), ".parquet", b"", [])
     with parquet.ParquetFile(file, pre_buffer=False) as table:
         options = {"batch_size": part_rows, "use_threads": False}
         batches = table.iter_batches(row_groups=[group], **options)
@@ -173,7 +173,7 @@ class TextTable:
             head = file.read(HEAD)
         if len(head) == HEAD:
             head = head[: head.rindex(b"\n") + 1] if b"\n" in head else head
-        source = Source(str(path), ".csv", head, [])
+        source = FileContents(str(path), ".csv", head, [])
         with Faults().raised() as faults:
             frame, self.notes = _delimited(source, form, faults, footer=False)
         text, _ = decoded(source)

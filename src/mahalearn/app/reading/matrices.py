@@ -18,7 +18,7 @@ from .columns import (
     tidy_classes,
 )
 from .problem import DataError, Note, Problem, listed
-from .source import DELIMITERS, Source, cells_of, decoded, lines_of, load
+from .source import DELIMITERS, FileContents, cells_of, decoded, lines_of, load
 from .tables import arrow_frame, load_npy, load_npz
 from .workbooks import sheet_rows
 
@@ -304,7 +304,7 @@ def read_labels(path, n, names=None):
     labels : ndarray of shape (n,)
     notes : list of str
     """
-    source = path if isinstance(path, Source) else load(path, "file of labels")
+    source = path if isinstance(path, FileContents) else load(path, "file of labels")
     path, notes = source.name, []
     if source.suffix == ".npy":
         rows = lines = [[str(v)] for v in load_npy(source).ravel().tolist()]

@@ -69,7 +69,7 @@ REFUSED = {
 }
 
 
-class Source(NamedTuple):
+class FileContents(NamedTuple):
     """Contents of a file.
 
     Attributes
@@ -107,7 +107,7 @@ def load(path, what="file"):
 
     Returns
     -------
-    source : Source
+    source : FileContents
     """
     path = Path(path)
     if is_stream(path):
@@ -148,7 +148,7 @@ def load(path, what="file"):
         suffix = detected
     if suffix in REFUSED and (detected or not _looks_like_text(data)):
         raise DataError(f"{name!r} {REFUSED[suffix]}.")
-    return Source(name, suffix, data, notes)
+    return FileContents(name, suffix, data, notes)
 
 
 def _same(suffix):
@@ -338,7 +338,7 @@ def decoded(source, instead=""):
 
     Parameters
     ----------
-    source : str, path or Source
+    source : str, path or FileContents
         The file, or what was read of it.
     instead : str
         What to say of a file that is not text.

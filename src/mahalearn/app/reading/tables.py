@@ -35,7 +35,7 @@ from .columns import (
 from .layout import Grid, TableFormat
 from .overview import column_overview
 from .problem import DataError, Faults, Problem, is_text, listed
-from .source import MOST_TITLES, Source, cells_of, decoded, load
+from .source import MOST_TITLES, FileContents, cells_of, decoded, load
 from .workbooks import sheet_rows
 
 KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
@@ -78,7 +78,7 @@ def read_table(path, *, find=None, texts=(), faults=None, **form):
         return frame, notes
     form, folder = TableFormat(**form), Path(path)
     if folder.is_dir() and holds_parquet(folder):
-        source = Source(str(path), ".parquet", b"", [])
+        source = FileContents(str(path), ".parquet", b"", [])
         reader = functools.partial(_arrow, folder=folder)
     else:
         source = load(path)

@@ -45,7 +45,7 @@ def sheet_rows(source, sheet=None):
 
     Parameters
     ----------
-    source : Source
+    source : FileContents
         The workbook.
     sheet : str or None
         Name of a sheet, or its number from 1; the first that is neither empty nor hidden if None.

@@ -61,7 +61,7 @@ def score(truth, predicted, proba, classes):
     Examples
     --------
     >>> import numpy as np
-    >>> from mahalearn.app.comparing.scores import score
+    >>> from mahalearn.app.comparing.prediction_quality import score
     >>> found = score(["a", "b", None], ["a", "a", "b"], np.full((3, 2), 0.5), ["a", "b"])
     >>> found.accuracy, found.confusion
     (0.5, [[1, 0], [1, 0]])
@@ -117,7 +117,7 @@ def merged(parts):
     Examples
     --------
     >>> import numpy as np
-    >>> from mahalearn.app.comparing.scores import merged, score
+    >>> from mahalearn.app.comparing.prediction_quality import merged, score
     >>> parts = [score([c], ["a"], np.full((1, 2), 0.5), ["a", "b"]) for c in "ab"]
     >>> merged(parts).accuracy, merged(parts).confusion
     (0.5, [[1, 0], [1, 0]])
