@@ -2,9 +2,6 @@
 
 import numpy as np
 
-# Numbers of a table of all pairs of classes that is made at once, for a few queries.
-_TOGETHER = 10_000
-
 
 def pair_coefficients(dual_coef, n_support):
     """Coefficients (n, pairs) of all support vectors in the decision of each pair of classes.
@@ -32,19 +29,12 @@ def one_vs_one_scores(decisions, n_classes):
     Σ/(3(|Σ| + 1)), Σ the sum of a class's signed decisions, only decides between equal votes;
     it is the convention of scikit-learn's one-vs-rest shaped decision functions.
     """
-    first, second = np.triu_indices(n_classes, 1)
-    if len(decisions) * n_classes**2 <= _TOGETHER:
-        # won[i, j]: class j against class i; sums over i are in the order of the loop below.
-        won, signed = np.zeros((2, n_classes, n_classes, len(decisions)))
-        signed[first, second], signed[second, first] = decisions.T, -decisions.T
-        won[first, second], won[second, first] = decisions.T > 0, decisions.T <= 0
-        votes, sums = won.sum(axis=0), signed.sum(axis=0)
-        return (votes + sums / (3 * (np.abs(sums) + 1))).T
     votes, sums = np.zeros((2, n_classes, len(decisions)))
-    for i, j, decision in zip(first, second, np.ascontiguousarray(decisions.T), strict=True):
-        wins = decision > 0
-        votes[j] += wins
-        votes[i] += ~wins
+    pairs = zip(*np.triu_indices(n_classes, 1), strict=True)
+    for (i, j), decision in zip(pairs, np.ascontiguousarray(decisions.T), strict=True):
+        second = decision > 0
+        votes[j] += second
+        votes[i] += ~second
         sums[j] += decision
         sums[i] -= decision
     return (votes + sums / (3 * (np.abs(sums) + 1))).T
