@@ -604,6 +604,27 @@ def pseudo_inverse_discriminant(X, y, Z, priors, tiny):
     return np.array(scores).T
 
 
+# --- convolution features of time series: shares of positive values ------------------------------
+
+
+def positive_share(x, large, dilation, everywhere, bias):
+    """Share of time points at which the channels' summed convolution exceeds a bias.
+
+    x (channels, n); large: the three places of nine that have weight 2, the others have −1.
+    """
+    n, values = len(x[0]), []
+    for t in range(n):
+        places = [t + (k - 4) * dilation for k in range(9)]
+        if not everywhere and n > 8 * dilation and not (places[0] >= 0 and places[8] < n):
+            continue
+        value = 0.0
+        for channel in x:
+            for k, at in enumerate(places):
+                value += (2 if k in large else -1) * (channel[at] if 0 <= at < n else 0.0)
+        values.append(value)
+    return sum(value > bias for value in values) / len(values)
+
+
 # --- elastic measures of time series: (channels, length) arrays, the whole matrix of D ------------
 
 

@@ -107,6 +107,7 @@ HOMES = {
     "TrainingKernel": "training.exact",
     "Alignment": "measures.alignment",
     "Compression": "measures.compression",
+    "Convolution": "measures.convolution",
     "Correlation": "measures.correlation",
     "JensenShannon": "measures.distributions",
     "Wasserstein": "measures.distributions",

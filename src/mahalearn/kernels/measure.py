@@ -15,6 +15,7 @@ from .._validation import (
     take,
 )
 from ..measures.base import Measure
+from ..measures.convolution import Convolution
 from ..measures.table import GROUPS, as_measure, elastic_measures
 from .base_kernel import BaseKernel
 
@@ -135,6 +136,11 @@ class MeasureKernel(BaseKernel, BaseEstimator):
     def measure_is_stateless(self) -> bool:
         """The measure learns nothing from the training objects."""
         return type(self._measure()).fit is Measure.fit
+
+    @property
+    def times_pairs(self) -> bool:
+        """The time of the measure grows with the pairs, not with the objects alone."""
+        return self._measure().of_pairs
 
     @property
     def knows_self(self) -> bool:
@@ -307,7 +313,7 @@ class MeasureKernel(BaseKernel, BaseEstimator):
             Training objects.
         forms : bool, default=False
             Whether ``kind="auto"`` of a dissimilarity stands for −d², −d and exp(−γd²) with three
-            widths.
+            widths, and "elastic" for convolution features of the series, too.
 
         Returns
         -------
@@ -316,7 +322,7 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         """
         kernels = [self]
         if isinstance(self.measure, str) and self.measure in GROUPS:
-            measures = elastic_measures(X).values()
+            measures = [*elastic_measures(X).values(), *([Convolution.of(X)] if forms else [])]
             kernels = [clone(self).set_params(measure=measure) for measure in measures]
         if not forms or self.kind != "auto" or kernels[0].kind_ != "neg_squared":
             return kernels

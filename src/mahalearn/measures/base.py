@@ -84,6 +84,10 @@ class Measure(BaseEstimator):
     releases_gil = True
     # Rows and columns of a block: enough to keep overhead away, few enough to stay in the cache.
     block_size = 256
+    # Whether its time grows with the pairs; False where it grows with the objects alone.
+    of_pairs = True
+    # Name of a way to see the objects that an ensemble has further members for.
+    view: str | None = None
     # A measure may stand for a kernel; then objects reach it untouched.
     requires_vector_input = False
 

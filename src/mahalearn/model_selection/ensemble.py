@@ -344,6 +344,12 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         else:
             refuse_dask(self, X, y)
             data = self._check_data(X, y)
+        members += [
+            Member(f"{m.family}/{view}", m.family, view, False)
+            for view in data.views
+            for m in members
+            if "views" in FAMILIES[m.family].inputs
+        ]
         weights = self._check_weights(data, sample_weight, members)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.

@@ -25,7 +25,8 @@ class Family(NamedTuple):
     estimator: its class; groups: parameters that are compared beside kernel and path. Those of one
     group are equally preferred, those of an earlier group win ties. inputs: what the ensemble
     takes it for by itself: "vectors" (with the first kernel by name), "kernels" (with each further
-    one), "objects" (a kernel on objects, or a matrix). axis: the parameter of its path. growth:
+    one), "objects" (a kernel on objects, or a matrix), "views" (a further view of them, such as the
+    convolution features of series). axis: the parameter of its path. growth:
     power of the number of objects that its time grows with. at_landmarks: it has a form at
     landmarks. weighted: it is trained with weights of the objects. bounded: of the forms of a
     measure, exp(−γd²) suits rather than −d and −d². flips: negative eigenvalues of objects are
@@ -61,10 +62,17 @@ FAMILIES = {
     ),
     "learned_metric": Family(RecursiveFeatureMachine, inputs=(), needs_vectors=True),
     "svm": Family(
-        OneVsRestSVC, inputs=("kernels", "objects"), axis="C", growth=2, bounded=True, flips=True
+        OneVsRestSVC,
+        inputs=("kernels", "objects", "views"),
+        axis="C",
+        growth=2,
+        bounded=True,
+        flips=True,
     ),
     "kernel_fisher": Family(
-        KernelFisherDiscriminant, inputs=("vectors", "kernels", "objects"), at_landmarks=True
+        KernelFisherDiscriminant,
+        inputs=("vectors", "kernels", "objects", "views"),
+        at_landmarks=True,
     ),
     "kqd": Family(
         KernelQuadraticDiscriminant,
@@ -82,7 +90,7 @@ FAMILIES = {
         (({"n_components": 0.8},), ({"n_components": 0.95},)),
         at_landmarks=True,
     ),
-    "kernel_ridge": Family(KernelRidgeClassifier, inputs=("objects",), flips=True),
+    "kernel_ridge": Family(KernelRidgeClassifier, inputs=("objects", "views"), flips=True),
     "neighbors": Family(
         KernelKNeighborsClassifier, inputs=("objects",), axis="n_neighbors", growth=2
     ),

@@ -57,6 +57,7 @@ class MemberData:
     takes_landmarks = False  # members may be fitted at landmarks
     splits: list | None = None  # folds that the data have by themselves
     has_rows = True  # members are fitted on all rows at once, not on moments of batches
+    views: tuple = ()  # names of further views of objects, for members of their own
 
     def objects(self, splits):
         """The objects as `evaluation.score_candidates` takes them."""
@@ -76,7 +77,8 @@ class MemberData:
     def kernel_settings(self, kernel, bounded, first):
         """Parameters of the kernels that a member compares.
 
-        kernel: its kernel by name; bounded: as in Family; first: no further kernel of several.
+        kernel: its kernel by name, or its view of objects; bounded: as in Family; first: no further
+        kernel of several.
         """
         return [{}]
 
@@ -200,6 +202,7 @@ class ObjectData(MemberData):
     def __init__(self, X, y, codes, kernels):
         self.user_X, self.y, self.codes = X, y, codes
         self.user_kernels = [form for kernel in kernels for form in _forms(kernel, X)]
+        self.views = _views(self.user_kernels)
         n, count, pairs = len(y), len(self.user_kernels), {}
         check_memory((3 + 2 * count) * n**2, f"{count} kernel matrices of {n} objects")
         _announce(self.user_kernels, X, n**2, "all pairs")
@@ -213,8 +216,8 @@ class ObjectData(MemberData):
             self.fitted = [(kernel, K) for (kernel, _), K in zip(self.fitted, grams, strict=True)]
 
     def kernel_settings(self, kernel, bounded, first):
-        """The kernels, of the forms of a measure those that suit (`bounded`)."""
-        return _suited(self.kernels, self.user_kernels, bounded)
+        """The kernels of a view, of the forms of a measure those that suit (`bounded`)."""
+        return _suited(self.kernels, self.user_kernels, bounded, kernel)
 
     def _index(self, estimator):
         if len(self.kernels) == 1:
@@ -247,6 +250,7 @@ class ManyObjects(MemberData):
     def __init__(self, X, y, codes, kernels):
         self.X, self.y, self.codes = X, y, codes
         forms = [form for kernel in kernels for form in _forms(kernel, X)]
+        self.views = _views(forms)
         pairs = len(y) * N_LANDMARKS * LANDMARK_PASSES
         _announce(forms, X, pairs, f"{N_LANDMARKS} landmarks and each")
         some = take(X, np.random.default_rng(0).permutation(len(y))[:SCALED]), {}
@@ -258,8 +262,8 @@ class ManyObjects(MemberData):
         return ObjectData(take(self.X, rows), self.y[rows], codes, self.kernels)
 
     def kernel_settings(self, kernel, bounded, first):
-        """The kernels, of the forms of a measure those that suit (`bounded`)."""
-        return _suited(self.kernels, self.kernels, bounded)
+        """The kernels of a view, of the forms of a measure those that suit (`bounded`)."""
+        return _suited(self.kernels, self.kernels, bounded, kernel)
 
 
 def _forms(kernel, X):
@@ -279,11 +283,23 @@ def _with_scale(kernel, X, pairs):
     return clone(measure).set_params(scale=scale)
 
 
-def _suited(kernels, user_kernels, bounded):
-    """Parameters of the kernels whose forms suit; of all, where none does."""
-    kinds = [getattr(kernel, "kind", None) for kernel in user_kernels]
-    suited = [k for k, kind in zip(kernels, kinds, strict=True) if (kind == "rbf") == bounded]
-    return [{"kernel": kernel} for kernel in suited or kernels]
+def _view(kernel):
+    """The view of a measure; None for the first one."""
+    return getattr(getattr(kernel, "measure", None), "view", None)
+
+
+def _views(kernels):
+    """Names of the further views, where there is a first one."""
+    views = dict.fromkeys(map(_view, kernels))
+    return tuple(view for view in views if view and None in views)
+
+
+def _suited(kernels, user_kernels, bounded, view):
+    """Parameters of the kernels of a view whose forms suit; of all of them, where none does."""
+    pairs = list(zip(kernels, user_kernels, strict=True))
+    pairs = [(kernel, user) for kernel, user in pairs if _view(user) == view] or pairs
+    suited = [k for k, user in pairs if (getattr(user, "kind", None) == "rbf") == bounded]
+    return [{"kernel": kernel} for kernel in suited or [k for k, _ in pairs]]
 
 
 def measure_seconds(kernels, X, n_pairs):
@@ -294,7 +310,8 @@ def measure_seconds(kernels, X, n_pairs):
     rows = np.random.default_rng(0).permutation(len(X))[:TIMED_OBJECTS]
     some, timed = take(X, rows), {}
     for kernel in map(as_kernel, kernels):
-        if isinstance(kernel, MeasureKernel) and kernel.pair_key not in timed:
+        by_pairs = isinstance(kernel, MeasureKernel) and kernel.times_pairs
+        if by_pairs and kernel.pair_key not in timed:
             for _ in range(2):
                 start = time.perf_counter()
                 kernel.pair_values(some, some)
