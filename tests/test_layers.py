@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,8 @@ PAPERS = [{"papers"}]
 ORDER = {
     "reading": "problem source columns layout overview workbooks arrow tables encoder schema "
     "changed_columns matrices objects large read",
-    "comparing": "methods plan cells progress crossval ranking model winner "
-    "explanations predictions typicality object_map findings compare prediction_quality everything diff",
+    "comparing": "methods plan cells progress crossval ranking model winner explanations "
+    "predictions typicality object_map findings compare prediction_quality everything diff",
     "report": "figures html markdown blocks answers performance understanding context "
     "comparison novelty prediction diff_page notebook",
     "cli": "_terminal _large _options _inspect _predict _compare _doctor _diff "
@@ -127,3 +128,16 @@ def test_no_message_below_the_command_line_names_a_flag():
             and re.search(r"(^|[\s(])--[a-z]", node.value)
         ]
         assert not flags, f"{path.name}: {flags}"
+
+
+def test_names_stand_in_one_place():
+    """A name of a class or a module means one thing; a method may be named as its formulas are."""
+    classes, modules = Counter(), Counter()
+    for path in MODULES:
+        tree = ast.parse(path.read_text())
+        classes.update(node.name for node in tree.body if isinstance(node, ast.ClassDef))
+        parts = path.relative_to(ROOT).parts
+        if path.stem != "__init__" and parts[0] != "formulas":
+            modules[path.stem] += 1
+    assert len(classes) > 150 and len(modules) > 150
+    assert [name for name, count in (classes + modules).items() if count > 1] == []

@@ -52,7 +52,7 @@ _UNIT = ("rbf", "laplacian", "cosine", "chi2")
 _OF_KERNEL = ("kernel", "gamma", "degree", "coef0", "standardize")
 
 
-class Objects(NamedTuple):
+class SearchData(NamedTuple):
     """Training objects, their labels, class indices and splits.
 
     pairs: matrices of pair values by key; fit_params: further arguments of fit; landmarks: a first
@@ -306,7 +306,7 @@ def _score_by_kernel(trials, objects, n_jobs):
 
 
 def _kernel_groups(trials, objects):
-    """(Settings, Objects, Scored of errors) of candidates that are exact, or share landmarks.
+    """(Settings, SearchData, Scored of errors) of candidates that are exact, or share landmarks.
 
     The objects have a first look at them, and the landmarks that all kernels share.
     """
@@ -463,7 +463,7 @@ def resolve_spreads(trials, rows, y, codes):
     if not last:
         return trials
     everyone, spreads = [(np.arange(len(codes)), np.arange(0))], {}
-    objects = Objects(rows(), y, codes, everyone, np.unique(y), {}, {})
+    objects = SearchData(rows(), y, codes, everyone, np.unique(y), {}, {})
     for settings, of_group, _ in _kernel_groups(last, objects):
         for setting in settings:
             spread = cache(partial(setting.spread, cache(partial(setting.folds, of_group))))

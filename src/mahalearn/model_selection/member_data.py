@@ -19,7 +19,7 @@ from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram, is_st
 from ..training.exact import TrainingKernel
 from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays
 from . import grid
-from .evaluation import Objects
+from .evaluation import SearchData
 
 # Landmarks of members that are not fitted on all pairs of objects.
 N_LANDMARKS = 400
@@ -61,7 +61,7 @@ class MemberData:
 
     def objects(self, splits):
         """The objects as `evaluation.score_candidates` takes them."""
-        objects = Objects(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
+        objects = SearchData(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
         return objects._replace(sample_rows=FOLD_SAMPLE)
 
     def part(self, rows):

@@ -24,8 +24,7 @@ from sklearn.utils.validation import (
 from .._base import ScoreClassifierMixin, class_scores
 from .._progress import with_bar
 from .._sparse import as_rows
-from .._typing import CV, ArrayLike, Scoring
-from .._typing import Objects as ObjectsLike
+from .._typing import CV, ArrayLike, Objects, Scoring
 from .._validation import (
     check_choice,
     check_classes,
@@ -41,7 +40,7 @@ from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from .evaluation import (
-    Objects,
+    SearchData,
     Trial,
     frozen,
     on_kernel,
@@ -76,7 +75,7 @@ class BestEstimatorMixin(ClassifierMixin):
         return class_scores(self.best_estimator_, X)[0] / self.temperature_
 
     @_best_has("predict")
-    def predict(self, X: ObjectsLike) -> np.ndarray:
+    def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each object by the best estimator.
 
         Parameters
@@ -93,7 +92,7 @@ class BestEstimatorMixin(ClassifierMixin):
         return self.best_estimator_.predict(X)
 
     @_best_has("decision_function")
-    def decision_function(self, X: ObjectsLike) -> np.ndarray:
+    def decision_function(self, X: Objects) -> np.ndarray:
         """Scores of the classes by the best estimator.
 
         Parameters
@@ -110,7 +109,7 @@ class BestEstimatorMixin(ClassifierMixin):
         return self.best_estimator_.decision_function(X)
 
     @_best_has("predict")
-    def predict_proba(self, X: ObjectsLike) -> np.ndarray:
+    def predict_proba(self, X: Objects) -> np.ndarray:
         """Class probabilities, calibrated on the held-out scores of the search.
 
         Parameters
@@ -126,7 +125,7 @@ class BestEstimatorMixin(ClassifierMixin):
         return softmax(self._tempered(X), axis=1)
 
     @_best_has("predict")
-    def predict_log_proba(self, X: ObjectsLike) -> np.ndarray:
+    def predict_log_proba(self, X: Objects) -> np.ndarray:
         """Logarithms of the class probabilities.
 
         Parameters
@@ -142,9 +141,7 @@ class BestEstimatorMixin(ClassifierMixin):
         return log_softmax(self._tempered(X), axis=1)
 
     @_best_has("predict")
-    def score(
-        self, X: ObjectsLike, y: ObjectsLike, sample_weight: ArrayLike | None = None
-    ) -> float:
+    def score(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> float:
         """The score that the search maximised: accuracy, unless `scoring` says otherwise.
 
         Parameters
@@ -319,8 +316,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: ObjectsLike | None = None,
-        groups: ObjectsLike | None = None,
+        y: Objects | None = None,
+        groups: Objects | None = None,
         **fit_params: Any,
     ) -> Self:
         """Search, then fit the best candidate on all objects.
@@ -427,7 +424,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         return at_landmarks and (is_dask_collection(X) or not hasattr(y, "__len__"))
 
     def _check_data(self, X, y, groups, fit_params):
-        """Objects, and a function that gives those that the last step is fitted on."""
+        """SearchData, and a function that gives those that the last step is fitted on."""
         if any(landmarks is not None for landmarks in self._listed("landmarks")):
             refuse_dask_labels(y)
         steps = steps_of(self.estimator)
@@ -453,7 +450,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
-        objects = Objects(X, y, codes, splits, self.classes_, fit_params, {})
+        objects = SearchData(X, y, codes, splits, self.classes_, fit_params, {})
         if not steps.prefix:
             return objects, lambda: X
         return objects, lambda: as_rows(steps.fit_transformed(X, y)[0])
@@ -477,7 +474,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         splits = data.splits()
         self.n_splits_ = len(splits)
         codes = np.searchsorted(self.classes_, data.y)
-        objects = Objects(data.X, data.y, codes, splits, self.classes_, fit_params, {}, data)
+        objects = SearchData(data.X, data.y, codes, splits, self.classes_, fit_params, {}, data)
         named = is_named(plain.kernel)  # two rows have the mean and the spread of all
         return objects, lambda: data.scanned.two_rows() if named else data.X
 
@@ -594,7 +591,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         return True
 
     @_best_has("transform")
-    def transform(self, X: ObjectsLike) -> np.ndarray:
+    def transform(self, X: Objects) -> np.ndarray:
         """Transform objects by the best estimator, where it can.
 
         Parameters
@@ -611,7 +608,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         return self.best_estimator_.transform(X)
 
     @_best_has("score_samples")
-    def score_samples(self, X: ObjectsLike) -> np.ndarray:
+    def score_samples(self, X: Objects) -> np.ndarray:
         """Scores of objects by the best estimator, where it has them.
 
         Parameters
@@ -628,7 +625,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         return self.best_estimator_.score_samples(X)
 
     @_best_has("explain")
-    def explain(self, X: ObjectsLike, n_neighbors: int = 5) -> list[dict[str, Any]]:
+    def explain(self, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]:
         """Explain the decisions about objects, as the best estimator does.
 
         Parameters

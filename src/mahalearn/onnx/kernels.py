@@ -12,7 +12,7 @@ from .graph import TENSOR_TYPES, Graph, Value
 
 
 class NoGraphError(ValueError):
-    """What an estimator computes cannot be written as a graph."""
+    """An estimator that cannot be written as a graph."""
 
 
 def sq_distances(X, Z):

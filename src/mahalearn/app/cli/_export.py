@@ -1,4 +1,4 @@
-"""What `export` does: a saved model as an ONNX graph."""
+"""The command `export`: a saved model as an ONNX graph."""
 
 from rich.markup import escape
 

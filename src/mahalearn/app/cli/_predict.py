@@ -173,7 +173,7 @@ def read_model(path):
 
 
 class Tally:
-    """What is said of all predictions together: counts, scores, distances to the nearest class.
+    """Summary of all predictions: counts, scores, distances to the nearest class.
 
     share: that of the objects whose distances the test for drift takes.
     """

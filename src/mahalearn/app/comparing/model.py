@@ -1,4 +1,4 @@
-"""What is saved: a classifier, distances to the classes, and how far training objects were."""
+"""The contents of a model file: a classifier, distances to the classes, those of training objects."""
 
 import numpy as np
 from scipy.special import softmax
