@@ -1,4 +1,4 @@
-"""The contents of a model file: a classifier, distances to the classes, those of training objects."""
+"""The contents of a model file: a classifier, and distances of training objects to the classes."""
 
 import numpy as np
 from scipy.special import softmax
