@@ -1,6 +1,6 @@
 """Objects: time series and dissimilarity matrices, and the speed of the measures.
 
-    python -m benchmarks.objects timeseries   errors on UCR/UEA sets beside 1-NN-DTW
+    python -m benchmarks.objects timeseries   errors on UCR/UEA sets beside 1-NN-DTW and MiniRocket
     python -m benchmarks.objects matrices     errors on matrices: combining and choosing
     python -m benchmarks.objects spectra      an SVM with the kernel as is, clipped and flipped
     python -m benchmarks.objects speed        ratios to dtaidistance, rapidfuzz and parasail
@@ -15,7 +15,7 @@ Everything is chosen on the training part alone. Distances are computed once and
 (--cache); rows of results are appended to a file there, so that a run can be continued. `prepare`
 fills the cache without measuring anything.
 
-MiniRocket is run by `aeon`, if --aeon names the Python of an environment that has it.
+MiniRocket and QUANT are run by `aeon`, if --aeon names the Python of an environment that has it.
 dtaidistance and parasail are rivals here; only parasail is an extra of the package.
 """
 
@@ -28,6 +28,7 @@ import time
 import warnings
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
@@ -222,12 +223,16 @@ class Lookup(Measure):
         return self.known[self.name][np.ix_(P, Q)]
 
 
+def elastic_kernels():
+    """A kernel for each known matrix."""
+    return [MeasureKernel(Lookup(name)) for name in Lookup.known]
+
+
 def default(train, y, test):
-    """Predictions of the default on objects, of its members, and of the best one by its folds."""
-    kernels = [MeasureKernel(Lookup(name)) for name in Lookup.known]
+    """Predictions of the default on measures, of its members, and of the best one by its folds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = MahalanobisClassifierCV(kernels=kernels, random_state=0).fit(train, y)
+        model = MahalanobisClassifierCV(kernels=elastic_kernels(), random_state=0).fit(train, y)
         members = dict(model.members_)
         for name in set(model.candidates_) - set(members):
             members[name] = model.candidates_[name].fit(train, y)
@@ -238,11 +243,28 @@ def default(train, y, test):
 
 def best(train, y, test):
     """Predictions of the choice by cross-validation alone: ``combine="best"``."""
-    kernels = [MeasureKernel(Lookup(name)) for name in Lookup.known]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = MahalanobisClassifierCV(kernels=kernels, combine="best", random_state=0)
-        return model.fit(train, y).predict(test)
+        model = MahalanobisClassifierCV(kernels=elastic_kernels(), combine="best", random_state=0)
+        return {"best": model.fit(train, y).predict(test)}
+
+
+def ensemble(name, train, test, elastic_alone):
+    """Outcome of the ensemble on series, with convolution features or with elastic measures alone.
+
+    Nothing is taken from the cache: its seconds are those that a user waits for.
+    """
+    series, y, _ = load(name)
+    X, new = ([series[i] for i in part] for part in (train, test))
+    options = {"kernel": "elastic"}
+    if elastic_alone:
+        options = {"kernels": [MeasureKernel(m) for m in elastic_measures(X).values()]}
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MahalanobisClassifierCV(**options, random_state=0).fit(X, y[train])
+        proba = model.predict_proba(new)
+    return outcome(model.classes_, proba, y[test], time.process_time() - start)
 
 
 def ridge(train, y, test):
@@ -254,7 +276,7 @@ def ridge(train, y, test):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = KernelSearchCV(KernelRidgeClassifier(), {"kernel": kernels}, cv=folds).fit(train, y)
-    return model.predict(test)
+    return {"ridge": model.predict(test)}
 
 
 def nearest_dtw(name, train, test, y, cache):
@@ -265,74 +287,113 @@ def nearest_dtw(name, train, test, y, cache):
         np.fill_diagonal(D, np.inf)
         errors.append(np.mean(y[train][D.argmin(axis=1)] != y[train]))
     D = band(name, BANDS[int(np.argmin(errors))], cache)[np.ix_(test, train)]
-    return y[train][D.argmin(axis=1)]
+    return {"1-NN-DTW": y[train][D.argmin(axis=1)]}
 
 
 AEON = """
-import sys, warnings
+import sys, time, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 from aeon.classification.convolution_based import MiniRocketClassifier
+from aeon.classification.interval_based import QUANTClassifier
 for file in sys.argv[1:]:
     with np.load(file) as data:
         X, y, train, test = (data[name] for name in ("X", "y", "train", "test"))
     X = np.pad(X, [(0, 0), (0, 0), (0, max(0, 9 - X.shape[2]))])  # aeon takes nine time points
-    model = MiniRocketClassifier(random_state=0).fit(X[train], y[train])
-    np.save(file + ".npy", model.predict(X[test]))
+    found = {}
+    for method in (MiniRocketClassifier, QUANTClassifier):
+        few = train[:: max(1, len(train) // 20)]
+        method(random_state=0).fit(X[few], y[few]).predict(X[test[:2]])  # compiles
+        start = time.process_time()
+        model = method(random_state=0).fit(X[train], y[train])
+        found[method.__name__ + " proba"] = model.predict_proba(X[test])
+        found[method.__name__ + " seconds"] = time.process_time() - start
+    np.savez(file + ".found.npz", **found)
 """
 
 
-def mini_rocket(aeon, parts):
-    """MiniRocket's predictions {(set, split): labels} from another environment.
+def run_aeon(aeon, parts):
+    """Yield ((set, split), {method: outcome}) of MiniRocket and QUANT from another environment.
 
     parts {(set, split): (train, test)}; series are padded by their last value.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        files = {key: str(Path(folder) / f"{key[0]}{key[1]}.npz") for key in parts}
-        for (name, number), (train, test) in parts.items():
-            series, y, _ = load(name)
-            longest = max(x.shape[1] for x in series)
-            X = np.stack([np.pad(x, ((0, 0), (0, longest - x.shape[1])), "edge") for x in series])
-            np.savez(files[name, number], X=X, y=y, train=train, test=test)
-        subprocess.run([aeon, "-c", AEON, *files.values()], check=True)
-        return {key: np.load(f"{file}.npy") for key, file in files.items()}
+    for (name, number), (train, test) in parts.items():
+        series, y, _ = load(name)
+        longest = max(x.shape[1] for x in series)
+        X = np.stack([np.pad(x, ((0, 0), (0, longest - x.shape[1])), "edge") for x in series])
+        with tempfile.TemporaryDirectory() as folder:
+            file = str(Path(folder) / "set.npz")
+            np.savez(file, X=X, y=y, train=train, test=test)
+            subprocess.run([aeon, "-c", AEON, file], check=True)
+            found = dict(np.load(f"{file}.found.npz"))
+        yield (
+            (name, number),
+            {
+                method: outcome(
+                    np.unique(y[train]),
+                    found[f"{method}Classifier proba"],
+                    y[test],
+                    float(found[f"{method}Classifier seconds"]),
+                )
+                for method in ("MiniRocket", "QUANT")
+            },
+        )
 
 
 # --- rows on disk ---------------------------------------------------------------------------------
 
 
+class Outcome(NamedTuple):
+    """Test error, log loss and CPU seconds of a fit with its predictions; NaN where unknown."""
+
+    error: float
+    loss: float = np.nan
+    seconds: float = np.nan
+
+
+def outcome(classes, proba, truth, seconds):
+    """The outcome of probabilities."""
+    right = proba[np.arange(len(truth)), np.searchsorted(classes, truth)]
+    loss = -np.log(np.maximum(right, 1e-15)).mean()
+    return Outcome(float(np.mean(classes[proba.argmax(axis=1)] != truth)), float(loss), seconds)
+
+
 class Rows:
-    """Errors by (set, split, method), appended to a CSV file as they come."""
+    """Outcomes by (set, split, method), appended to a CSV file as they come."""
 
     def __init__(self, file):
-        self.file, self.errors = file, {}
+        self.file, self.outcomes = file, {}
         if file.exists():
             with open(file, newline="", encoding="utf-8") as stream:
-                for name, split, method, error in csv.reader(stream):
-                    self.errors[name, int(split), method] = float(error)
+                for name, split, method, *values in csv.reader(stream):
+                    self.outcomes[name, int(split), method] = Outcome(*map(float, values))
 
     def add(self, name, split, found, truth):
-        """Keep the errors of predictions {method: labels}."""
+        """Keep what was found: {method: labels or an Outcome}."""
         with open(self.file, "a", newline="", encoding="utf-8") as stream:
-            for method, predicted in found.items():
-                error = float(np.mean(predicted != truth))
-                self.errors[name, split, method] = error
-                csv.writer(stream).writerow([name, split, method, error])
-        shown = "  ".join(f"{m} {100 * self.errors[name, split, m]:.2f}" for m in found)
+            for method, result in found.items():
+                if not isinstance(result, Outcome):
+                    result = Outcome(float(np.mean(result != truth)))
+                self.outcomes[name, split, method] = result
+                csv.writer(stream).writerow([name, split, method, *result])
+        shown = "  ".join(f"{m} {100 * self.outcomes[name, split, m].error:.2f}" for m in found)
         print(f"{name:<24}{split}  {shown}", flush=True)
 
-    def table(self, names):
-        """{method: {set: mean error}} over the splits that every method of that set has run."""
+    def table(self, names, value="error", standard=False):
+        """{method: {set: mean}} of error, loss or seconds over the splits all of its methods have.
+
+        standard: of the standard split alone.
+        """
         out = {}
         for name in names:
             runs = {}
-            for (of, split, method), error in self.errors.items():
-                if of == name:
-                    runs.setdefault(method, {})[split] = error
+            for (of, split, method), result in self.outcomes.items():
+                if of == name and (split == 0 or not standard):
+                    runs.setdefault(method, {})[split] = getattr(result, value)
             common = set.intersection(*map(set, runs.values())) if runs else ()
-            for method, errors in runs.items():
+            for method, values in runs.items():
                 if common:
-                    mean = float(np.mean([errors[split] for split in common]))
+                    mean = float(np.mean([values[split] for split in common]))
                     out.setdefault(method, {})[name] = mean
         return out
 
@@ -363,38 +424,59 @@ def print_table(table):
         print(f"{name:<24}" + "".join(f"{c:>{width}.2f}" for c, width in zip(cells, widths)))
 
 
-def timeseries(names, resamples, cache, aeon, quick):
-    """Print the errors of 1-NN-DTW, kernel ridge, the default, its members and MiniRocket."""
+SERIES_METHODS = ("1-NN-DTW", "ridge", "members", "best", "elastic alone", "ensemble")
+
+
+def series_outcomes(method, name, train, test, cache):
+    """{method: labels or an outcome} on a split of a set; "members" has several."""
+    y = load(name)[1]
+    if method == "1-NN-DTW":
+        return nearest_dtw(name, train, test, y, cache)
+    if method in ("elastic alone", "ensemble"):
+        return {method: ensemble(name, train, test, method == "elastic alone")}
+    measures = measures_of(name).items()
+    Lookup.known = {key: distances(name, key, m, cache) for key, m in measures}
+    return {"ridge": ridge, "members": default, "best": best}[method](train, y[train], test)
+
+
+def timeseries(names, resamples, cache, aeon, methods):
+    """Print the errors of the methods, and those of MiniRocket and QUANT."""
     rows = Rows(cache / "timeseries.csv")
-    for number in range(resamples + 1):
-        for name in names:
-            y = load(name)[1]
-            train, test = list(splits(name, number))[-1]
-            if (name, number, "1-NN-DTW") not in rows.errors:
-                found = {"1-NN-DTW": nearest_dtw(name, train, test, y, cache)}
-                rows.add(name, number, found, y[test])
-            measures = measures_of(name).items()
-            Lookup.known = {key: distances(name, key, m, cache) for key, m in measures}
-            if (name, number, "ridge") not in rows.errors:
-                rows.add(name, number, {"ridge": ridge(train, y[train], test)}, y[test])
-            if not quick and (name, number, "default") not in rows.errors:
-                rows.add(name, number, default(train, y[train], test), y[test])
-            if not quick and (name, number, "best") not in rows.errors:
-                rows.add(name, number, {"best": best(train, y[train], test)}, y[test])
     if aeon:
         parts = {
             (name, number): part
             for name in names
             for number, part in enumerate(splits(name, resamples))
-            if (name, number, "MiniRocket") not in rows.errors
+            if (name, number, "QUANT") not in rows.outcomes
         }
-        for (name, number), found in mini_rocket(aeon, parts).items():
-            truth = load(name)[1][parts[name, number][1]]
-            rows.add(name, number, {"MiniRocket": found}, truth)
+        for (name, number), found in run_aeon(aeon, parts):
+            rows.add(name, number, found, None)
+    noise = np.random.default_rng(0).normal(size=(20, 2, 30))
+    MahalanobisClassifierCV(kernel="elastic").fit(noise, np.arange(20) % 2)  # compiles
+    for number in range(resamples + 1):
+        for name in names:
+            train, test = list(splits(name, number))[-1]
+            for method in methods:
+                key = "default" if method == "members" else method
+                if (name, number, key) not in rows.outcomes:
+                    found = series_outcomes(method, name, train, test, cache)
+                    rows.add(name, number, found, load(name)[1][test])
+    print(f"\n{len(names)} sets, standard split: errors")
+    print_table(rows.table(names, standard=True))
+    print(f"\n{len(names)} sets, standard split and up to {resamples} resamples: mean errors")
     table = rows.table(names)
     print_table(table)
-    print(f"\n{len(names)} sets, standard split and up to {resamples} resamples: mean errors")
-    summary(table, "1-NN-DTW")
+    for reference in ("1-NN-DTW", "MiniRocket"):
+        if reference in table:
+            summary(table, reference)
+    for value in ("loss", "seconds"):
+        means = {m: list(v.values()) for m, v in rows.table(names, value).items()}
+        shown = {m: np.mean(v) for m, v in means.items() if np.isfinite(v).all()}
+        print(f"\nmean {value}: " + ", ".join(f"{m} {v:.3f}" for m, v in shown.items()))
+    if "MiniRocket" in means and "ensemble" in means:
+        for rival in ("MiniRocket", "QUANT"):
+            ratio = np.exp(np.mean(np.log(np.divide(means["ensemble"], means[rival]))))
+            print(f"CPU of the ensemble, geometric mean: {ratio:.1f} × {rival}")
 
 
 def matrices(names, n_splits, cache):
@@ -409,10 +491,10 @@ def matrices(names, n_splits, cache):
             halves = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
             train = np.sort(np.concatenate([half[: (len(half) + 1) // 2] for half in halves]))
             test = np.setdiff1d(np.arange(len(y)), train)
-            if (name, number, "default") not in rows.errors:
+            if (name, number, "default") not in rows.outcomes:
                 rows.add(name, number, default(train, y[train], test), y[test])
-            if (name, number, "best") not in rows.errors:
-                rows.add(name, number, {"best": best(train, y[train], test)}, y[test])
+            if (name, number, "best") not in rows.outcomes:
+                rows.add(name, number, best(train, y[train], test), y[test])
     table = rows.table(names)
     print_table(table)
     print(f"\n{len(names)} matrices, {n_splits} stratified halves, means over the splits")
@@ -545,8 +627,9 @@ def main():
     parser.add_argument("--sets", help="names, separated by commas")
     parser.add_argument("--splits", type=int, help="resamples of time series (5), halves (10)")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of what is kept")
-    parser.add_argument("--aeon", help="Python of an environment with aeon, for MiniRocket")
-    parser.add_argument("--quick", action="store_true", help="without the ensemble")
+    parser.add_argument("--aeon", help="Python with aeon, for MiniRocket and QUANT")
+    choices = ",".join(SERIES_METHODS)
+    parser.add_argument("--methods", default=choices, help=f"of time series; default: {choices}")
     options = parser.parse_intermixed_args()
     names = options.sets.split(",") if options.sets else None
     Series.normalize = options.normalize
@@ -570,7 +653,8 @@ def main():
             matrices(names or list(MATRICES), runs, options.cache)
         case "timeseries":
             runs = 5 if options.splits is None else options.splits
-            timeseries(names or SETS, runs, options.cache, options.aeon, options.quick)
+            methods = [m for m in options.methods.split(",") if m]
+            timeseries(names or SETS, runs, options.cache, options.aeon, methods)
 
 
 if __name__ == "__main__":
