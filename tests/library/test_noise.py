@@ -179,7 +179,7 @@ def test_leave_one_out_of_indefinite_kernels_does_not_on_average():
     # to 0, one object more or less turns the sign of all its distances, and the held-out answers
     # go together (standard deviation .22 where independent answers have .08, n = 40). The plain
     # estimator, refitted, gives the same ones.
-    problems = [dict(left_out(noise("dissimilarities", n=24, seed=seed))) for seed in range(20)]
+    problems = [dict(left_out(noise("dissimilarities", n=24, seed=seed))) for seed in range(12)]
     for what in problems[0]:
         scores = np.array([found[what] for found in problems])
         above = student.isf(0.001 / len(problems[0]), len(scores) - 1) * scores.std(ddof=1)
