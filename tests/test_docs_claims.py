@@ -27,13 +27,14 @@ import ranks  # noqa: E402
 SENTENCES = {
     "time_series": (
         "On thirteen UCR/UEA sets its mean error is {resampled_stack} %, that of MiniRocket "
-        "{resampled_rocket} %, of 1-NN-DTW {resampled_dtw} %.",
-        "MiniRocket is ahead: {elsewhere_rocket} against {elsewhere_stack} %.",
+        "{resampled_rocket} %, of QUANT {resampled_quant} %, of 1-NN-DTW {resampled_dtw} %.",
+        "it is {elsewhere_stack} %, MiniRocket {elsewhere_rocket} %, QUANT {elsewhere_quant} %. "
+        "It takes {series_cpu} times MiniRocket's CPU time.",
     ),
     "benchmarks_series": (
-        "({split_rocket} against {split_stack} % mean error)",
-        "({resampled_stack} against {resampled_rocket} %)",
-        "({elsewhere_rocket} against {elsewhere_stack} %)",
+        "thirteen sets {split_stack}, {split_rocket} and {split_quant} %",
+        "six splits of each {resampled_stack}, {resampled_rocket} and {resampled_quant} %",
+        "other packages {elsewhere_stack}, {elsewhere_rocket} and {elsewhere_quant} %",
     ),
     "outliers": (
         "is {outliers} % on 26 sets that no default was chosen on; PyOD's best detector, which "

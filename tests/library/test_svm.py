@@ -10,14 +10,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine, make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
 import naive
-from mahalearn import KernelQuadraticDiscriminant, MahalanobisKernel, MahalanobisSVC, kernels
+from mahalearn import (
+    KernelQuadraticDiscriminant,
+    MahalanobisKernel,
+    MahalanobisSVC,
+    OneVsRestSVC,
+    kernels,
+)
 from mahalearn.formulas.one_vs_one import one_vs_one_scores, pair_coefficients
 from mahalearn.formulas.whitening import whitening
 
@@ -405,3 +411,11 @@ def test_decisions_of_pairs_are_those_of_libsvm(n_classes):
             expected = machine.svc.decision_function(machine.kernel.whiten(X))
             expected = expected[:, None] if expected.ndim == 1 else -expected
             assert_allclose(machine.decisions(X), expected, atol=1e-10)
+
+
+def test_a_machine_that_does_not_converge_ends(rng):
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2  # labels are noise
+    for machine in (OneVsRestSVC(1e4, kernel="precomputed"), MahalanobisSVC(1e8, delta=1e-2)):
+        K = 100 * X @ X.T if isinstance(machine, OneVsRestSVC) else X
+        with pytest.warns(ConvergenceWarning, match="max_iter=1000000"):
+            machine.fit(K, y)

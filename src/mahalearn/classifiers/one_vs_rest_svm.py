@@ -111,7 +111,7 @@ class OneVsRestSVC(KernelClassifier):
         Penalty of training errors, positive.
     tol : float, default=1e-3
         Tolerance of the solver.
-    max_iter : int, default=-1
+    max_iter : int, default=1000000
         Limit of the solver's iterations; -1 for none. With an indefinite kernel and a large C it
         may need very many.
     kernel : str or callable, default="rbf"
@@ -178,7 +178,7 @@ class OneVsRestSVC(KernelClassifier):
         C: float = 1.0,
         *,
         tol: float = 1e-3,
-        max_iter: int = -1,
+        max_iter: int = 1_000_000,
         kernel: Kernel = "rbf",
         gamma: Gamma = "scale",
         degree: int = 3,

@@ -150,7 +150,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         Multiplies C for each class. The covariance is not weighted.
     tol : float, default=1e-3
         Tolerance of LIBSVM's stopping criterion.
-    max_iter : int, default=-1
+    max_iter : int, default=1000000
         Limit on LIBSVM's iterations; -1 for none.
 
     Attributes
@@ -203,7 +203,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         shrinkage: Shrinkage = None,
         class_weight: ClassWeight | None = None,
         tol: float = 1e-3,
-        max_iter: int = -1,
+        max_iter: int = 1_000_000,
     ) -> None:
         self.C = C
         self.delta = delta
