@@ -7,10 +7,10 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from hero import BLUE, GREEN, RUST, table
+from hero import BLUE, GREEN, RUST
 
-from mahalearn import MahalanobisNovelty
-from mahalearn.datasets import polygons
+from mahalearn import MahalanobisClassifierCV, MahalanobisNovelty
+from mahalearn.datasets import bent_normals, polygons
 from mahalearn.measures import pairwise
 
 FOLDER = Path(__file__).parents[1] / "images"
@@ -46,9 +46,25 @@ def novelty(ax):
     ax.set_title("p ≤ .05 outside the shaded region", fontsize=10)
 
 
+def tables(ax):
+    """Probabilities of two overlapping classes; pale colours, which look right when inverted."""
+    X, y = bent_normals(160, random_state=0)
+    low, high = X.min(axis=0) - 0.6, X.max(axis=0) + 0.6
+    a, b = np.meshgrid(np.linspace(low[0], high[0], 160), np.linspace(low[1], high[1], 120))
+    model = MahalanobisClassifierCV(["kqd", "kernel_fisher"], random_state=0).fit(X, y)
+    p = model.predict_proba(np.column_stack([a.ravel(), b.ravel()]))[:, 1].reshape(a.shape)
+    shades = ["#a9c3e0", "#c9d9eb", "#e6eef6", "#f9ebe7", "#f3d8d0", "#ecc5bb"]
+    ax.contourf(a, b, p, levels=[0, 0.1, 0.3, 0.5, 0.7, 0.9, 1], colors=shades)
+    lines = ax.contour(a, b, p, levels=[0.1, 0.5, 0.9], colors="k", linewidths=[0.5, 1, 0.5])
+    ax.clabel(lines, fmt=lambda value: f"{value:.0%}", fontsize=8)
+    for label, color in enumerate([BLUE, RUST]):
+        ax.scatter(*X[y == label].T, s=9, color=color, linewidths=0)
+    ax.set_title("probability of the red class", fontsize=10)
+
+
 def main():
     """Write one PNG for each story."""
-    for name, draw in (("matrix", matrix), ("novelty", novelty), ("tables", table)):
+    for name, draw in (("matrix", matrix), ("novelty", novelty), ("tables", tables)):
         figure, ax = plt.subplots(figsize=(4.2, 2.4), layout="constrained")
         draw(ax)
         ax.set(xticks=[], yticks=[])
