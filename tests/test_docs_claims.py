@@ -56,6 +56,7 @@ SENTENCES = {
         "On 25 tables its log loss is {fast_loss}, that of CatBoost {guard_catboost_loss} and of a "
         "tuned SVM {guard_svm_loss}.",
     ),
+    "model_selection": ("`GridSearchCV` takes {fisher} to {neighbors} times as long",),
     "non_psd": ("the mean error falls from {svm_raw} % to {svm_clip} %",),
     "kernel_ridge": ("it has the lowest mean error of the seven single methods, {ridge} %.",),
 }
