@@ -58,7 +58,7 @@ FAULTS = ("misread", "traceback", "printed", "memory", "hang", "killed")
 KEPT = Path("fuzz-found")
 # What readers import, so that not every child does. A child of a process with threads may block:
 # nothing is read here.
-LOADED = ("openpyxl", "odf.opendocument", "python_calamine", "pyarrow.parquet", "pyarrow.feather",
+LOADED = ("openpyxl", "pyarrow.parquet", "pyarrow.feather",
           "skops.io", "scipy.io.arff", "charset_normalizer", "mahalearn.app.reading.objects",
           "mahalearn.app.reading.matrices", "mahalearn.measures")  # fmt: skip
 # Files are written here, where the system has it: a disk takes longer than the readers.
@@ -497,7 +497,6 @@ FORMATS = {
     "csv.xz": lambda: _table(".csv.xz", packed(_CSV, lzma.compress), checked=True),
     "csv.zip": lambda: _table(".zip", packed(_CSV, _zip), checked=True),
     "xlsx": lambda: _table(".xlsx", whole("to_excel", engine="openpyxl"), checked=True),
-    "ods": lambda: _table(".ods", whole("to_excel", engine="odf"), checked=True),
     "parquet": lambda: _table(".parquet", whole("to_parquet")),
     "feather": lambda: _table(".feather", feather),
     "json": lambda: _table(".json", records),

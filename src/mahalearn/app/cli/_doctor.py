@@ -17,8 +17,7 @@ console = Console()
 OPTIONAL = {
     "pandas": ("tables", "cli"),
     "pyarrow": ("Parquet, Arrow and Feather files", "cli"),
-    "python-calamine": ("workbooks", "cli"),
-    "openpyxl": ("writing Excel workbooks", "cli"),
+    "openpyxl": ("Excel workbooks", "cli"),
     "charset-normalizer": ("text files in other encodings", "cli"),
     "skops": ("saved models", "cli"),
     "jinja2": ("reports", "cli"),

@@ -20,7 +20,6 @@ from .columns import (
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, FileContents, cells_of, decoded, lines_of, load
 from .tables import arrow_frame, load_npy, load_npz
-from .workbooks import sheet_rows
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,
@@ -58,7 +57,9 @@ def read_matrix(path, notes=None):
             return _from_npz(source, notes)
         case ".parquet" | ".pq" | ".feather" | ".arrow" | ".ipc":
             return _from_frame(source, notes)
-        case ".xlsx" | ".ods":
+        case ".xlsx":
+            from .workbooks import sheet_rows
+
             cells, _, decided = sheet_rows(source)
             notes += decided
             delimiter = "\t"

@@ -44,9 +44,13 @@ _FORMATS = {
     b"Rar!\x1a\x07": ".rar",
     b"\x28\xb5\x2f\xfd": ".zst",
 }
+# Archives that are not read, by a part of them.
+_INSIDE = {"content.xml": ".ods", "xl/workbook.bin": ".xlsb", "word/document.xml": ".docx"}
 # Formats that are not read, and what to do instead.
 REFUSED = {
-    ".xls": "is a workbook of the old Excel format; save it as .xlsx or CSV",
+    ".xls": "is a workbook of the old Excel format, or has a password; save it as .xlsx or CSV",
+    ".xlsb": "is a binary workbook; save it as .xlsx or CSV",
+    ".ods": "is a workbook of OpenDocument; save it as .xlsx or CSV",
     ".pdf": "is a PDF; save the table itself as CSV or .xlsx",
     ".pkl": "is a pickle, which could run any code; save the table as CSV or Parquet",
     ".pickle": "is a pickle, which could run any code; save the table as CSV or Parquet",
@@ -133,7 +137,7 @@ def load(path, what="file"):
             suffix = inner.suffix.lower() if not is_stream(path) else ""
         elif data.startswith(b"PK\x03\x04"):
             suffix, data, inner = _zip(data, name, notes)
-            if suffix in (".xlsx", ".ods", ".npz"):
+            if suffix in (".xlsx", ".npz"):
                 break
         else:
             break
@@ -216,14 +220,11 @@ def _zip(data, name, notes):
     names = {info.filename for info in members}
     if "xl/workbook.xml" in names:
         return ".xlsx", data, Path(name)
-    if "content.xml" in names and "mimetype" in names:
-        return ".ods", data, Path(name)
     if names and all(member.endswith(".npy") for member in names):
         return ".npz", data, Path(name)
-    if "xl/workbook.bin" in names:
-        raise DataError(f"{name!r} is a binary workbook (.xlsb); save it as .xlsx or CSV.")
-    if "word/document.xml" in names:
-        raise DataError(f"{name!r} {REFUSED['.docx']}.")
+    for part, kind in _INSIDE.items():
+        if part in names:
+            raise DataError(f"{name!r} {REFUSED[kind]}.")
     files = [
         info
         for info in members

@@ -36,9 +36,8 @@ from .layout import Grid, TableFormat
 from .overview import column_overview
 from .problem import DataError, Faults, Problem, is_text, listed
 from .source import MOST_TITLES, FileContents, cells_of, decoded, load
-from .workbooks import sheet_rows
 
-KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
+KINDS = "CSV, TSV, Excel, JSON, Parquet, Arrow, NPZ and ARFF files"
 COMMAS = "Commas within numbers were read as decimal points."
 # Bytes in memory for each cell of a Parquet file: what reading the whole table takes at its peak.
 CELL_BYTES = 24
@@ -83,7 +82,7 @@ def read_table(path, *, find=None, texts=(), faults=None, **form):
     else:
         source = load(path)
         reader = READERS.get(source.suffix)
-        if form.sheet is not None and source.suffix not in WORKBOOKS:
+        if form.sheet is not None and source.suffix != ".xlsx":
             raise DataError(f"{source.name!r} is not a workbook: it has no sheets.")
     if reader is None:
         frame, notes = _delimited(source, form, faults, find, texts)
@@ -107,7 +106,9 @@ def holds_parquet(folder):
 
 def _grid(source, form, faults):
     """Cells of a text file or a sheet, and which marks they may have within numbers."""
-    if source.suffix in WORKBOOKS:
+    if source.suffix == ".xlsx":
+        from .workbooks import sheet_rows
+
         rows, lines, notes = sheet_rows(source, form.sheet)
         first = sum(line <= (form.skip or 0) for line in lines)
         if first == len(rows):
@@ -592,7 +593,6 @@ def _from_ascii(text):
     return re.sub(r"\x01([0-9a-f]+)\x02", lambda code: chr(int(code[1], 16)), text)
 
 
-WORKBOOKS = (".xlsx", ".ods")
 # Readers by the suffix of the file's name; anything else is delimited text or a workbook.
 READERS = {
     ".parquet": _arrow,
