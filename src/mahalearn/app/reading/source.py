@@ -30,7 +30,7 @@ _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 _FORMATS = {
     b"PAR1": ".parquet",
     b"ARROW1": ".arrow",
-    b"FEA1": ".feather1",
+    b"FEA1": ".feather",
     b"\x93NUMPY": ".npy",
     b"\x89HDF": ".h5",
     b"\xd0\xcf\x11\xe0": ".xls",
@@ -62,7 +62,9 @@ REFUSED = {
     ".sav": "is an SPSS file; save the table as CSV",
     ".dta": "is a Stata file; save the table as CSV",
     ".sas7bdat": "is a SAS file; save the table as CSV",
-    ".feather1": "is a Feather file of version 1; save the table as Parquet",
+    ".feather": "is a Feather file; save the table as Parquet or CSV",
+    ".arrow": "is an Arrow or Feather file; save the table as Parquet or CSV",
+    ".ipc": "is an Arrow file; save the table as Parquet or CSV",
     ".doc": "is a text document; save the table as CSV or .xlsx",
     ".docx": "is a text document; save the table as CSV or .xlsx",
     ".7z": "is a 7z archive; unpack it",
@@ -148,18 +150,10 @@ def load(path, what="file"):
     detected = next((kind for mark, kind in _FORMATS.items() if data.startswith(mark)), None)
     if data[257:262] == b"ustar":
         detected = ".tar"
-    if detected and detected != suffix and suffix not in _same(detected):
-        suffix = detected
+    suffix = detected or suffix
     if suffix in REFUSED and (detected or not _looks_like_text(data)):
         raise DataError(f"{name!r} {REFUSED[suffix]}.")
     return FileContents(name, suffix, data, notes)
-
-
-def _same(suffix):
-    """Suffixes of one format."""
-    return {".parquet": (".pq",), ".arrow": (".feather", ".ipc"), ".pkl": (".pickle",)}.get(
-        suffix, ()
-    )
 
 
 def _looks_like_text(data):

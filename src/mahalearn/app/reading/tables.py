@@ -15,7 +15,6 @@ import numpy as np
 
 from ..._validation import available_memory
 from ..words import counted
-from .arrow import is_text_type, text_bytes, unpacked_bytes
 from .columns import (
     MISSING,
     PANDAS_INDEX,
@@ -37,12 +36,14 @@ from .overview import column_overview
 from .problem import DataError, Faults, Problem, is_text, listed
 from .source import MOST_TITLES, FileContents, cells_of, decoded, load
 
-KINDS = "CSV, TSV, Excel, JSON, Parquet, Arrow, NPZ and ARFF files"
+KINDS = "CSV, TSV, Excel, JSON, Parquet, NPZ and ARFF files"
 COMMAS = "Commas within numbers were read as decimal points."
 # Bytes in memory for each cell of a Parquet file: what reading the whole table takes at its peak.
 CELL_BYTES = 24
 # Copies of a text that there are at that peak.
 TEXT_COPIES = 4
+# Types of texts in Parquet files.
+_TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
@@ -78,7 +79,7 @@ def read_table(path, *, find=None, texts=(), faults=None, **form):
     form, folder = TableFormat(**form), Path(path)
     if folder.is_dir() and holds_parquet(folder):
         source = FileContents(str(path), ".parquet", b"", [])
-        reader = functools.partial(_arrow, folder=folder)
+        reader = functools.partial(_parquet, folder=folder)
     else:
         source = load(path)
         reader = READERS.get(source.suffix)
@@ -264,42 +265,42 @@ def _without(frame, rows, comma):
     return pd.DataFrame(columns)
 
 
-def _arrow(source, folder=None):
-    frame = arrow_frame(source, folder)
+def _parquet(source, folder=None):
+    frame = parquet_frame(source, folder)
     if frame.index.name is not None:
         frame = frame.reset_index()
     return _plain(frame, source), list(source.notes)
 
 
-def arrow_frame(source, folder=None):
-    """A data frame of a Parquet, Arrow or Feather file, or of a folder of Parquet files.
+def parquet_frame(source, folder=None):
+    """A data frame of a Parquet file, or of a folder of them.
 
     A table is validated before anything is taken from it: offsets of a damaged one point anywhere
     in memory.
     """
-    parquet = source.suffix in (".parquet", ".pq")
-    kind = "Parquet" if parquet else "Arrow or Feather"
     try:
-        import pyarrow as pa
-
-        if parquet:
-            table = _read_parquet(source, folder)
-        else:
-            is_file = source.data.startswith(b"ARROW1")
-            reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source.data)
-            _refuse_memory(source, unpacked_bytes(source.data))
-            table = reader.read_all()
-            _refuse_memory(source, table.num_rows * table.num_columns * CELL_BYTES)
+        table = _read_parquet(source, folder)
         table.validate(full=True)
-        _refuse_memory(source, TEXT_COPIES * text_bytes(table))
+        _refuse_memory(source, TEXT_COPIES * sum(map(_text_bytes, table.columns)))
         return table.to_pandas()
     except (DataError, ImportError, MemoryError):
         raise
     except Exception:
         raise DataError(
-            f"{source.name!r} could not be read as a {kind} file: it is none, or damaged; save the "
-            "table again, or as CSV."
+            f"{source.name!r} could not be read as a Parquet file: it is none, or damaged; save "
+            "the table again, or as CSV."
         ) from None
+
+
+def _text_bytes(column):
+    """Bytes of the texts that cells of a column share, once each cell has its own."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not pa.types.is_dictionary(column.type) or str(column.type.value_type) not in _TEXTS:
+        return 0
+    lengths = [compute.binary_length(c.dictionary).take(c.indices) for c in column.chunks]
+    return sum(compute.sum(each).as_py() or 0 for each in lengths)
 
 
 def _refuse_memory(source, needed):
@@ -318,7 +319,7 @@ def _read_parquet(source, folder):
         return parquet.read_table(folder)
     file = io.BytesIO(source.data)
     # A text that is repeated in each row is read once.
-    texts = [field.name for field in parquet.read_schema(file) if is_text_type(field.type)]
+    texts = [field.name for field in parquet.read_schema(file) if str(field.type) in _TEXTS]
     with parquet.ParquetFile(file, read_dictionary=texts) as file:
         # A few bytes may say that a value is repeated in each of billions of rows.
         meta = file.metadata
@@ -595,11 +596,8 @@ def _from_ascii(text):
 
 # Readers by the suffix of the file's name; anything else is delimited text or a workbook.
 READERS = {
-    ".parquet": _arrow,
-    ".pq": _arrow,
-    ".feather": _arrow,
-    ".arrow": _arrow,
-    ".ipc": _arrow,
+    ".parquet": _parquet,
+    ".pq": _parquet,
     ".json": _json,
     ".jsonl": _json,
     ".ndjson": _json,
