@@ -157,7 +157,7 @@ def _triangle(lines):
 def _has_diagonal(rows):
     """True if a triangle has a diagonal: empty, 0 throughout, or the largest similarity."""
     values = [[number(cell.replace(",", ".")) for cell in row] for row in rows]
-    diagonal = {row[-1] for row in values}
+    diagonal = {row[-1] for row in values} - {None}
     largest = max((v for row in values for v in row if v is not None), default=0.0)
     return all(v != v for v in diagonal) or diagonal in ({0.0}, {largest})
 
