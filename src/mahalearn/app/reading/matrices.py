@@ -18,7 +18,7 @@ from .columns import (
 )
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, FileContents, cells_of, decoded, lines_of, load
-from .tables import load_npy, load_npz, parquet_frame
+from .tables import load_arrays, load_npy, parquet_frame
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,
@@ -50,10 +50,8 @@ def read_matrix(path, notes=None):
     source = load(path)
     path, notes = source.name, [] if notes is None else notes
     match source.suffix:
-        case ".npy":
-            return _numeric(_square(load_npy(source), notes), path, notes), None, None, None
-        case ".npz":
-            return _from_npz(source, notes)
+        case ".npy" | ".npz":
+            return _from_arrays(source, notes)
         case ".parquet" | ".pq":
             return _from_frame(source, notes)
         case ".xlsx":
@@ -240,13 +238,11 @@ def _names_on_top(cells, values):
     )
 
 
-def _from_npz(source, notes):
-    arrays, path = load_npz(source), source.name
-    M = next(
-        (a for k, a in arrays.items() if k in ("D", "K", "S", "matrix", "d", "distances")),
-        next((a for a in arrays.values() if a.ndim == 2 and a.shape[0] == a.shape[1]), None),
-    )
-    M = M if M is None else _square(M, notes)
+def _from_arrays(source, notes):
+    arrays, path = load_arrays(source), source.name
+    squares = [k for k, a in arrays.items() if a.ndim == 2 and a.shape[0] == a.shape[1]]
+    usual = ("D", "K", "S", "matrix", "d", "distances", *squares, "X")
+    M = next((_square(arrays[key], notes) for key in usual if key in arrays), None)
     if M is None:
         raise DataError(f"{str(path)!r} holds no square matrix; it has {listed(arrays)}.")
     y = next((arrays[k] for k in ("y", "labels", "target") if k in arrays), None)

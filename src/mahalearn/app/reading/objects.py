@@ -22,7 +22,7 @@ from .problem import (
     symbols_met_once,
 )
 from .source import decoded, lines_of, load
-from .tables import COMMAS, find_target, load_npy, load_npz
+from .tables import COMMAS, find_target, load_arrays
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -342,33 +342,25 @@ def interpolated(values):
 
 def _arrays(path):
     """Series from an array (n, length) or (n, channels, length), with y in an NPZ file."""
-    labels = None
-    if path.suffix.lower() == ".npz":
-        arrays = load_npz(load(path))
-        if "X" not in arrays:
-            raise DataError(
-                f"{str(path)!r} must hold an array X of series, and perhaps y; it has "
-                f"{listed(arrays) or 'nothing'}."
-            )
-        X, labels = arrays["X"], arrays.get("y")
-    else:
-        X = load_npy(load(path))
+    arrays = load_arrays(load(path))
+    if "X" not in arrays:
+        raise DataError(
+            f"{str(path)!r} must hold an array X of series, and perhaps y; it has "
+            f"{listed(arrays) or 'nothing'}."
+        )
+    X, labels = arrays["X"], arrays.get("y")
     if X.dtype.kind not in "iufb" or X.ndim not in (2, 3) or 0 in X.shape:
         raise DataError(
             f"{str(path)!r} must hold numbers of shape (n, length) or (n, channels, length); got "
             f"{X.dtype} of shape {X.shape}."
         )
-    X = X.astype(float)
-    X = X[:, None] if X.ndim == 2 else X
-    objects = list(X)
-    if labels is not None:
-        if labels.shape != (len(objects),):
-            raise DataError(
-                f"y in {str(path)!r} has shape {labels.shape}; one label for each of the "
-                f"{len(objects)} series is needed."
-            )
-        labels = labels.tolist()
-    return Collection(objects, labels, suits="elastic")
+    if labels is not None and labels.shape != X.shape[:1]:
+        raise DataError(
+            f"y in {str(path)!r} has shape {labels.shape}; one label for each of the {len(X)} "
+            "series is needed."
+        )
+    objects = [np.atleast_2d(x) for x in X.astype(float)]
+    return Collection(objects, labels if labels is None else labels.tolist(), suits="elastic")
 
 
 # --- tables of long format: a row for each time of each series ------------------------------------

@@ -348,49 +348,40 @@ def _json(source):
             content = [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
         raise DataError(f"{source.name!r} is not JSON, nor JSON lines, or it is damaged.") from None
+    headers = []
     if isinstance(content, dict) and isinstance(content.get("data"), list):
-        names = content.get("columns")
+        headers = [content["columns"]] if isinstance(content.get("columns"), list) else []
         content = content["data"]
-        if isinstance(names, list) and all(isinstance(row, list) for row in content):
-            if any(len(row) != len(names) for row in content):
-                raise DataError(f"The rows of {source.name!r} differ in length from its columns.")
-            content = [dict(zip(map(str, names), row)) for row in content]
-    if isinstance(content, dict) and content and all(isinstance(v, dict) for v in content.values()):
-        content = {k: list(v.values()) for k, v in content.items()}  # pandas' own form
-    if isinstance(content, dict) and content and all(isinstance(v, list) for v in content.values()):
-        if len({len(column) for column in content.values()}) != 1:
-            raise DataError(f"The columns of {source.name!r} differ in length.")
-        columns = content
-    elif isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
-        names = list(dict.fromkeys(str(name) for row in content for name in row))
-        columns = {name: [row.get(name) for row in content] for name in names}
-    elif isinstance(content, list) and content and all(isinstance(row, list) for row in content):
-        if len({len(row) for row in content}) != 1:
-            raise DataError(f"The rows of {source.name!r} differ in length.")
-        columns = {f"column {i + 1}": list(column) for i, column in enumerate(zip(*content))}
-    else:
+    parts = list(content.values()) if isinstance(content, dict) else content
+    kinds = {type(part) for part in parts} if isinstance(parts, list) else None
+    if kinds not in ({dict}, {list}):
         raise DataError(
             f"{source.name!r} must hold a list of rows (dicts with the same keys) or a dict of "
             "columns (lists of one length)."
         )
-    tidied = {}
-    for i, (name, column) in enumerate(columns.items()):
-        nested = next((v for v in column if isinstance(v, dict | list)), None)
-        if nested is not None:
-            raise DataError(
-                f"Column {name!r} of {source.name!r} holds lists or dicts; each cell must be a "
-                "number or a text."
-            )
-        integers = [v for v in column if type(v) is int]
-        if {type(v) for v in column} <= {int, float, type(None)} and (
-            max(map(abs, integers), default=0) > 10**300 or not any(map(loses_digits, integers))
-        ):
-            tidied[i] = np.array([np.nan if v is None else _float(v) for v in column])
-        else:
-            tidied[i] = np.array([None if v is None else str(v) for v in column], dtype=object)
-    frame = pd.DataFrame(tidied)
-    frame.columns = list(map(str, columns))
-    return frame, notes
+    if kinds == {list} and len({len(row) for row in [*parts, *headers]}) > 1:
+        raise DataError(f"Rows or columns of {source.name!r} differ in length from the others.")
+    frame = pd.DataFrame(content, dtype=object)
+    if kinds == {list} and content is parts:
+        frame.columns = [*headers, [f"column {i + 1}" for i in range(frame.shape[1])]][0]
+    columns = {i: _json_column(frame.iloc[:, i], source) for i in range(frame.shape[1])}
+    return pd.DataFrame(columns).set_axis(map(str, frame.columns), axis=1), notes
+
+
+def _json_column(column, source):
+    """Numbers of a column of JSON, too large ones as infinity; or texts."""
+    present = column.dropna()
+    kinds = {type(value) for value in present}
+    if kinds & {dict, list}:
+        raise DataError(
+            f"Column {str(column.name)!r} of {source.name!r} holds lists or dicts; each cell must "
+            "be a number or a text."
+        )
+    integers = [value for value in present if type(value) is int]
+    huge = max(map(abs, integers), default=0) > 10**300
+    if kinds <= {int, float} and (huge or not any(map(loses_digits, integers))):
+        return np.array([np.nan if v is None else _float(v) for v in column])
+    return np.array([None if v is None or v != v else str(v) for v in column], dtype=object)
 
 
 def _float(value):
@@ -454,21 +445,6 @@ def _refuse_complex(dtype, source):
         )
 
 
-def _npy(source):
-    import pandas as pd
-
-    X = load_npy(source)
-    _refuse_complex(X.dtype, source)
-    if X.ndim != 2 or X.dtype.kind not in "iufb":
-        raise DataError(
-            f"{source.name!r} must hold a matrix of numbers, a row for each object; it holds "
-            f"{X.dtype} of shape {X.shape}."
-        )
-    frame = pd.DataFrame(X.astype(float))
-    frame.columns = [f"column {i + 1}" for i in range(X.shape[1])]
-    return frame, list(source.notes)
-
-
 def load_npy(source):
     """The array of an NPY file; nothing in it is unpickled."""
     try:
@@ -499,17 +475,17 @@ def _array(data):
     return array
 
 
-def _npz(source):
+def _arrays(source):
     import pandas as pd
 
-    arrays = load_npz(source)
+    arrays = load_arrays(source)
     path = source.name
     X = next((arrays[k] for k in ("X", "data", "features", "x") if k in arrays), None)
     y = next((arrays[k] for k in ("y", "target", "labels", "label", "Y") if k in arrays), None)
     if X is None or X.ndim != 2:
         raise DataError(
             f"{str(path)!r} must hold a matrix X (or data) with a row for each object; it has "
-            f"{listed(arrays)}."
+            f"{listed(f'{key} of shape {array.shape}' for key, array in arrays.items())}."
         )
     for array in (X, y):
         if array is not None:
@@ -532,6 +508,11 @@ def _npz(source):
             )
         frame["class"] = y
     return _plain(frame, source), list(source.notes)
+
+
+def load_arrays(source):
+    """Arrays of an NPZ file, or that of an NPY file as X."""
+    return {"X": load_npy(source)} if source.suffix == ".npy" else load_npz(source)
 
 
 def load_npz(source):
@@ -601,8 +582,8 @@ READERS = {
     ".json": _json,
     ".jsonl": _json,
     ".ndjson": _json,
-    ".npz": _npz,
-    ".npy": _npy,
+    ".npz": _arrays,
+    ".npy": _arrays,
     ".arff": _arff,
 }
 
