@@ -363,7 +363,8 @@ def _json(source):
         raise DataError(f"Rows or columns of {source.name!r} differ in length from the others.")
     frame = pd.DataFrame(content, dtype=object)
     if kinds == {list} and content is parts:
-        frame.columns = [*headers, [f"column {i + 1}" for i in range(frame.shape[1])]][0]
+        usual = [f"column {i + 1}" for i in range(frame.shape[1])]
+        frame.columns = headers[0] if headers else usual
     columns = {i: _json_column(frame.iloc[:, i], source) for i in range(frame.shape[1])}
     return pd.DataFrame(columns).set_axis(map(str, frame.columns), axis=1), notes
 
