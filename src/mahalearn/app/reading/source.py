@@ -194,17 +194,17 @@ def _n_entries(data):
 
 def _zip(data, name, notes):
     """Format, contents and name of what a zip archive holds: one file, or a workbook, or arrays."""
+    damaged = DataError(f"{name!r} is a damaged zip archive; make it again.")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = archive.infolist()
-        members = [info for info in entries if not info.is_dir()]
-        complete = _n_entries(data) in (len(entries), _ZIP64) and all(i.filename for i in entries)
     except MemoryError:
         raise
     except Exception:  # zipfile also raises IndexError, ValueError and others
-        complete = False
-    if not complete:
-        raise DataError(f"{name!r} is a damaged zip archive; make it again.")
+        raise damaged from None
+    members = [info for info in entries if not info.is_dir()]
+    if _n_entries(data) not in (len(entries), _ZIP64) or not all(i.filename for i in entries):
+        raise damaged
     size = sum(info.file_size for info in members)
     if size > MOST_BYTES:
         raise DataError(
@@ -236,7 +236,7 @@ def _zip(data, name, notes):
     except (DataError, MemoryError):
         raise
     except Exception:
-        raise DataError(f"{name!r} is a damaged zip archive; make it again.") from None
+        raise damaged from None
     notes.append(f"{files[0].filename!r} was read from the archive.")
     inner = Path(files[0].filename)
     suffix = inner.suffix.lower()
@@ -253,6 +253,9 @@ NEARLY_ALL = 0.9
 MOST_TITLES = 20
 # Bytes at the beginning of a file that show whether it is a text.
 _BEGINNING = 4096
+# Encodings by the first bytes of a file.
+_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
+_MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Encodings that hardly any text is written in, but that decode every byte.
 _WESTERN = ("cp1252", "latin_1", "iso8859_15")
 
@@ -362,19 +365,15 @@ def decoded(source, instead=""):
 
 def _text(data):
     """Bytes as text, None if they are none, and a note where the encoding was guessed."""
-    marks = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    for mark, encoding in zip(marks, ("utf-32", "utf-32", "utf-16", "utf-16")):
-        if data.startswith(mark):
-            return _decode(data, encoding), []
-    text = _decode(data, "utf-8-sig")
+    encoding = next((e for mark, e in _MARKS.items() if data.startswith(mark)), "utf-8-sig")
+    text = _decode(data, encoding)
     if text is not None or b"\0" in data:
         return text, []
     encoding = _guess(data)
     text = _decode(data, encoding)
     if text is None:
         encoding, text = "latin-1", _decode(data, "latin-1")
-    note = f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."
-    return text, [note] if text is not None else []
+    return text, [f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."]
 
 
 def _refuse_stray_bytes(source):
