@@ -58,9 +58,10 @@ FAULTS = ("misread", "traceback", "printed", "memory", "hang", "killed")
 KEPT = Path("fuzz-found")
 # What readers import, so that not every child does. A child of a process with threads may block:
 # nothing is read here.
-LOADED = ("openpyxl", "odf.opendocument", "python_calamine", "pyarrow.parquet", "pyarrow.feather",
-          "skops.io", "scipy.io.arff", "charset_normalizer", "mahalearn.app.reading.objects",
-          "mahalearn.app.reading.matrices", "mahalearn.measures")  # fmt: skip
+LOADED = (
+    "openpyxl", "pyarrow.parquet", "skops.io", "scipy.io.arff", "charset_normalizer",
+    "mahalearn.app.reading.objects", "mahalearn.app.reading.matrices", "mahalearn.measures",
+)  # fmt: skip
 # Files are written here, where the system has it: a disk takes longer than the readers.
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 N = 24
@@ -139,13 +140,6 @@ def whole(method, **options):
         return [out.getvalue()]
 
     return write
-
-
-def feather(frame):
-    """Arrow's file format."""
-    out = io.BytesIO()
-    frame.to_feather(out)
-    return [out.getvalue()]
 
 
 def records(frame):
@@ -497,9 +491,7 @@ FORMATS = {
     "csv.xz": lambda: _table(".csv.xz", packed(_CSV, lzma.compress), checked=True),
     "csv.zip": lambda: _table(".zip", packed(_CSV, _zip), checked=True),
     "xlsx": lambda: _table(".xlsx", whole("to_excel", engine="openpyxl"), checked=True),
-    "ods": lambda: _table(".ods", whole("to_excel", engine="odf"), checked=True),
     "parquet": lambda: _table(".parquet", whole("to_parquet")),
-    "feather": lambda: _table(".feather", feather),
     "json": lambda: _table(".json", records),
     "arff": lambda: _table(".arff", arff, delimiter=","),
     "npz": lambda: _table(".npz", npz, NUMBERS, checked=True),

@@ -220,7 +220,7 @@ def test_version_doctor_and_short_help():
     assert works("--version").output.startswith("mahalearn ")
     assert "compare" in works("-h").output and "--target" in works("compare", "-h").output
     said = works("doctor").output
-    for word in ("sklearn", "memory", "num_threads", "calamine", "processors"):
+    for word in ("sklearn", "memory", "num_threads", "openpyxl", "processors"):
         assert word in said
     assert "--install-completion" in works("--help").output
 

@@ -16,9 +16,8 @@ console = Console()
 # Optional packages: what each is for, and the extra that brings it.
 OPTIONAL = {
     "pandas": ("tables", "cli"),
-    "pyarrow": ("Parquet, Arrow and Feather files", "cli"),
-    "python-calamine": ("workbooks", "cli"),
-    "openpyxl": ("writing Excel workbooks", "cli"),
+    "pyarrow": ("Parquet files", "cli"),
+    "openpyxl": ("Excel workbooks", "cli"),
     "charset-normalizer": ("text files in other encodings", "cli"),
     "skops": ("saved models", "cli"),
     "jinja2": ("reports", "cli"),

@@ -63,7 +63,7 @@ class DataOptions:
     data: Annotated[
         str | None,
         typer.Argument(
-            help="A table (CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ, ARFF; also compressed),"
+            help="A table (CSV, TSV, Excel, JSON, Parquet, NPZ, ARFF; also compressed),"
             " - for standard input, or a set (mahalearn datasets)."
         ),
     ] = None

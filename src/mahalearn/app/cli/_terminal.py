@@ -22,7 +22,7 @@ CONTROLS = STEERING | dict.fromkeys(TURNING, "\ufffd")
 # Options that do not change results, or that others stand for.
 SILENT = ("jobs", "force", "resume")
 # Packages of the extra `cli`, which readers and writers import where they need them.
-EXTRAS = ("pandas", "skops", "pyarrow", "openpyxl", "python_calamine", "charset_normalizer")
+EXTRAS = ("pandas", "skops", "pyarrow", "openpyxl", "charset_normalizer")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
 
 

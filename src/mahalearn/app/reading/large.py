@@ -60,21 +60,28 @@ def large_table(path, memory=None, form=None, rows=np.inf):
         table = ParquetTable(path, limit)
         needed = table.n_rows * len(table.columns) * CELL_BYTES
         return table if needed > limit or table.n_rows > rows else None
-    packed = 5 if path.suffix == ".gz" else 1
-    if path.stat().st_size * packed * TEXT_FACTOR <= limit and about_rows(path) <= rows:
-        return None
-    return TextTable(path, limit, form)
+    small = _unpacked_size(path) * TEXT_FACTOR <= limit and about_rows(path) <= rows
+    return None if small else TextTable(path, limit, form)
+
+
+def _unpacked_size(path):
+    """Bytes of a text file, unpacked: about five times those of a compressed one."""
+    return path.stat().st_size * (5 if path.suffix == ".gz" else 1)
+
+
+def _head(path):
+    """The first bytes of a text file."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        return file.read(HEAD)
 
 
 def about_rows(path):
     """Lines of a text file, by the mean length of the first ones."""
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            head = file.read(HEAD)
+        head = _head(path)
     except (OSError, EOFError, zlib.error):
         return 0  # damaged: the reader of small files says how
-    packed = 5 if path.suffix == ".gz" else 1
-    return path.stat().st_size * packed * head.count(b"\n") / max(1, len(head))
+    return _unpacked_size(path) * head.count(b"\n") / max(1, len(head))
 
 
 def _part_rows(n_columns, limit):
@@ -112,53 +119,35 @@ class ParquetTable:
                 )
         self.n_rows = sum(m.num_rows for m in meta)
         self.part_rows = _part_rows(len(self.columns), limit)
-        # (file, number of the row group, its rows): what workers read.
-        self.groups = [
-            (file, g, m.row_group(g).num_rows)
-            for file, m in zip(self.files, meta)
-            for g in range(m.num_row_groups)
-        ]
 
     def parts(self, start=0):
         """(position of the first row, data frame), from the row `start` on."""
         position = 0
-        for file, group, rows in self.groups:
-            if position + rows > start:
-                for at, frame in _read_group(file, group, self.part_rows, position):
-                    if at + len(frame) > start:
-                        cut = max(0, start - at)
-                        yield at + cut, frame.iloc[cut:].reset_index(drop=True)
-            position += rows
+        for file in self.files:
+            for frame in self._frames(file):
+                cut = max(0, start - position)
+                if cut < len(frame):
+                    yield position + cut, frame.iloc[cut:].reset_index(drop=True)
+                position += len(frame)
 
+    def _frames(self, file):
+        import pyarrow.parquet as parquet
 
-def _read_group(file, group, part_rows, position):
-    import pyarrow.parquet as parquet
-
-    source = FileContents(str(file), ".parquet", b"", [])
-    with parquet.ParquetFile(file, pre_buffer=False) as table:
-        options = {"batch_size": part_rows, "use_threads": False}
-        batches = table.iter_batches(row_groups=[group], **options)
-        while (batch := _next(batches, source)) is not None:
-            frame = batch.to_pandas()
-            texts = frame.select_dtypes("string").columns  # slow to walk through as they are
-            frame = _plain(frame.astype(dict.fromkeys(texts, object)), source)
-            yield position, frame
-            position += len(frame)
-
-
-def _next(batches, source):
-    """The next part of a Parquet file, validated; None at its end."""
-    try:
-        batch = next(batches, None)
-        if batch is not None:
-            batch.validate(full=True)
-    except MemoryError:
-        raise
-    except Exception:
-        raise DataError(
-            f"{source.name!r} could not be read as Parquet: it is damaged; save the table again."
-        ) from None
-    return batch
+        source = FileContents(str(file), ".parquet", b"", [])
+        try:
+            with parquet.ParquetFile(file, pre_buffer=False) as table:
+                for batch in table.iter_batches(batch_size=self.part_rows, use_threads=False):
+                    batch.validate(full=True)
+                    frame = batch.to_pandas()
+                    texts = frame.select_dtypes("string").columns  # slow to walk through
+                    yield _plain(frame.astype(dict.fromkeys(texts, object)), source)
+        except (DataError, MemoryError):
+            raise
+        except Exception:
+            raise DataError(
+                f"{source.name!r} could not be read as Parquet: it is damaged; save the table "
+                "again."
+            ) from None
 
 
 class TextTable:
@@ -168,9 +157,7 @@ class TextTable:
 
     def __init__(self, path, limit=np.inf, form=None):
         self.path, form = Path(path), form or TableFormat()
-        opener = gzip.open if self.path.suffix == ".gz" else open
-        with opener(self.path, "rb") as file:
-            head = file.read(HEAD)
+        head = _head(self.path)
         if len(head) == HEAD:
             head = head[: head.rindex(b"\n") + 1] if b"\n" in head else head
         source = FileContents(str(path), ".csv", head, [])
@@ -233,14 +220,11 @@ class TextTable:
 
 
 def uniform(positions, seed):
-    """A number in [0, 1) for each row, by its position and the seed alone (splitmix64)."""
-    with np.errstate(over="ignore"):
-        z = np.asarray(positions, dtype=np.uint64) + np.uint64(seed % 2**32) * np.uint64(2**33 + 1)
-        z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-    return (z >> np.uint64(11)).astype(float) / 2**53
+    """A number in [0, 1) for each row, by its position and the seed alone (MurmurHash3)."""
+    from sklearn.utils import murmurhash3_32
+
+    positions = np.asarray(positions).astype(np.int32)
+    return murmurhash3_32(positions, seed=seed % 2**32, positive=True) / 2**32
 
 
 @dataclass
@@ -322,15 +306,10 @@ def _add(summary, column, values):
         n, mean, spread = summary.moments.get(column, (0, 0.0, 0.0))
         if len(x):
             part_mean = float(x.mean())
-            d, total = part_mean - mean, n + len(x)
-            spread += float(np.square(x - part_mean).sum()) + d * d * n * len(x) / total
-            mean += d * len(x) / total
-            summary.moments[column] = (total, mean, spread)
-        else:
-            summary.moments.setdefault(column, (n, mean, spread))
-        return
-    if summary.levels.get(column, ()) is not None:
-        levels = summary.levels.setdefault(column, set())
-        levels.update(map(str, values.dropna().unique()))
-        if len(levels) > MOST_LEVELS:
-            summary.levels[column] = None
+            shift, total = part_mean - mean, n + len(x)
+            spread += float(np.square(x - part_mean).sum()) + shift**2 * n * len(x) / total
+            n, mean = total, mean + shift * len(x) / total
+        summary.moments[column] = (n, mean, spread)
+    elif summary.levels.get(column, ()) is not None:
+        levels = summary.levels.get(column, set()) | set(map(str, values.dropna().unique()))
+        summary.levels[column] = levels if len(levels) <= MOST_LEVELS else None

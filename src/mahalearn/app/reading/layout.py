@@ -98,10 +98,10 @@ class Grid:
         """Cells of each column below the header."""
         return list(zip(*self.rows)) if self.rows else [()] * len(self.names)
 
-    def remove(self, positions, sentence):
+    def remove(self, positions, sentence=None):
         """Leave rows out, and say so."""
-        self.notes.append(sentence)
-        keep = [i for i in range(len(self.rows)) if i not in set(positions)]
+        self.notes += [sentence] if sentence else []
+        keep = sorted(set(range(len(self.rows))) - set(positions))
         self.rows = [self.rows[i] for i in keep]
         self.lines = [self.lines[i] for i in keep]
 
@@ -185,8 +185,7 @@ class Grid:
         if ragged[0] == 0:  # without its header a file cannot be read on
             raise error
         self.faults.errors.append(error)
-        keep = [i for i in range(len(self.rows)) if i not in set(ragged)]
-        self.rows, self.lines = [self.rows[i] for i in keep], [self.lines[i] for i in keep]
+        self.remove(ragged)
 
     def has_header(self, comma):
         """True if the first row holds names: nothing in it is a number."""

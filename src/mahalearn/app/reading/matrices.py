@@ -11,7 +11,6 @@ from .columns import (
     LARGEST,
     NO_CLASS,
     as_labels,
-    is_comma_column,
     is_missing,
     is_text,
     number,
@@ -19,8 +18,7 @@ from .columns import (
 )
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, FileContents, cells_of, decoded, lines_of, load
-from .tables import arrow_frame, load_npy, load_npz
-from .workbooks import sheet_rows
+from .tables import load_arrays, load_npy, parquet_frame
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,
@@ -36,7 +34,7 @@ def read_matrix(path, notes=None):
     ----------
     path : str or path
         Delimited text with or without names of rows and columns, its lower or upper triangle, a
-        PHYLIP file, a workbook, a labelled data frame (Parquet, Arrow), .npy or .npz; or the
+        PHYLIP file, a workbook, a labelled data frame (Parquet), .npy or .npz; or the
         distances of all pairs one after the other, as scipy's pdist gives them.
     notes : list or None
         Gets sentences on what was decided.
@@ -52,57 +50,58 @@ def read_matrix(path, notes=None):
     source = load(path)
     path, notes = source.name, [] if notes is None else notes
     match source.suffix:
-        case ".npy":
-            return _numeric(_square(load_npy(source), notes), path, notes), None, None, None
-        case ".npz":
-            return _from_npz(source, notes)
-        case ".parquet" | ".pq" | ".feather" | ".arrow" | ".ipc":
+        case ".npy" | ".npz":
+            return _from_arrays(source, notes)
+        case ".parquet" | ".pq":
             return _from_frame(source, notes)
-        case ".xlsx" | ".ods":
+        case ".xlsx":
+            from .workbooks import sheet_rows
+
             cells, _, decided = sheet_rows(source)
             notes += decided
             delimiter = "\t"
         case _:
             text, decided = decoded(source, "matrices are read from CSV, NPY and NPZ files")
             notes += decided
-            matrix = _phylip(text, path, notes) or _triangle(text, path, notes)
-            if matrix:
-                return matrix
-            cells, _, delimiter = cells_of(path, text)
-            if all(len(row) == 1 and number(row[0]) is not None for row in cells):
-                values = np.array([number(row[0]) for row in cells])
-                return _numeric(_square(values, notes), path, notes), None, None, None
+            lines = lines_of(path, text)
+            if _is_phylip(lines):
+                names, cells = _phylip(lines, path)
+                return _numeric(_numbers(cells, path), path, notes), names, names, None
+            cells, delimiter = _triangle(lines) or cells_of(path, text)[::2]
     comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
-    if len(widths) > 2 or (
-        len(widths) == 2
-        and (len(cells[0]) != max(widths) - 1 or len({len(row) for row in cells[1:]}) > 1)
-    ):
+    width = max(widths)
+    if width == 1 and [None] not in values:
+        return _numeric(_square(np.ravel(values), notes), path, notes), None, None, None
+    if len(widths) > 1 and [len(row) for row in cells] != [width - 1, *[width] * (len(cells) - 1)]:
         raise DataError(
             f"The rows of {str(path)!r} differ in length: {listed(sorted(widths))} cells."
         )
     top = len(widths) == 2 or _names_on_top(cells, values)
     side = any(row[0] is None for row in values[top:])
     body = len(values) - top
-    width = max(widths)
     if not top and not side:  # numbers may be names too, where the matrix is square without them
         top = body == width + 1
     elif top and not side:
         side = cells[0][0] == "" or width == body + 1
-    columns = None
-    if top:
-        columns = cells[0][-(width - side) :]
+    columns = cells[0][-(width - side) :] if top else None
     rows = [row[0] for row in cells[top:]] if side else None
-    M = [row[side:] for row in values[top:]]
+    M = _numbers([row[side:] for row in cells[top:]], path, comma)
+    return _numeric(M, path, notes), rows, columns, None
+
+
+def _numbers(cells, path, comma=False):
+    """Cells as an array of numbers."""
+    M = [[number(cell, comma) for cell in row] for row in cells]
     for i, row in enumerate(M):
-        for j, value in enumerate(row):
-            if value is None:
-                raise DataError(
-                    f"The cell {cells[top + i][side + j]!r} in row {i + 1}, column {j + 1} of "
-                    f"{str(path)!r} is not a number."
-                )
-    return _numeric(np.array(M), path, notes), rows, columns, None
+        if None in row:
+            j = row.index(None)
+            raise DataError(
+                f"The cell {cells[i][j]!r} in row {i + 1}, column {j + 1} of {str(path)!r} is not "
+                "a number."
+            )
+    return np.array(M, dtype=float)
 
 
 EMPTY_DIAGONAL = "The diagonal is empty; it was read as 0, the distance of an object from itself."
@@ -137,88 +136,74 @@ def _completed(M, notes):
     return M
 
 
-def _triangle(text, path, notes):
-    """A matrix of which each line has one cell more than the one before; None if it is none."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) < 3:
-        return None
+def _triangle(lines):
+    """Cells and delimiter of a triangle, whose lines have one cell more each; None if it is none.
+
+    The other half is filled with empty cells.
+    """
     for mark in (*DELIMITERS, None):
         rows = [[cell.strip() for cell in line.strip().split(mark)] for line in lines]
-        lengths = [len(row) for row in rows]
-        if lengths == list(range(lengths[0], lengths[0] + len(rows))) and lengths[0] in (1, 2):
-            break
-    else:
-        return None
-    names = None
-    if any(number(row[0]) is None for row in rows):
-        names = [row[0] for row in rows]
-        rows = [row[1:] for row in rows]
-    elif lengths[0] == 2:
-        return None
-    comma = mark != "," and is_comma_column([cell for row in rows for cell in row])
-    values = [[number(cell, comma) for cell in row] for row in rows]
-    if any(value is None for row in values for value in row):
-        return None
-    if rows[0]:  # with a diagonal: 0 throughout, or the largest value of similarities
-        diagonal = {row[-1] for row in values}
-        largest = max(value for row in values for value in row)
-        empty = all(np.isnan(value) for value in diagonal)
-        if not empty and diagonal != {0.0} and diagonal != {largest}:
-            if names is not None:
-                return None
-            values = [[], *values]  # without it the first object has no line
-    return _filled_triangle(values, names, path, notes)
+        first, named = len(rows[0]), all(number(row[0]) is None for row in rows)
+        growing = [len(row) for row in rows] == list(range(first, first + len(rows)))
+        if growing and len(rows) > 2 and first <= 1 + named:
+            if not named and not _has_diagonal(rows):
+                rows = [[], *rows]  # the first object has no line
+            return _padded(rows, len(rows) + named), mark
+    return None
 
 
-def _filled_triangle(values, names, path, notes):
-    n = len(values)
-    M = np.full((n, n), np.nan)
-    for i, row in enumerate(values):
-        M[i, : len(row)] = M[: len(row), i] = row
-    return _numeric(M, path, notes), names, names, None
+def _has_diagonal(rows):
+    """True if a triangle has a diagonal: empty, 0 throughout, or the largest similarity."""
+    values = [[number(cell.replace(",", ".")) for cell in row] for row in rows]
+    diagonal = {row[-1] for row in values} - {None}
+    largest = max((v for row in values for v in row if v is not None), default=0.0)
+    return all(v != v for v in diagonal) or diagonal in ({0.0}, {largest})
 
 
-def _phylip(text, path, notes):
-    """A matrix of PHYLIP: its size in the first line, then a name and numbers for each row."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    if not lines[0].strip().isdecimal() or len(lines) < 3:
-        return None
-    n, at = int(lines[0]), 1
-    if n < 2 or number(lines[1].split()[0]) is not None:  # a column of numbers
-        return None
-    names, values, first = [], [], None
-    for i in range(n):
-        if at >= len(lines):
-            raise DataError(f"{path!r} announces {n} objects, as PHYLIP does, but has only {i}.")
-        words = lines[at].split()
-        name, row = words[0], words[1:]
-        if any(number(word) is None for word in row):  # names of ten characters may have blanks
-            name, row = lines[at][:10].strip(), lines[at][10:].split()
-        at += 1
-        if first is None:
-            first = len(row)
-        wanted = {0: i, 1: i + 1}.get(first, n) if n > 2 or first < 2 else n
-        while len(row) < wanted and at < len(lines):
-            row += lines[at].split()
-            at += 1
-        numbers = [number(word) for word in row]
-        if len(row) != wanted or any(value is None for value in numbers):
+def _padded(rows, width):
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+def _is_phylip(lines):
+    """True if the first line is the number of objects, and the second begins with a name."""
+    return (
+        len(lines) > 2
+        and lines[0].strip().isdecimal()
+        and int(lines[0]) > 1
+        and number(lines[1].split()[0]) is None
+    )
+
+
+def _phylip(lines, path):
+    """Names and cells of a matrix of PHYLIP: a name and numbers for each row, or a triangle."""
+    n, rows = int(lines[0]), []
+    for line in lines[1:]:
+        words = line.split()
+        if all(number(word) is not None for word in words):  # a long row goes on
+            rows[-1] += words
+        elif any(number(word) is None for word in words[1:]):  # a name of ten characters
+            rows.append([line[:10].strip(), *line[10:].split()])
+        else:
+            rows.append(words)
+    if len(rows) != n:
+        raise DataError(
+            f"{path!r} announces {n} objects, as PHYLIP does, but has {'only ' * (len(rows) < n)}"
+            f"{len(rows)}."
+        )
+    first = len(rows[0]) - 1  # numbers; in a triangle none, or the diagonal
+    for i, row in enumerate(rows):
+        wanted = first + i if first < 2 else n
+        if len(row) - 1 != wanted:
             raise DataError(
-                f"Row {i + 1} ({name!r}) of {path!r} must have {counted(wanted, 'number')}, as "
-                f"PHYLIP writes a matrix of {n} objects; it has {len(row)}."
+                f"Row {i + 1} ({row[0]!r}) of {path!r} must have {counted(wanted, 'number')}, as "
+                f"PHYLIP writes a matrix of {n} objects; it has {len(row) - 1}."
             )
-        names.append(name)
-        values.append(numbers)
-    if at < len(lines):
-        raise DataError(f"{path!r} announces {n} objects, as PHYLIP does, but has more lines.")
-    if len(values[0]) == len(values[-1]):
-        return _numeric(np.array(values), path, notes), names, names, None
-    return _filled_triangle(values, names, path, notes)
+    return [row[0] for row in rows], _padded([row[1:] for row in rows], n)
 
 
 def _from_frame(source, notes):
     """A labelled data frame: names of rows in its index or in its first column of texts."""
-    frame = arrow_frame(source)
+    frame = parquet_frame(source)
     rows = None
     if is_text(frame.index.to_series()):
         rows = [str(name) for name in frame.index]
@@ -253,13 +238,11 @@ def _names_on_top(cells, values):
     )
 
 
-def _from_npz(source, notes):
-    arrays, path = load_npz(source), source.name
-    M = next(
-        (a for k, a in arrays.items() if k in ("D", "K", "S", "matrix", "d", "distances")),
-        next((a for a in arrays.values() if a.ndim == 2 and a.shape[0] == a.shape[1]), None),
-    )
-    M = M if M is None else _square(M, notes)
+def _from_arrays(source, notes):
+    arrays, path = load_arrays(source), source.name
+    squares = [k for k, a in arrays.items() if a.ndim == 2 and a.shape[0] == a.shape[1]]
+    usual = ("D", "K", "S", "matrix", "d", "distances", *squares, "X")
+    M = next((_square(arrays[key], notes) for key in usual if key in arrays), None)
     if M is None:
         raise DataError(f"{str(path)!r} holds no square matrix; it has {listed(arrays)}.")
     y = next((arrays[k] for k in ("y", "labels", "target") if k in arrays), None)

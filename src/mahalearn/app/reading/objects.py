@@ -1,5 +1,6 @@
 """Objects that a measure compares: texts, JSON lines, FASTA, time series, arrays."""
 
+import itertools
 import json
 import re
 import warnings
@@ -22,7 +23,7 @@ from .problem import (
     symbols_met_once,
 )
 from .source import decoded, lines_of, load
-from .tables import COMMAS, find_target, load_npy, load_npz
+from .tables import COMMAS, find_target, load_arrays
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -203,34 +204,27 @@ def _header_labels(headers):
 
 def _ts(path, lines):
     """The .ts format of aeon and sktime: headers with @, then channels divided by colons."""
-    meta, start = {}, None
-    for i, line in enumerate(lines):
-        line = line.strip()
-        if line.startswith(("#", "%")):  # aeon's own files have both marks of a comment
-            continue
-        if line.lower() == "@data":
-            start = i + 1
-            break
-        if not line.startswith("@"):
-            break
-        key, *values = line[1:].split() or [""]
-        meta[key.lower()] = values
-    if start is None or start == len(lines):
+    lines = [line.strip() for line in lines]
+    lines = [line for line in lines if not line.startswith(("#", "%"))]  # both mark comments
+    head = list(itertools.takewhile(lambda line: line.lower() != "@data", lines))
+    series = lines[len(head) + 1 :]
+    if not series or not all(line.startswith("@") for line in head):
         raise DataError(f"{str(path)!r} is not a .ts file: it needs a line @data and series below.")
-    if _says_true(meta, "timestamps"):
+    meta = {key.lower(): words for key, *words in (line[1:].split() or [""] for line in head)}
+    flags = {key for key, words in meta.items() if words and words[0].lower() == "true"}
+    if "timestamps" in flags:
         raise DataError(
             f"{str(path)!r} has time stamps; only series of equal steps are read (@timestamps "
             "false). Resample them first."
         )
-    if _says_true(meta, "targetlabel"):
+    if "targetlabel" in flags:
         raise DataError(f"{str(path)!r} has a quantity as its target, and no classes.")
-    labelled = _says_true(meta, "classlabel")
     allowed = set(meta.get("classlabel", [])[1:])
     objects, labels = [], []
-    for i, line in enumerate(lines[start:], 1):
+    for i, line in enumerate(series, 1):
         where = f"series {i} of {str(path)!r}"
-        fields = line.strip().split(":")
-        if labelled:
+        fields = line.split(":")
+        if "classlabel" in flags:
             if len(fields) < 2:
                 raise DataError(f"The {where} has no label; it stands behind the last colon.")
             labels.append(fields.pop().strip())
@@ -243,25 +237,22 @@ def _ts(path, lines):
     return Collection(objects, labels or None, suits="elastic")
 
 
-def _says_true(meta, key):
-    """True if a header of a .ts file is true, in whatever case it is written."""
-    return [word.lower() for word in meta.get(key, [])[:1]] == ["true"]
-
-
 def _ucr(path, lines, sure):
     """Lines of a label and numbers, None if they are something else; sure: they must be."""
-    tables = []
+    rows = values = None
     for delimiter in ("\t", ";", ",", None):
-        rows = [line.strip(" " if delimiter else None).split(delimiter) for line in lines]
-        rows = [[cell.strip() for cell in row] for row in rows]
-        if all(len(row) > 2 for row in rows):
-            comma = delimiter != "," and is_comma_column([c for row in rows for c in row[1:]])
-            values = [[number(c, comma, _MISSING) for c in row[1:]] for row in rows]
-            tables.append((None in [v for row in values for v in row], len(tables), rows, values))
-            tables[-1] += (comma,)
-    if not tables:
+        cut = [line.strip(" " if delimiter else None).split(delimiter) for line in lines]
+        if all(len(row) > 2 for row in cut):
+            cut = [[cell.strip() for cell in row] for row in cut]
+            comma = delimiter != "," and is_comma_column([c for row in cut for c in row[1:]])
+            numbers = [[number(c, comma, _MISSING) for c in row[1:]] for row in cut]
+            complete = not any(None in row for row in numbers)
+            if complete or rows is None:
+                rows, values, commas = cut, numbers, comma
+            if complete:
+                break
+    if rows is None:
         return None
-    _, _, rows, values, comma = min(tables, key=lambda table: table[:2])
     for i, row in enumerate(values):
         if None in row:
             if not sure:
@@ -281,7 +272,7 @@ def _ucr(path, lines, sure):
     else:
         labels = firsts
     notes = ["Each line was read as a label and the values of a time series."]
-    if comma:
+    if commas:
         notes.append(COMMAS)
     return Collection(objects, labels, None, notes, "elastic")
 
@@ -342,33 +333,25 @@ def interpolated(values):
 
 def _arrays(path):
     """Series from an array (n, length) or (n, channels, length), with y in an NPZ file."""
-    labels = None
-    if path.suffix.lower() == ".npz":
-        arrays = load_npz(load(path))
-        if "X" not in arrays:
-            raise DataError(
-                f"{str(path)!r} must hold an array X of series, and perhaps y; it has "
-                f"{listed(arrays) or 'nothing'}."
-            )
-        X, labels = arrays["X"], arrays.get("y")
-    else:
-        X = load_npy(load(path))
+    arrays = load_arrays(load(path))
+    if "X" not in arrays:
+        raise DataError(
+            f"{str(path)!r} must hold an array X of series, and perhaps y; it has "
+            f"{listed(arrays) or 'nothing'}."
+        )
+    X, labels = arrays["X"], arrays.get("y")
     if X.dtype.kind not in "iufb" or X.ndim not in (2, 3) or 0 in X.shape:
         raise DataError(
             f"{str(path)!r} must hold numbers of shape (n, length) or (n, channels, length); got "
             f"{X.dtype} of shape {X.shape}."
         )
-    X = X.astype(float)
-    X = X[:, None] if X.ndim == 2 else X
-    objects = list(X)
-    if labels is not None:
-        if labels.shape != (len(objects),):
-            raise DataError(
-                f"y in {str(path)!r} has shape {labels.shape}; one label for each of the "
-                f"{len(objects)} series is needed."
-            )
-        labels = labels.tolist()
-    return Collection(objects, labels, suits="elastic")
+    if labels is not None and labels.shape != X.shape[:1]:
+        raise DataError(
+            f"y in {str(path)!r} has shape {labels.shape}; one label for each of the {len(X)} "
+            "series is needed."
+        )
+    objects = [np.atleast_2d(x) for x in X.astype(float)]
+    return Collection(objects, labels if labels is None else labels.tolist(), suits="elastic")
 
 
 # --- tables of long format: a row for each time of each series ------------------------------------

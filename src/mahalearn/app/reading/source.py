@@ -30,7 +30,7 @@ _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 _FORMATS = {
     b"PAR1": ".parquet",
     b"ARROW1": ".arrow",
-    b"FEA1": ".feather1",
+    b"FEA1": ".feather",
     b"\x93NUMPY": ".npy",
     b"\x89HDF": ".h5",
     b"\xd0\xcf\x11\xe0": ".xls",
@@ -44,9 +44,13 @@ _FORMATS = {
     b"Rar!\x1a\x07": ".rar",
     b"\x28\xb5\x2f\xfd": ".zst",
 }
+# Archives that are not read, by a part of them.
+_INSIDE = {"content.xml": ".ods", "xl/workbook.bin": ".xlsb", "word/document.xml": ".docx"}
 # Formats that are not read, and what to do instead.
 REFUSED = {
-    ".xls": "is a workbook of the old Excel format; save it as .xlsx or CSV",
+    ".xls": "is a workbook of the old Excel format, or has a password; save it as .xlsx or CSV",
+    ".xlsb": "is a binary workbook; save it as .xlsx or CSV",
+    ".ods": "is a workbook of OpenDocument; save it as .xlsx or CSV",
     ".pdf": "is a PDF; save the table itself as CSV or .xlsx",
     ".pkl": "is a pickle, which could run any code; save the table as CSV or Parquet",
     ".pickle": "is a pickle, which could run any code; save the table as CSV or Parquet",
@@ -58,7 +62,9 @@ REFUSED = {
     ".sav": "is an SPSS file; save the table as CSV",
     ".dta": "is a Stata file; save the table as CSV",
     ".sas7bdat": "is a SAS file; save the table as CSV",
-    ".feather1": "is a Feather file of version 1; save the table as Parquet",
+    ".feather": "is a Feather file; save the table as Parquet or CSV",
+    ".arrow": "is an Arrow or Feather file; save the table as Parquet or CSV",
+    ".ipc": "is an Arrow file; save the table as Parquet or CSV",
     ".doc": "is a text document; save the table as CSV or .xlsx",
     ".docx": "is a text document; save the table as CSV or .xlsx",
     ".7z": "is a 7z archive; unpack it",
@@ -133,7 +139,7 @@ def load(path, what="file"):
             suffix = inner.suffix.lower() if not is_stream(path) else ""
         elif data.startswith(b"PK\x03\x04"):
             suffix, data, inner = _zip(data, name, notes)
-            if suffix in (".xlsx", ".ods", ".npz"):
+            if suffix in (".xlsx", ".npz"):
                 break
         else:
             break
@@ -144,18 +150,10 @@ def load(path, what="file"):
     detected = next((kind for mark, kind in _FORMATS.items() if data.startswith(mark)), None)
     if data[257:262] == b"ustar":
         detected = ".tar"
-    if detected and detected != suffix and suffix not in _same(detected):
-        suffix = detected
+    suffix = detected or suffix
     if suffix in REFUSED and (detected or not _looks_like_text(data)):
         raise DataError(f"{name!r} {REFUSED[suffix]}.")
     return FileContents(name, suffix, data, notes)
-
-
-def _same(suffix):
-    """Suffixes of one format."""
-    return {".parquet": (".pq",), ".arrow": (".feather", ".ipc"), ".pkl": (".pickle",)}.get(
-        suffix, ()
-    )
 
 
 def _looks_like_text(data):
@@ -196,17 +194,17 @@ def _n_entries(data):
 
 def _zip(data, name, notes):
     """Format, contents and name of what a zip archive holds: one file, or a workbook, or arrays."""
+    damaged = DataError(f"{name!r} is a damaged zip archive; make it again.")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = archive.infolist()
-        members = [info for info in entries if not info.is_dir()]
-        complete = _n_entries(data) in (len(entries), _ZIP64) and all(i.filename for i in entries)
     except MemoryError:
         raise
     except Exception:  # zipfile also raises IndexError, ValueError and others
-        complete = False
-    if not complete:
-        raise DataError(f"{name!r} is a damaged zip archive; make it again.")
+        raise damaged from None
+    members = [info for info in entries if not info.is_dir()]
+    if _n_entries(data) not in (len(entries), _ZIP64) or not all(i.filename for i in entries):
+        raise damaged
     size = sum(info.file_size for info in members)
     if size > MOST_BYTES:
         raise DataError(
@@ -216,14 +214,11 @@ def _zip(data, name, notes):
     names = {info.filename for info in members}
     if "xl/workbook.xml" in names:
         return ".xlsx", data, Path(name)
-    if "content.xml" in names and "mimetype" in names:
-        return ".ods", data, Path(name)
     if names and all(member.endswith(".npy") for member in names):
         return ".npz", data, Path(name)
-    if "xl/workbook.bin" in names:
-        raise DataError(f"{name!r} is a binary workbook (.xlsb); save it as .xlsx or CSV.")
-    if "word/document.xml" in names:
-        raise DataError(f"{name!r} {REFUSED['.docx']}.")
+    for part, kind in _INSIDE.items():
+        if part in names:
+            raise DataError(f"{name!r} {REFUSED[kind]}.")
     files = [
         info
         for info in members
@@ -241,7 +236,7 @@ def _zip(data, name, notes):
     except (DataError, MemoryError):
         raise
     except Exception:
-        raise DataError(f"{name!r} is a damaged zip archive; make it again.") from None
+        raise damaged from None
     notes.append(f"{files[0].filename!r} was read from the archive.")
     inner = Path(files[0].filename)
     suffix = inner.suffix.lower()
@@ -258,6 +253,9 @@ NEARLY_ALL = 0.9
 MOST_TITLES = 20
 # Bytes at the beginning of a file that show whether it is a text.
 _BEGINNING = 4096
+# Encodings by the first bytes of a file.
+_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
+_MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Encodings that hardly any text is written in, but that decode every byte.
 _WESTERN = ("cp1252", "latin_1", "iso8859_15")
 
@@ -367,19 +365,15 @@ def decoded(source, instead=""):
 
 def _text(data):
     """Bytes as text, None if they are none, and a note where the encoding was guessed."""
-    marks = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    for mark, encoding in zip(marks, ("utf-32", "utf-32", "utf-16", "utf-16")):
-        if data.startswith(mark):
-            return _decode(data, encoding), []
-    text = _decode(data, "utf-8-sig")
+    encoding = next((e for mark, e in _MARKS.items() if data.startswith(mark)), "utf-8-sig")
+    text = _decode(data, encoding)
     if text is not None or b"\0" in data:
         return text, []
     encoding = _guess(data)
     text = _decode(data, encoding)
     if text is None:
         encoding, text = "latin-1", _decode(data, "latin-1")
-    note = f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."
-    return text, [note] if text is not None else []
+    return text, [f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."]
 
 
 def _refuse_stray_bytes(source):

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..._validation import available_memory
 from ..words import counted
-from .arrow import is_text_type, text_bytes, unpacked_bytes
 from .columns import (
     MISSING,
     PANDAS_INDEX,
@@ -36,14 +35,15 @@ from .layout import Grid, TableFormat
 from .overview import column_overview
 from .problem import DataError, Faults, Problem, is_text, listed
 from .source import MOST_TITLES, FileContents, cells_of, decoded, load
-from .workbooks import sheet_rows
 
-KINDS = "CSV, TSV, Excel, ODS, JSON, Parquet, Arrow, NPZ and ARFF files"
+KINDS = "CSV, TSV, Excel, JSON, Parquet, NPZ and ARFF files"
 COMMAS = "Commas within numbers were read as decimal points."
 # Bytes in memory for each cell of a Parquet file: what reading the whole table takes at its peak.
 CELL_BYTES = 24
 # Copies of a text that there are at that peak.
 TEXT_COPIES = 4
+# Types of texts in Parquet files.
+_TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
 
@@ -79,11 +79,11 @@ def read_table(path, *, find=None, texts=(), faults=None, **form):
     form, folder = TableFormat(**form), Path(path)
     if folder.is_dir() and holds_parquet(folder):
         source = FileContents(str(path), ".parquet", b"", [])
-        reader = functools.partial(_arrow, folder=folder)
+        reader = functools.partial(_parquet, folder=folder)
     else:
         source = load(path)
         reader = READERS.get(source.suffix)
-        if form.sheet is not None and source.suffix not in WORKBOOKS:
+        if form.sheet is not None and source.suffix != ".xlsx":
             raise DataError(f"{source.name!r} is not a workbook: it has no sheets.")
     if reader is None:
         frame, notes = _delimited(source, form, faults, find, texts)
@@ -107,7 +107,9 @@ def holds_parquet(folder):
 
 def _grid(source, form, faults):
     """Cells of a text file or a sheet, and which marks they may have within numbers."""
-    if source.suffix in WORKBOOKS:
+    if source.suffix == ".xlsx":
+        from .workbooks import sheet_rows
+
         rows, lines, notes = sheet_rows(source, form.sheet)
         first = sum(line <= (form.skip or 0) for line in lines)
         if first == len(rows):
@@ -263,42 +265,42 @@ def _without(frame, rows, comma):
     return pd.DataFrame(columns)
 
 
-def _arrow(source, folder=None):
-    frame = arrow_frame(source, folder)
+def _parquet(source, folder=None):
+    frame = parquet_frame(source, folder)
     if frame.index.name is not None:
         frame = frame.reset_index()
     return _plain(frame, source), list(source.notes)
 
 
-def arrow_frame(source, folder=None):
-    """A data frame of a Parquet, Arrow or Feather file, or of a folder of Parquet files.
+def parquet_frame(source, folder=None):
+    """A data frame of a Parquet file, or of a folder of them.
 
     A table is validated before anything is taken from it: offsets of a damaged one point anywhere
     in memory.
     """
-    parquet = source.suffix in (".parquet", ".pq")
-    kind = "Parquet" if parquet else "Arrow or Feather"
     try:
-        import pyarrow as pa
-
-        if parquet:
-            table = _read_parquet(source, folder)
-        else:
-            is_file = source.data.startswith(b"ARROW1")
-            reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source.data)
-            _refuse_memory(source, unpacked_bytes(source.data))
-            table = reader.read_all()
-            _refuse_memory(source, table.num_rows * table.num_columns * CELL_BYTES)
+        table = _read_parquet(source, folder)
         table.validate(full=True)
-        _refuse_memory(source, TEXT_COPIES * text_bytes(table))
+        _refuse_memory(source, TEXT_COPIES * sum(map(_text_bytes, table.columns)))
         return table.to_pandas()
     except (DataError, ImportError, MemoryError):
         raise
     except Exception:
         raise DataError(
-            f"{source.name!r} could not be read as a {kind} file: it is none, or damaged; save the "
-            "table again, or as CSV."
+            f"{source.name!r} could not be read as a Parquet file: it is none, or damaged; save "
+            "the table again, or as CSV."
         ) from None
+
+
+def _text_bytes(column):
+    """Bytes of the texts that cells of a column share, once each cell has its own."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not pa.types.is_dictionary(column.type) or str(column.type.value_type) not in _TEXTS:
+        return 0
+    lengths = [compute.binary_length(c.dictionary).take(c.indices) for c in column.chunks]
+    return sum(compute.sum(each).as_py() or 0 for each in lengths)
 
 
 def _refuse_memory(source, needed):
@@ -317,7 +319,7 @@ def _read_parquet(source, folder):
         return parquet.read_table(folder)
     file = io.BytesIO(source.data)
     # A text that is repeated in each row is read once.
-    texts = [field.name for field in parquet.read_schema(file) if is_text_type(field.type)]
+    texts = [field.name for field in parquet.read_schema(file) if str(field.type) in _TEXTS]
     with parquet.ParquetFile(file, read_dictionary=texts) as file:
         # A few bytes may say that a value is repeated in each of billions of rows.
         meta = file.metadata
@@ -346,49 +348,41 @@ def _json(source):
             content = [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
         raise DataError(f"{source.name!r} is not JSON, nor JSON lines, or it is damaged.") from None
+    headers = []
     if isinstance(content, dict) and isinstance(content.get("data"), list):
-        names = content.get("columns")
+        headers = [content["columns"]] if isinstance(content.get("columns"), list) else []
         content = content["data"]
-        if isinstance(names, list) and all(isinstance(row, list) for row in content):
-            if any(len(row) != len(names) for row in content):
-                raise DataError(f"The rows of {source.name!r} differ in length from its columns.")
-            content = [dict(zip(map(str, names), row)) for row in content]
-    if isinstance(content, dict) and content and all(isinstance(v, dict) for v in content.values()):
-        content = {k: list(v.values()) for k, v in content.items()}  # pandas' own form
-    if isinstance(content, dict) and content and all(isinstance(v, list) for v in content.values()):
-        if len({len(column) for column in content.values()}) != 1:
-            raise DataError(f"The columns of {source.name!r} differ in length.")
-        columns = content
-    elif isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
-        names = list(dict.fromkeys(str(name) for row in content for name in row))
-        columns = {name: [row.get(name) for row in content] for name in names}
-    elif isinstance(content, list) and content and all(isinstance(row, list) for row in content):
-        if len({len(row) for row in content}) != 1:
-            raise DataError(f"The rows of {source.name!r} differ in length.")
-        columns = {f"column {i + 1}": list(column) for i, column in enumerate(zip(*content))}
-    else:
+    parts = list(content.values()) if isinstance(content, dict) else content
+    kinds = {type(part) for part in parts} if isinstance(parts, list) else None
+    if kinds not in ({dict}, {list}):
         raise DataError(
             f"{source.name!r} must hold a list of rows (dicts with the same keys) or a dict of "
             "columns (lists of one length)."
         )
-    tidied = {}
-    for i, (name, column) in enumerate(columns.items()):
-        nested = next((v for v in column if isinstance(v, dict | list)), None)
-        if nested is not None:
-            raise DataError(
-                f"Column {name!r} of {source.name!r} holds lists or dicts; each cell must be a "
-                "number or a text."
-            )
-        integers = [v for v in column if type(v) is int]
-        if {type(v) for v in column} <= {int, float, type(None)} and (
-            max(map(abs, integers), default=0) > 10**300 or not any(map(loses_digits, integers))
-        ):
-            tidied[i] = np.array([np.nan if v is None else _float(v) for v in column])
-        else:
-            tidied[i] = np.array([None if v is None else str(v) for v in column], dtype=object)
-    frame = pd.DataFrame(tidied)
-    frame.columns = list(map(str, columns))
-    return frame, notes
+    if kinds == {list} and len({len(row) for row in [*parts, *headers]}) > 1:
+        raise DataError(f"Rows or columns of {source.name!r} differ in length from the others.")
+    frame = pd.DataFrame(content, dtype=object)
+    if kinds == {list} and content is parts:
+        usual = [f"column {i + 1}" for i in range(frame.shape[1])]
+        frame.columns = headers[0] if headers else usual
+    columns = {i: _json_column(frame.iloc[:, i], source) for i in range(frame.shape[1])}
+    return pd.DataFrame(columns).set_axis(map(str, frame.columns), axis=1), notes
+
+
+def _json_column(column, source):
+    """Numbers of a column of JSON, too large ones as infinity; or texts."""
+    present = column.dropna()
+    kinds = {type(value) for value in present}
+    if kinds & {dict, list}:
+        raise DataError(
+            f"Column {str(column.name)!r} of {source.name!r} holds lists or dicts; each cell must "
+            "be a number or a text."
+        )
+    integers = [value for value in present if type(value) is int]
+    huge = max(map(abs, integers), default=0) > 10**300
+    if kinds <= {int, float} and (huge or not any(map(loses_digits, integers))):
+        return np.array([np.nan if v is None else _float(v) for v in column])
+    return np.array([None if v is None or v != v else str(v) for v in column], dtype=object)
 
 
 def _float(value):
@@ -452,21 +446,6 @@ def _refuse_complex(dtype, source):
         )
 
 
-def _npy(source):
-    import pandas as pd
-
-    X = load_npy(source)
-    _refuse_complex(X.dtype, source)
-    if X.ndim != 2 or X.dtype.kind not in "iufb":
-        raise DataError(
-            f"{source.name!r} must hold a matrix of numbers, a row for each object; it holds "
-            f"{X.dtype} of shape {X.shape}."
-        )
-    frame = pd.DataFrame(X.astype(float))
-    frame.columns = [f"column {i + 1}" for i in range(X.shape[1])]
-    return frame, list(source.notes)
-
-
 def load_npy(source):
     """The array of an NPY file; nothing in it is unpickled."""
     try:
@@ -497,17 +476,17 @@ def _array(data):
     return array
 
 
-def _npz(source):
+def _arrays(source):
     import pandas as pd
 
-    arrays = load_npz(source)
+    arrays = load_arrays(source)
     path = source.name
     X = next((arrays[k] for k in ("X", "data", "features", "x") if k in arrays), None)
     y = next((arrays[k] for k in ("y", "target", "labels", "label", "Y") if k in arrays), None)
     if X is None or X.ndim != 2:
         raise DataError(
             f"{str(path)!r} must hold a matrix X (or data) with a row for each object; it has "
-            f"{listed(arrays)}."
+            f"{listed(f'{key} of shape {array.shape}' for key, array in arrays.items())}."
         )
     for array in (X, y):
         if array is not None:
@@ -530,6 +509,11 @@ def _npz(source):
             )
         frame["class"] = y
     return _plain(frame, source), list(source.notes)
+
+
+def load_arrays(source):
+    """Arrays of an NPZ file, or that of an NPY file as X."""
+    return {"X": load_npy(source)} if source.suffix == ".npy" else load_npz(source)
 
 
 def load_npz(source):
@@ -592,19 +576,15 @@ def _from_ascii(text):
     return re.sub(r"\x01([0-9a-f]+)\x02", lambda code: chr(int(code[1], 16)), text)
 
 
-WORKBOOKS = (".xlsx", ".ods")
 # Readers by the suffix of the file's name; anything else is delimited text or a workbook.
 READERS = {
-    ".parquet": _arrow,
-    ".pq": _arrow,
-    ".feather": _arrow,
-    ".arrow": _arrow,
-    ".ipc": _arrow,
+    ".parquet": _parquet,
+    ".pq": _parquet,
     ".json": _json,
     ".jsonl": _json,
     ".ndjson": _json,
-    ".npz": _npz,
-    ".npy": _npy,
+    ".npz": _arrays,
+    ".npy": _arrays,
     ".arff": _arff,
 }
 
