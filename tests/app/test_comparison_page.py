@@ -746,12 +746,30 @@ def test_importance_is_a_table_with_bars(found):
     rows = [{"name": f"c{i}", "increase": values} for i, values in enumerate(increases)]
     found["importance"]["rows"] = rows
     section = next(s for s in document(found)["sections"] if s["id"] == "importance")
-    (shown,), (_, others) = (group["items"] for group in section["blocks"][0]["items"])
+    shown, others, _ = section["blocks"][0]["items"][0]["items"]
     assert len(shown["rows"]) == 12 and len(others["items"][0]["rows"]) == 22
     first, second = (row["cells"][0] for row in shown["rows"][:2])
     assert first["text"] == "30.00" and first["detail"] == "10.0 to 50.0"
-    assert first["state"] == "agree" and not second["state"]
+    assert first["state"] == "line agree" and second["state"] == "line"
     assert first["bar"]["mean"] == 0.6 and first["bar"]["high"] == 1 and second["bar"]["mean"] == 0
+
+
+def test_distributions_count_every_value_by_class():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    X = pd.DataFrame({"a": rng.normal(size=100) + 9 * y, "b": ["u", "v"] * 50, "c": np.nan})
+    X.loc[:9, "a"] = np.nan
+    X.loc[10:, "c"] = 1.0
+    found = compare(X, y, methods=["gaussian"], repeats=1).values
+    shapes = {line["name"]: line["shape"] for line in found["columns"] if "shape" in line}
+    assert [sum(counts) for counts in shapes["a"]] == [40, 50]
+    low, high = shapes["a"]
+    assert not any(np.minimum(low, high)), "the classes lie apart"
+    assert [counts[:3] for counts in shapes["b"]] == [[25, 25, 0]] * 2
+    text = html.render(document(found))
+    assert text.count('<svg class="spark"') == len(shapes)
 
 
 def test_the_data_section_speaks_of_categories_where_there_are_some(found):

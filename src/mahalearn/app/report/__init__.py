@@ -9,7 +9,7 @@ writes plots as SVG text and :mod:`~mahalearn.app.report.figures` makes the figu
 A document is ``{"title", "lead", "answers", "facts", "notices", "sections", "objects", "footer"}``;
 all but title and sections are optional. Answers are cards ``{"question", "answer", "detail",
 "link", "state"}`` on the first screen; objects are what the script knows of the objects on a map. A
-section is ``{"id", "title", "short", "blocks"}``. A block is a dict with a
+section is ``{"id", "title", "short", "blocks", "half"}``. A block is a dict with a
 ``kind``:
 
 - ``text``: ``text``; ``heading``: ``text``; ``list``: ``items``; ``code``: ``text``.

@@ -288,3 +288,17 @@ class Axes:
                     start = j
         for path, (colour, opacity) in zip(paths, colours):
             self.picture.path("".join(path) or "M0 0", fill=colour, opacity=opacity)
+
+
+def sparkline(series, label, width=170, height=30):
+    """Small histograms over each other, each of them filled to its own height."""
+    picture = []
+    for counts, colour in zip(series, SERIES):
+        step, scale = width / len(counts), (height - 2) / (max(counts) or 1)
+        tops = (f"V{_short(height - scale * n)}h{_short(step)}" for n in counts)
+        style = f"fill:{paint(colour)};fill-opacity:.3;stroke:{paint(colour)}"
+        picture.append(f'<path d="M0 {height}{"".join(tops)}V{height}z" style="{style}"/>')
+    return (
+        f'<svg class="spark" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label={quoteattr(clean(label, LONGEST_LABEL))}>{"".join(picture)}</svg>'
+    )
