@@ -136,17 +136,13 @@ def error_rates(y, predicted, weights=None):
     """
     import numpy as np
 
-    y = np.asarray(y)
-    wrong = y != np.asarray(predicted)
+    wrong = np.asarray(y) != np.asarray(predicted)
+    codes = np.unique(y, return_inverse=True)[1]
     if weights is None or not np.any(weights):
-        shares = [wrong[y == label].mean() for label in np.unique(y)]
-        return float(wrong.mean()), float(np.mean(shares))
+        weights = np.ones(len(wrong))
     weights = np.asarray(weights, dtype=float)
-    shares = [
-        np.average(wrong[y == label], weights=weights[y == label])
-        for label in np.unique(y)
-        if weights[y == label].any()
-    ]
+    totals, errors = np.bincount(codes, weights), np.bincount(codes, weights * wrong)
+    shares = errors[totals > 0] / totals[totals > 0]
     return float(np.average(wrong, weights=weights)), float(np.mean(shares))
 
 

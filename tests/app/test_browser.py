@@ -80,7 +80,7 @@ def test_everything_is_there(browser, page):
     opened(browser, page, 1200)
     sections = [s.get_attribute("id") for s in all_of(browser, "section")]
     assert sections == [
-        "leaderboard", "map", "importance", "data", "classes", "calibration", "learning",
+        "leaderboard", "map", "importance", "data", "classes", "learning", "calibration",
         "distances", "novelty", "repeat",
     ]  # fmt: skip
     cards = all_of(browser, ".answers .card")

@@ -32,6 +32,8 @@ NO_CURVE = "There is no learning curve: {}."
 WHY_SLOW = "it would have taken too long"
 WHY_SMALL = "the best method cannot be fitted on smaller training sets"
 SHUFFLES = 5
+# Folds that an interval needs: two that are equal by chance would have one without width.
+LEAST_FOLDS = 3
 MOST_COLUMNS = 60
 # Held-out objects of a fold that are enough for the importance of a column.
 MOST_TESTED = 2000
@@ -142,7 +144,7 @@ class _Work:
             shares.append(len(test) / len(train))
             if time.monotonic() + (time.monotonic() - start) > deadline:
                 break
-        if len(rises) < 2:
+        if len(rises) < min(LEAST_FOLDS, len(self.splits)):
             skipped.append(NOT_MEASURED)
             return None, reasons
         share = float(np.mean(shares))

@@ -30,6 +30,8 @@ MOST_POINTS = 2400
 MOST_POINTS_OF_PAIR = 600
 MOST_EIGENVALUES = 400
 GRID = 80
+# Bins of a column's values, columns that have them, and classes that are counted apart.
+BINS, MOST_COLUMNS, MOST_SHAPES = 16, 200, 8
 # Distances that spread over more than this factor are shown on a logarithmic axis.
 WIDE = 30.0
 
@@ -107,7 +109,7 @@ def findings(ranked, winner, held, proba, errors, rule, explained):
         "plan": vars(outcome.plan),
         "n_folds": len(outcome.splits),
         "folds_key": _folds_key(problem.y, outcome.splits),
-        "columns": problem.overview,
+        "columns": _with_shapes(problem, codes, len(classes)),
         "seconds": outcome.seconds,
         "leaderboard": board,
         "winner": board[0],
@@ -126,6 +128,40 @@ def findings(ranked, winner, held, proba, errors, rule, explained):
         "spectrum": None if eigenvalues is None else _spectrum(eigenvalues),
         **explained,
     }
+
+
+def _with_shapes(problem, codes, n_classes):
+    """The overview of the columns, with how often values lie in each of `BINS` bins, by class.
+
+    Bins of a number reach from its 1st to its 99th percentile; those of a category are its most
+    frequent values. The classes are counted together if they are many.
+    """
+    lines = [dict(line) for line in problem.overview]
+    columns = {str(name): name for name in problem.X.columns} if problem.kind == "vectors" else {}
+    if n_classes > MOST_SHAPES:
+        codes, n_classes = np.zeros(len(codes), dtype=int), 1
+    for line in lines[:MOST_COLUMNS]:
+        if line["name"] in columns and line["role"] == "feature":
+            bins = _binned(problem.X[columns[line["name"]]])
+            line["shape"] = [
+                np.bincount(bins[(codes == k) & (bins >= 0)], minlength=BINS).tolist()
+                for k in range(n_classes)
+            ]
+    return lines
+
+
+def _binned(column):
+    """The number of the bin of each value, -1 of those in none."""
+    from pandas.api.types import is_numeric_dtype
+
+    if not is_numeric_dtype(column):
+        frequent = {value: k for k, value in enumerate(column.value_counts().index[:BINS])}
+        return column.map(frequent).fillna(-1).to_numpy(dtype=int)
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    low, high = np.nanquantile(values, [0.01, 0.99])
+    with np.errstate(invalid="ignore"):
+        bins = np.clip(BINS * (values - low) / ((high - low) or 1.0), 0, BINS - 1)
+    return np.where(np.isnan(values), -1, bins).astype(int)
 
 
 def _folds_key(y, splits):

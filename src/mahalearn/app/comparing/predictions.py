@@ -39,12 +39,21 @@ def per_class(classes, counts, truth, predicted, proba):
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
+    every = np.arange(len(classes))
+    areas = dict.fromkeys(every, (None, None))
+    tested = np.bincount(truth, minlength=len(classes))
+    both = every[(tested > 0) & (tested < len(truth))]
+    if len(both):
+        members = truth[:, None] == both
+        scores = roc_auc_score, average_precision_score
+        columns = (score(members, proba[:, both], average=None).tolist() for score in scores)
+        areas |= dict(zip(both, zip(*columns)))
     rows = []
     for j, name in enumerate(classes):
         members, called = truth == j, predicted == j
         right = int((members & called).sum())
         tested, predictions = int(members.sum()), int(called.sum())
-        both = 0 < tested < len(truth)
+        auc, average_precision = areas[j]
         rows.append(
             {
                 "name": name,
@@ -55,10 +64,8 @@ def per_class(classes, counts, truth, predicted, proba):
                 "precision": right / predictions if predictions else None,
                 "recall": right / tested if tested else None,
                 "f1": 2 * right / (tested + predictions) if tested + predictions else None,
-                "auc": float(roc_auc_score(members, proba[:, j])) if both else None,
-                "average_precision": float(average_precision_score(members, proba[:, j]))
-                if both
-                else None,
+                "auc": auc,
+                "average_precision": average_precision,
             }
         )
     return rows

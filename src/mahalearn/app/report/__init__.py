@@ -1,7 +1,7 @@
 """Pages from rows: rows → a plain dict → one self-contained HTML page, or Markdown.
 
-Nothing here knows a model or computes a result. :mod:`~mahalearn.app.report.figures` draws with
-matplotlib and turns a figure into SVG text for the page,
+Nothing here knows a model or computes a result. :mod:`~mahalearn.app.report.drawing`
+writes plots as SVG text and :mod:`~mahalearn.app.report.figures` makes the figures of them,
 :mod:`~mahalearn.app.report.html` fills the Jinja2 templates of ``templates/``,
 :mod:`~mahalearn.app.report.markdown` writes Markdown, and
 :mod:`~mahalearn.app.report.notebook` shows the same in a notebook.
@@ -9,7 +9,7 @@ matplotlib and turns a figure into SVG text for the page,
 A document is ``{"title", "lead", "answers", "facts", "notices", "sections", "objects", "footer"}``;
 all but title and sections are optional. Answers are cards ``{"question", "answer", "detail",
 "link", "state"}`` on the first screen; objects are what the script knows of the objects on a map. A
-section is ``{"id", "title", "short", "blocks"}``. A block is a dict with a
+section is ``{"id", "title", "short", "blocks", "half"}``. A block is a dict with a
 ``kind``:
 
 - ``text``: ``text``; ``heading``: ``text``; ``list``: ``items``; ``code``: ``text``.

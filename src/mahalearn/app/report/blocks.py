@@ -3,10 +3,10 @@
 from ..words import number, percent
 
 
-def section(name, title, *blocks, short=None):
-    """A section with the blocks that are not None."""
+def section(name, title, *blocks, short=None, half=False):
+    """A section with the blocks that are not None; `half` ones stand side by side."""
     filled = [block for block in blocks if block]
-    return {"id": name, "title": title, "short": short or title, "blocks": filled}
+    return {"id": name, "title": title, "short": short or title, "blocks": filled, "half": half}
 
 
 def paragraph(text):
@@ -16,7 +16,8 @@ def paragraph(text):
 
 def side_by_side(*items):
     """Blocks next to each other on a wide screen; a list of blocks stays together."""
-    grouped = [{"kind": "group", "items": i} if isinstance(i, list) else i for i in items if i]
+    filled = [[block for block in i if block] if isinstance(i, list) else i for i in items if i]
+    grouped = [{"kind": "group", "items": i} if isinstance(i, list) else i for i in filled]
     return {"kind": "figures", "items": grouped}
 
 

@@ -24,8 +24,8 @@ SECTIONS = (
     importance_section,
     data_section,
     classes_section,
-    calibration_section,
     learning_section,
+    calibration_section,
     distances_section,
     novelty_section,
     spectrum_section,
@@ -47,13 +47,16 @@ def document(values):
     dict
         A document for :mod:`mahalearn.app.report.html`.
     """
-    sections = [make(values) for make in SECTIONS]
+    sections = [section for make in SECTIONS if (section := make(values))]
+    halves = [section for section in sections if section["half"]]
+    if len(halves) % 2:
+        halves[-1]["half"] = False
     return {
         "title": f"Can the classes of {values['problem']['name']} be distinguished?",
         "answers": answers(values),
         "facts": _facts(values),
         "notices": [*values["notes"], *values.get("skipped", ())],
-        "sections": [section for section in sections if section],
+        "sections": sections,
         "objects": _objects(values),
         "footer": f"mahalearn {values['about'].get('versions', {}).get('mahalearn', '')}. "
         "This page is one file and needs no network.",

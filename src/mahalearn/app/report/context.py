@@ -10,9 +10,12 @@ from .blocks import (
     table,
     words_cell,
 )
+from .drawing import sparkline
 
 MOST_COLUMNS = 200
 MOST_COUNTS = 60
+# Classes whose distributions are drawn apart.
+MOST_SHAPES = 8
 # Share of the spectrum below which negative eigenvalues may come from rounding.
 NEGLIGIBLE = 5e-4
 
@@ -22,12 +25,16 @@ def data_section(values):
     columns = values["columns"]
     heads = {
         "type": "type",
+        "shape": "distribution by class",
         "values": "range or most frequent values",
         "missing": "missing",
         "example": "example",
         "use": "use",
     }
-    lines = [{**row, "use": _use(row), "missing": row.get("missing") or ""} for row in columns]
+    lines = [
+        {**row, "use": _use(row), "missing": row.get("missing") or "", "shape": _shape(row)}
+        for row in columns
+    ]
     filled = [key for key in heads if any(line.get(key) for line in lines)]
     columns_table = table(
         "Columns",
@@ -36,7 +43,7 @@ def data_section(values):
         [
             {
                 "label": str(line["name"]),
-                "cells": [str(line.get(key) or "") for key in filled],
+                "cells": [_text_or_shape(line.get(key)) for key in filled],
             }
             for line in lines[:MOST_COLUMNS]
         ],
@@ -44,14 +51,22 @@ def data_section(values):
         filter=len(columns) > 12,
     )
     unlisted = len(columns) - MOST_COLUMNS
-    return section(
-        "data",
-        "How the data were read",
-        columns_table if columns else None,
-        paragraph(f"{unlisted} more columns are not listed.") if unlisted > 0 else None,
-        {"kind": "list", "items": list(_treatment(values))},
-        short="Data",
-    )
+    treatment = {"kind": "list", "items": list(_treatment(values))}
+    more = paragraph(f"{unlisted} more columns are not listed.") if unlisted > 0 else None
+    blocks = [side_by_side([columns_table], [more, treatment])] if columns else [treatment]
+    return section("data", "How the data were read", *blocks, short="Data", half=not columns)
+
+
+def _shape(row):
+    """Histograms of a column by class, in the colours of the map."""
+    counts = row.get("shape")
+    if not counts:
+        return None
+    return {"text": "", "spark": sparkline(counts, f"Distribution of {row['name']}")}
+
+
+def _text_or_shape(cell):
+    return cell if isinstance(cell, dict) else str(cell or "")
 
 
 def _use(row):
@@ -70,6 +85,11 @@ def _treatment(values):
     if len(counts) > MOST_COUNTS:
         listed += f"; and {len(counts) - MOST_COUNTS} more classes"
     yield f"Objects of each class: {listed}."
+    if any(line.get("shape") for line in values["columns"]):
+        yield (
+            "Distributions reach from the 1st to the 99th percentile"
+            + ("; the classes have the colours of the map." if len(counts) <= MOST_SHAPES else ".")
+        )
     if problem["kind"] == "vectors":
         features = values["about"].get("features") or []
         categories = any(feature.get("levels") for feature in features)
@@ -100,14 +120,19 @@ def novelty_section(values):
         f"{percent(confidence, 0)}, whatever the distribution of the class (cross-conformal, by "
         f"the margins of {values['winner']['title']}). Here a set holds "
         f"{novelty['mean_size']:.2f} of {counted(len(values['classes']), 'class', 'classes')} on "
-        f"average; {percent(novelty['single'], 0)} of the sets name one class alone. A class of n "
-        f"objects, fewer than {round(1 / level)}, is held with a probability of about n/(n + 1)."
+        f"average; {percent(novelty['single'], 0)} of the sets name one class alone."
     )
+    few = round(1 / level)
+    if min(row["objects"] for row in novelty["coverage"]) < few:
+        text += (
+            f" A class of n objects, fewer than {few}, is held with a probability of about "
+            "n/(n + 1)."
+        )
     return section(
         "novelty",
         "Prediction sets, unknown objects, drift",
         side_by_side([paragraph(text), _coverage(novelty)], [_unusual(novelty, level)]),
-        *(_drift(drift) if drift else ()),
+        _drift(drift) if drift else None,
         short="Novelty",
     )
 
@@ -190,7 +215,10 @@ def _drift(drift):
         for row, sign in zip(drift["rows"], changed)
     ]
     columns = ["objects", "median d², first half", "median d², second half", "p-value"]
-    return [paragraph(words), table("Drift in the order of the rows", "class", columns, rows)]
+    by_class = table("Drift in the order of the rows", "class", columns, rows)
+    if not any(changed):
+        by_class = {"kind": "details", "summary": "Distances by class", "items": [by_class]}
+    return side_by_side([paragraph(words)], [by_class])
 
 
 def spectrum_section(values):
@@ -225,7 +253,7 @@ def spectrum_section(values):
         f"{percent(spectrum['negative_fraction'])} of the sum of their absolute values is "
         f"negative. {meaning}"
     )
-    return section("spectrum", "Spectrum of the kernel", side_by_side(figure, [text]))
+    return section("spectrum", "Spectrum of the kernel", figure, text, half=True)
 
 
 def repeat_section(values):
@@ -247,4 +275,5 @@ def repeat_section(values):
         {"kind": "code", "text": about["command"]} if about.get("command") else None,
         {"kind": "list", "items": items},
         short="Repeat",
+        half=True,
     )

@@ -151,24 +151,20 @@ def classes_section(values):
         }
         for row in values["per_class"]
     ]
-    return section(
-        "classes",
-        "Results by class",
-        table(
-            f"{values['winner']['title']}: held-out predictions by class",
-            "class",
-            ["objects", "recall", "precision", "F1", "ROC AUC", "average precision"],
-            rows,
-            filter=len(rows) > 8,
-        ),
-        paragraph(
-            "Recall: of the objects of this class, the share that is found. Precision: of the "
-            "objects that are predicted as this class, the share that belongs to it. F1 is their "
-            "harmonic mean."
-        ),
-        _curves(values),
-        short="Classes",
+    by_class = table(
+        f"{values['winner']['title']}: held-out predictions by class",
+        "class",
+        ["objects", "recall", "precision", "F1", "ROC AUC", "average precision"],
+        rows,
+        filter=len(rows) > 8,
     )
+    words = paragraph(
+        "Recall: of the objects of this class, the share that is found. Precision: of the objects "
+        "that are predicted as this class, the share that belongs to it. F1 is their harmonic mean."
+    )
+    curves = _curves(values)
+    blocks = [side_by_side([by_class], [words]), curves] if curves else [by_class, words]
+    return section("classes", "Results by class", *blocks, short="Classes", half=not curves)
 
 
 def _curves(values):
@@ -246,23 +242,19 @@ def calibration_section(values):
                     "columns": ["log loss", "Brier score", "calibration error"],
                     "rows": rows,
                 },
+                _calibration_details(calibration),
             ],
         ),
         short="Calibration",
+        half=True,
     )
 
 
 def _calibration_verdict(calibration, before, after):
-    saved = calibration["saved_temperature"]
     text = (
-        "Calibrated means: of all predictions with a probability of 80 %, 80 % are correct. "
-        f"Scores are divided by a temperature, here {calibration['temperature']:.3g} on average, "
-        "which is fitted on the other folds. "
-    )
-    text += (
-        "The saved model gives the probabilities before calibration."
-        if saved == 1.0
-        else f"The saved model uses a temperature of {saved:.3g}."
+        "Calibrated means: of all predictions with a probability of 80 %, 80 % are correct. Here "
+        "the two differ by "
+        f"{number(100 * after['ece'])} percentage points on average after calibration."
     )
     if after["log_loss"] > before["log_loss"]:
         text += " Here, calibration does not lower the log loss."
@@ -272,3 +264,17 @@ def _calibration_verdict(calibration, before, after):
             "not rely on them."
         )
     return text
+
+
+def _calibration_details(calibration):
+    saved = calibration["saved_temperature"]
+    text = (
+        f"Scores are divided by a temperature, here {calibration['temperature']:.3g} on average, "
+        "which is fitted on the other folds. "
+    )
+    text += (
+        "The saved model gives the probabilities before calibration."
+        if saved == 1.0
+        else f"The saved model uses a temperature of {saved:.3g}."
+    )
+    return {"kind": "details", "summary": "How it is calibrated", "items": [paragraph(text)]}

@@ -136,17 +136,15 @@ def importance_section(values):
         text += " No column has an interval that is entirely above 0."
     scale = max(row["increase"][2] for row in rows) or 1.0
     lines = [_importance_row(row, scale) for row in rows]
-    how = [paragraph(text)]
+    left = [_importances(lines[:MOST_IMPORTANCES])]
     if len(rows) > MOST_IMPORTANCES:
         everyone = _importances(lines, filter=True)
         summary = f"All {len(rows)} columns"
-        how.append({"kind": "details", "summary": summary, "items": [everyone]})
+        left.append({"kind": "details", "summary": summary, "items": [everyone]})
     return section(
         "importance",
         "What drives the decision, and hard cases",
-        side_by_side([_importances(lines[:MOST_IMPORTANCES])], how),
-        {"kind": "anchor", "id": "hardest"},
-        *hardest,
+        side_by_side([*left, paragraph(text)], [{"kind": "anchor", "id": "hardest"}, *hardest]),
         short="Columns and hard cases",
     )
 
@@ -163,7 +161,7 @@ def _importance_row(row, scale):
     places = {"mean": mean, "low": low, "high": high}
     bar = {key: min(1.0, max(0.0, value / scale)) for key, value in places.items()}
     cell = number_cell(mean, number(100 * mean, 2))
-    cell |= {"detail": interval((low, high)), "state": "agree" if low > 0 else ""}
+    cell |= {"detail": interval((low, high)), "state": "line agree" if low > 0 else "line"}
     return {"label": row["name"], "cells": [{**cell, "bar": {**bar, "ours": True, "words": words}}]}
 
 
@@ -173,6 +171,7 @@ def _hardest(values):
         return [paragraph("No object was misclassified.")]
     texts = any(row["text"] for row in hardest["rows"])
     reasons = any(row["reasons"] for row in hardest["rows"])
+    again = any(row["times"] > 1 for row in hardest["rows"])
     rows = []
     for row in hardest["rows"]:
         far = percent_cell(row["others_as_far"], 0)
@@ -180,7 +179,7 @@ def _hardest(values):
             *([words_cell(row["text"] or "")] if texts else []),
             words_cell(row["class"]),
             words_cell(row["taken_for"]),
-            number_cell(row["wrong"] / row["times"], f"{row['wrong']} of {row['times']}"),
+            *([_times(row)] if again else []),
             percent_cell(row["own_probability"]),
             {**far, "state": "differ" if row["others_as_far"] <= LEVEL else ""},
             *([words_cell(_why(row["reasons"]))] if reasons else []),
@@ -191,7 +190,7 @@ def _hardest(values):
         *([words_cell("text")] if texts else []),
         words_cell("class"),
         words_cell("predicted as"),
-        "times misclassified",
+        *(["times misclassified"] if again else []),
         "probability of its class",
         "objects of its class as far away",
         *(
@@ -211,6 +210,10 @@ def _hardest(values):
             * reasons
         ),
     ]
+
+
+def _times(row):
+    return number_cell(row["wrong"] / row["times"], f"{row['wrong']} of {row['times']}")
 
 
 def _why(reasons):
@@ -245,6 +248,7 @@ def distances_section(values):
         paragraph(text),
         side_by_side(*figures),
         short="Distances",
+        half=len(pairs) == 1,
     )
 
 
@@ -304,4 +308,5 @@ def learning_section(values):
             ],
         ),
         short="More data?",
+        half=True,
     )
