@@ -56,17 +56,17 @@ def is_leave_one_out(splits, n):
 class Folds:
     """The training sets of a cross-validation, as classifiers ask for them.
 
-    kernel: as fitted or as users name it, None for precomputed values; splits: pairs of positions
-    (train, test); y, codes: labels and class indices of all objects; classes: sorted labels;
-    spectrum: the policy about negative eigenvalues. ``folds[f]`` is a Fold. One matrix for all
-    folds, and what is known of it, are KernelFolds'.
+    splits: pairs of positions (train, test); y, codes: labels and class indices of all objects;
+    classes: sorted labels; spectrum: the policy about negative eigenvalues; of_dissimilarities: the
+    kernel is theirs. ``folds[f]`` is a Fold. One matrix for all folds, and what is known of it, are
+    KernelFolds'.
     """
 
-    kernel: Any
     splits: list
     y: np.ndarray
     codes: np.ndarray
     spectrum: str
+    of_dissimilarities: Any
     # The kernel matrix of all objects as given, None where each fold has a kernel of its own; the
     # matrix whose spread regularisation is measured in.
     matrix: Any = None
@@ -111,7 +111,7 @@ class SplitFold(Folds):
     """One training set and its held-out objects."""
 
     def __init__(self, training, classes, queries):
-        self.kernel, self.spectrum = training.kernel, training.spectrum
+        self.spectrum, self.of_dissimilarities = training.spectrum, training.of_dissimilarities
         self.codes, n = training.codes, len(training.codes)
         self.y = classes[self.codes]
         self.splits = [(np.arange(n), np.arange(n, n + len(queries)))]
@@ -147,9 +147,15 @@ class KernelFolds(Folds):
             gram = check_kernel_values(gram, new=True)
             if not kernel.symmetric:
                 gram = check_symmetric(gram, "The Gram matrix")
-            self.lookup = CheckedKernel(gram, bool(kernel.positive_definite))
+            self.lookup = CheckedKernel(gram, kernel)
         elif is_stateless(kernel):
             self.lookup = lookup_kernel(fit_training(X, y, codes, kernel)[1])
+
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities."""
+        kernel = self.kernel if self.lookup is None else self.lookup
+        return kernel.is_dissimilarity
 
     @property
     def gram(self):
@@ -462,7 +468,7 @@ class LandmarkFolds(Folds):
         all_rows = self.training is not None and source.folds is None
         self.rows = self.training.keep_sample_values().all_rows() if all_rows else None
         self.codes = np.searchsorted(self.classes, self.y)
-        self.kernel, self.gram = self.plan.rows.kernel, self.plan.gram
+        self.gram, self.of_dissimilarities = self.plan.gram, self.plan.of_dissimilarities
 
     @property
     def classes(self):

@@ -265,6 +265,12 @@ class LandmarkPlan:
 
     changed = changed
 
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities; of kernel rows the landmarks' values tell."""
+        kernel = self.rows.kernel
+        return is_negated_dissimilarity(self.gram) if kernel is None else kernel.is_dissimilarity
+
     def features(self, spectrum, centre=True):
         """The features of a policy about negative eigenvalues, computed once.
 
@@ -587,10 +593,8 @@ class LandmarkTraining:
 
     @property
     def of_dissimilarities(self):
-        """The kernel is that of dissimilarities; of kernel rows the landmarks' values tell."""
-        if self.kernel is None:
-            return is_negated_dissimilarity(self.plan.gram)
-        return self.kernel.is_dissimilarity
+        """The kernel is that of dissimilarities."""
+        return self.plan.of_dissimilarities
 
     def kernel_eigenvalues(self):
         """Eigenvalues of the landmarks' kernel matrix."""
