@@ -33,21 +33,21 @@ from ..kernels.landmarks import (
     to_choose,
 )
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
-from ..training.folds import Folds, LandmarkFolds, SplitFold
-from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining, in_proportion, random_folds
-from ..training.sources import (
+from ..training.folds import Folds, LandmarkFolds, SplitFold, fold_cells
+from ..training.landmark import (
     AUTO_FOLDS,
-    DaskSource,
+    FLOATS,
+    LandmarkTraining,
     array_source,
     batch_source,
-    check_batches,
-    check_dask_table,
     enough_landmarks,
+    in_proportion,
     learn_kernel,
     make_plan,
     matrix_source,
-    pairs_of,
+    random_folds,
 )
+from ..training.sources import DaskSource, check_batches, check_dask_table, pairs_of
 from .explanation import explain, named_contributions, nearest_objects, object_contributions
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
@@ -431,12 +431,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         values = [fixed_value(candidate, folds) for candidate in candidates]
         if all(isinstance(value, numbers.Real) for value in values):
             path = sorted(set(values))
-            scores, rounding = folds.assembled(self._fold_scores(folds, path), len(path))
+            scores, rounding = folds.assembled(list(self._fold_scores(folds, path)), len(path))
             places = [path.index(value) for value in values]
             return [(scores[..., r], rounding[:, r]) for r in places]
         # Values that each fold resolves by itself.
         paths = [KernelClassifier._fold_scores(candidate, folds) for candidate in candidates]
-        tables = [folds.assembled(path, 1) for path in paths]
+        tables = [folds.assembled(list(path), 1) for path in paths]
         return [(scores[..., 0], rounding[:, 0]) for scores, rounding in tables]
 
     def split_scores(
@@ -472,8 +472,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self, source: Any, splits: Any, sample_rows: int | None = None
     ) -> LandmarkFolds:
         """The training sets of a cross-validation at landmarks, see LandmarkFolds."""
-        plan = partial(self._plan, source)
-        return LandmarkFolds(source, splits, plan, self._landmark_policy(), sample_rows)
+        cells = fold_cells(source, splits)
+        plan, policy = self._plan(source, cells.number), self._landmark_policy()
+        return LandmarkFolds(source, splits, cells, plan, policy, sample_rows)
 
     def sample_source(self, data: Any, y: Any, n_folds: int) -> Any:
         """Data of a search that are not in memory: X and y are a sample's, with its folds."""
@@ -500,11 +501,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         if not isinstance(seed, numbers.Integral):
             seed = check_random_state(seed).randint(2**31 - 1)
         source = source.changed(seed=int(seed))
-        kernel = source.kernel or self._learned_kernel(source)
-        if (
-            not shared
-            or landmark_method(choice.method, kernel, sparse=source.scanned.sparse) == "rpcholesky"
-        ):
+        kernel, sparse = self._source_kernel(source), source.scanned.sparse
+        if not shared or landmark_method(choice.method, kernel, sparse=sparse) == "rpcholesky":
             return source
         n_folds = AUTO_FOLDS if is_auto(choice.landmarks) else 1
         return source.changed(chosen=self._plan(source, n_folds).rows.landmarks)
@@ -645,23 +643,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """The plan of training data."""
         choice = landmark_choice(self.landmarks, self.random_state)
         landmarks = source.landmarks if source.chosen is None else source.chosen
-        options = {"n_folds": n_folds, "rtol": choice.rtol, "columns": source.columns}
-        kernel, summary = source.kernel, source.scanned
-        if kernel is None and is_precomputed(self.kernel):  # objects are their kernel rows
-            classes = summary.classes if classes is None else classes
-            dtype = np.float32 if summary.dtype == np.float32 else np.float64
-            return LandmarkPlan(None, landmarks, classes, dtype=dtype, **options)
         return make_plan(
-            summary,
-            self._learned_kernel(source) if kernel is None else kernel,
+            source.scanned,
+            self._source_kernel(source),
             landmarks,
             method=choice.method,
             random_state=choice.random_state if source.seed is None else source.seed,
             classes=classes,
-            **options,
+            n_folds=n_folds,
+            rtol=choice.rtol,
+            columns=source.columns,
         )
 
-    def _learned_kernel(self, source):
+    def _source_kernel(self, source):
+        """The fitted kernel, None where objects are given by their kernel rows."""
+        if source.kernel is not None or is_precomputed(self.kernel):
+            return source.kernel
         return learn_kernel(source.scanned, self)
 
     def _with_enough_landmarks(self, training):
