@@ -27,13 +27,16 @@ from mahalearn.formulas.feature_space import (
 from mahalearn.kernels.landmarks import LandmarkKernel, choose_landmarks
 from mahalearn.kernels.protocol import fit_kernel
 from mahalearn.persistence import load_model, save_model
-from mahalearn.training.landmark import LandmarkPlan, RowSample, key_limit, random_keys
-from mahalearn.training.sources import (
+from mahalearn.training.landmark import (
     BATCH_ROWS,
+    LandmarkPlan,
+    RowSample,
     as_batches,
     collect,
+    key_limit,
     learn_kernel,
     make_plan,
+    random_keys,
     summarise,
 )
 
@@ -703,7 +706,7 @@ def test_kernel_rows_that_are_kept_give_the_same_training_set():
     # A smaller sample keeps what a class needs; what is known of its rows stays with them.
     fewer = kept.with_sample(100)
     assert np.bincount(fewer.codes)[1] == 50 and 100 <= len(fewer.sample) <= 250
-    values = fewer.sampled()
+    values = fewer.sample.queries
     expected = plan.rows.rows(fewer.sample.rows)
     assert_allclose(values.rows[values.places], expected, rtol=1e-12)
     assert kept.with_sample(500) is kept

@@ -6,7 +6,8 @@ singular covariances; both ways are here, as heads: what is trained on the dista
 """
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -29,16 +30,15 @@ from .._validation import check_choice, check_count, check_priors
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps
+from ..training.distances import DEFAULT_REG
 from ..training.exact import lookup_kernel
 from ..training.folds import KernelFolds
-from .kernel_classifier import KernelClassifier, Labels, fitted_attribute
+from .kernel_classifier import KernelClassifier, Labels, PathModels, fitted_attribute
 from .kernel_quadratic import (
     check_distance_parameters,
-    distance_options,
+    dissimilarities_reg,
     fit_class_distances,
-    fixed_reg_value,
     mahalanobis,
-    reg_value,
 )
 
 DISCRIMINANTS = ("fisher", "quadratic", "least_squares")
@@ -256,26 +256,20 @@ def _by_value(d2):
     return list(np.ascontiguousarray(np.moveaxis(d2, -1, 0)))
 
 
-class HeadsPath(NamedTuple):
-    """Class distances and the discriminants on them for the values of a path.
+@dataclass(kw_only=True)
+class HeadsPath(PathModels):
+    """Class distances and the discriminants on them.
 
     steps: what the distances are rounded to, so that no head learns from rounding.
     """
 
-    distances: Any
     heads: list
     steps: list
-    rounding: np.ndarray
-    regs: list
-    temperature: float | None = None
 
     def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
         d2 = self.distances.sq_distances(queries)
         return _head_path_scores(self.heads, self.steps, d2, complete=complete)
-
-    def margin(self, a, b):
-        """None: the scores are not linear in the kernel values."""
 
 
 def _head_path_scores(heads, steps, d2, *, complete=False):
@@ -421,8 +415,8 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
         self.random_state = random_state
 
     mahalanobis = mahalanobis
-    _path_value = reg_value
-    _fixed_path_value = fixed_reg_value
+    auto_value = DEFAULT_REG
+    _dissimilarities_value = dissimilarities_reg
 
     def _check_parameters(self):
         check_distance_parameters(self)
@@ -441,8 +435,10 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             d2 = self._out_of_fold(distances, training, labels, values)
         else:
             d2 = distances.training_sq_distances()
-        rounding = np.atleast_1d(distances.rounding())
-        return HeadsPath(distances, *self._fit_heads(d2, labels, rounding), values)
+        heads, steps, noise = self._fit_heads(d2, labels, np.atleast_1d(distances.rounding()))
+        return HeadsPath(
+            values=values, rounding=noise, distances=distances, heads=heads, steps=steps
+        )
 
     def _fit_heads(self, d2, labels, rounding):
         """A discriminant for each value of the path, on distances (n, c) or (n, c, r).
@@ -464,8 +460,7 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
         if self.cv is not None:
             yield from super()._fold_scores(folds, values)
             return
-        variant, reg_on, _ = distance_options(self)
-        for fold in folds.distances(variant, values, reg_on):
+        for fold in folds.distances(self.variant, values, self.reg_on):
             labels = Labels(folds.classes, fold.present, fold.codes, fold.counts)
             heads, steps, noise = self._fit_heads(fold.train, labels, fold.rounding)
             scores = _head_path_scores(heads, steps, fold.test)
@@ -479,7 +474,7 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     @fitted_attribute
     def reg_(self, models: Any) -> Any:
         """`reg` as used, in the units of `reg_on`."""
-        return models.regs[0]
+        return models.values[0]
 
     def _out_of_fold(self, distances, training, labels, values):
         """Distances of each object by models that have not seen it.

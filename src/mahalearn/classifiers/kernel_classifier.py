@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -18,6 +19,7 @@ from .._validation import (
     check_labels,
     check_priors,
     is_dask_collection,
+    is_word,
     n_rows,
     refuse_dask_labels,
     validate_rows,
@@ -31,21 +33,21 @@ from ..kernels.landmarks import (
     to_choose,
 )
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
-from ..training.folds import Folds, LandmarkFolds, SplitFold
-from ..training.landmark import FLOATS, LandmarkPlan, LandmarkTraining, in_proportion, random_folds
-from ..training.sources import (
+from ..training.folds import Folds, LandmarkFolds, SplitFold, fold_cells
+from ..training.landmark import (
     AUTO_FOLDS,
-    DaskSource,
+    FLOATS,
+    LandmarkTraining,
     array_source,
     batch_source,
-    check_batches,
-    check_dask_table,
     enough_landmarks,
+    in_proportion,
     learn_kernel,
     make_plan,
     matrix_source,
-    pairs_of,
+    random_folds,
 )
+from ..training.sources import DaskSource, check_batches, check_dask_table, pairs_of
 from .explanation import explain, named_contributions, nearest_objects, object_contributions
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.
@@ -87,24 +89,38 @@ class Labels(NamedTuple):
         return priors / priors.sum()
 
 
-class LinearPath(NamedTuple):
-    """Linear scores for each value of a path, the size of their rounding errors (r,), values."""
+@dataclass(kw_only=True)
+class PathModels:
+    """The models of one training set for the values of a path.
 
-    models: list[LinearScores]
+    rounding (r,) or (1,): the size of the rounding errors in the scores; temperature of a path of
+    one value: what turns its scores into probabilities, None where they are not calibrated;
+    distances to the classes, None where the scores are made of something else.
+    """
+
+    values: list
     rounding: np.ndarray
     temperature: float | None = None
     distances: Any = None
-    regs: Any = None
+
+    def scores(self, training, queries, *, complete=False):
+        """(m, c, r) scores of queries; without `complete` what all classes share may be missing."""
+        raise NotImplementedError
+
+    def margin(self, a, b):
+        """Coefficients (n,) and constant of score a minus score b, None if they are not linear."""
+
+
+@dataclass(kw_only=True)
+class LinearPath(PathModels):
+    """Scores that are linear in the kernel values."""
+
+    models: list[LinearScores]
 
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
         A, b0 = self.models[0].coefficients, self.models[0].offsets
         return A[:, a] - A[:, b], b0[a] - b0[b]
-
-    @classmethod
-    def of(cls, models, largest):
-        """The path, with the rounding errors for kernel values of at most `largest`."""
-        return cls(models, np.array([model.rounding(largest) for model in models]))
 
     def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
@@ -118,14 +134,25 @@ class LinearPath(NamedTuple):
         return over_rows(training, queries, scores)
 
 
-def of_dissimilarities(training, kernel=None):
-    """True for a kernel of dissimilarities; kernel: as fitted, if training has values only."""
-    return training.of_dissimilarities if kernel is None else kernel.is_dissimilarity
+def linear_rounding(models, largest):
+    """Rounding errors (r,) of LinearScores for kernel values of at most `largest`."""
+    return np.array([model.rounding(largest) for model in models])
 
 
-def is_similarity(kernel):
-    """True for a fitted kernel that is known not to be one of dissimilarities."""
-    return kernel is not None and not kernel.is_dissimilarity
+def fixed_value(estimator, objects):
+    """The value of the path's parameter; "auto" stays where it depends on the training objects.
+
+    objects: a training set, or the folds of a cross-validation.
+    """
+    value = getattr(estimator, estimator.path_parameter)
+    fixed = is_word(value, "auto") and not objects.of_dissimilarities
+    return estimator.auto_value if fixed else value
+
+
+def path_value(estimator, training):
+    """The value of the path's parameter, "auto" resolved for a training set."""
+    value = fixed_value(estimator, training)
+    return estimator._dissimilarities_value(training) if is_word(value, "auto") else value
 
 
 @refuses_weights
@@ -184,14 +211,10 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     A subclass gives
 
     - ``path_parameter``: the parameter along which a search has a path of values, `reg` if it does
-      not say another one;
+      not say another one; where that may be "auto", ``auto_value``, and for dissimilarities
+      ``_dissimilarities_value(training)``;
     - ``_check_parameters()``: refuses wrong parameters, before any data are looked at;
-    - ``_fit_path(training, labels, values)``: the models of one training set for all values of the
-      path, with ``scores(training, queries, complete=False)``: (m, c, r) scores of queries (without
-      `complete` what is common to all classes may be missing); ``rounding`` (r,) or (1,): the size
-      of their rounding errors; ``temperature`` of a path of one value: what turns its scores into
-      probabilities, None where they are not calibrated; ``distances`` to the classes, None where
-      the scores are made of something else.
+    - ``_fit_path(training, labels, values)``: the PathModels of one training set.
 
     A fitted classifier has its training set and the models of a path of one value. These are made
     anew when the training set has changed; public attributes that depend on them are
@@ -278,7 +301,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         if self._distances is not None:
             key, model = (id(training), *self._distances.key), self._distances
             model = distances.setdefault(key, model._replace(training=training))
-            self._models = self._models._replace(distances=model)
+            self._models = replace(self._models, distances=model)
 
     def linear_margin(self, a: int, b: int) -> Any:
         """Coefficients (n,) and constant of score a minus score b, None if they are not linear."""
@@ -333,22 +356,11 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def _models_of(self, training, classes):
         """The classes that a training set has objects of, and its models for one value."""
         present, training = training.seen()
-        value = self._path_value(training)
+        value = path_value(self, training)
         if np.ndim(value) == 1 and len(value) == len(classes):
             value = np.asarray(value)[present]
         labels = Labels(classes, present, training.codes, training.counts)
         return present, self._fit_path(training, labels, [value])
-
-    def _path_value(self, training, kernel=None):
-        """The one value of the path of a plain estimator.
-
-        kernel: as fitted, where the training set knows its values alone.
-        """
-        return getattr(self, self.path_parameter)
-
-    def _fixed_path_value(self, kernel):
-        """The same for a fitted kernel, as far as it is known without the training set."""
-        return getattr(self, self.path_parameter)
 
     def _model_temperature(self):
         return self.models_.temperature
@@ -416,15 +428,15 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """
         for candidate in candidates:
             candidate._check_parameters()
-        values = [candidate._fixed_path_value(folds.kernel) for candidate in candidates]
+        values = [fixed_value(candidate, folds) for candidate in candidates]
         if all(isinstance(value, numbers.Real) for value in values):
             path = sorted(set(values))
-            scores, rounding = folds.assembled(self._fold_scores(folds, path), len(path))
+            scores, rounding = folds.assembled(list(self._fold_scores(folds, path)), len(path))
             places = [path.index(value) for value in values]
             return [(scores[..., r], rounding[:, r]) for r in places]
         # Values that each fold resolves by itself.
         paths = [KernelClassifier._fold_scores(candidate, folds) for candidate in candidates]
-        tables = [folds.assembled(path, 1) for path in paths]
+        tables = [folds.assembled(list(path), 1) for path in paths]
         return [(scores[..., 0], rounding[:, 0]) for scores, rounding in tables]
 
     def split_scores(
@@ -451,7 +463,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         for f in range(len(folds)):
             training, present, queries = folds[f]
             labels = Labels(folds.classes, present, training.codes, training.counts)
-            path = [self._path_value(training, folds.kernel)] if values is None else values
+            path = [path_value(self, training)] if values is None else values
             models = self._fit_path(training, labels, path)
             scores = models.scores(training, queries)
             yield f, slice(0, len(path)), present, scores, models.rounding
@@ -460,8 +472,9 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         self, source: Any, splits: Any, sample_rows: int | None = None
     ) -> LandmarkFolds:
         """The training sets of a cross-validation at landmarks, see LandmarkFolds."""
-        plan = partial(self._plan, source)
-        return LandmarkFolds(source, splits, plan, self._landmark_policy(), sample_rows)
+        cells = fold_cells(source, splits)
+        plan, policy = self._plan(source, cells.number), self._landmark_policy()
+        return LandmarkFolds(source, splits, cells, plan, policy, sample_rows)
 
     def sample_source(self, data: Any, y: Any, n_folds: int) -> Any:
         """Data of a search that are not in memory: X and y are a sample's, with its folds."""
@@ -488,11 +501,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         if not isinstance(seed, numbers.Integral):
             seed = check_random_state(seed).randint(2**31 - 1)
         source = source.changed(seed=int(seed))
-        kernel = source.kernel or self._learned_kernel(source)
-        if (
-            not shared
-            or landmark_method(choice.method, kernel, sparse=source.scanned.sparse) == "rpcholesky"
-        ):
+        kernel, sparse = self._source_kernel(source), source.scanned.sparse
+        if not shared or landmark_method(choice.method, kernel, sparse=sparse) == "rpcholesky":
             return source
         n_folds = AUTO_FOLDS if is_auto(choice.landmarks) else 1
         return source.changed(chosen=self._plan(source, n_folds).rows.landmarks)
@@ -633,23 +643,22 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """The plan of training data."""
         choice = landmark_choice(self.landmarks, self.random_state)
         landmarks = source.landmarks if source.chosen is None else source.chosen
-        options = {"n_folds": n_folds, "rtol": choice.rtol, "columns": source.columns}
-        kernel, summary = source.kernel, source.scanned
-        if kernel is None and is_precomputed(self.kernel):  # objects are their kernel rows
-            classes = summary.classes if classes is None else classes
-            dtype = np.float32 if summary.dtype == np.float32 else np.float64
-            return LandmarkPlan(None, landmarks, classes, dtype=dtype, **options)
         return make_plan(
-            summary,
-            self._learned_kernel(source) if kernel is None else kernel,
+            source.scanned,
+            self._source_kernel(source),
             landmarks,
             method=choice.method,
             random_state=choice.random_state if source.seed is None else source.seed,
             classes=classes,
-            **options,
+            n_folds=n_folds,
+            rtol=choice.rtol,
+            columns=source.columns,
         )
 
-    def _learned_kernel(self, source):
+    def _source_kernel(self, source):
+        """The fitted kernel, None where objects are given by their kernel rows."""
+        if source.kernel is not None or is_precomputed(self.kernel):
+            return source.kernel
         return learn_kernel(source.scanned, self)
 
     def _with_enough_landmarks(self, training):

@@ -6,14 +6,7 @@ import numpy as np
 
 from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_positive, is_word
-from .kernel_classifier import (
-    KernelClassifier,
-    LinearPath,
-    fitted_attribute,
-    is_similarity,
-    of_dissimilarities,
-    weighted_fit,
-)
+from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
 
 DEFAULT_REG = 1e-3
 # Squares below this one have lost their digits: such objects have no scale.
@@ -139,29 +132,24 @@ class KernelFisherDiscriminant(KernelClassifier):
         self.reg = reg
 
     fit = weighted_fit
+    auto_value = DEFAULT_REG
 
     def _check_parameters(self):
         if not is_word(self.reg, "auto"):
             check_positive(self.reg, "reg")
 
-    def _path_value(self, training, kernel=None):
-        if not is_word(self.reg, "auto"):
-            return self.reg
-        if not of_dissimilarities(training, kernel):
-            return DEFAULT_REG
+    def _dissimilarities_value(self, training):
         unit = (training.total_weight() * training.mean_spread()) ** 2
         return DEFAULT_REG * (unit if unit > SMALLEST else 1.0)
 
-    def _fixed_path_value(self, kernel):
-        return DEFAULT_REG if is_word(self.reg, "auto") and is_similarity(kernel) else self.reg
-
     def _fit_path(self, training, labels, values):
-        return LinearPath(*training.fisher(values), regs=values)
+        models, rounding = training.fisher(values)
+        return LinearPath(models=models, rounding=rounding, values=values)
 
     @fitted_attribute
     def reg_(self, models: Any) -> float:
         """`reg` as used."""
-        return models.regs[0]
+        return models.values[0]
 
     @fitted_attribute
     def intercept_(self, models: Any) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Nearest neighbours in the space of a kernel (papers A and C: KNN, IKNN)."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,40 +11,37 @@ from .._typing import Gamma, Kernel, Objects, Spectrum, Standardize
 from .._validation import check_count, take
 from ..formulas import kernel_neighbors as formulas
 from ..formulas.calibration import fit_temperature
-from .kernel_classifier import KernelClassifier
+from .kernel_classifier import KernelClassifier, PathModels
 
 # Training objects whose leave-one-out votes give the temperature.
 SAMPLE = 2000
 
 
-class NeighborsPath(NamedTuple):
-    """The training objects as neighbours, in the order given, and the numbers of neighbours.
+@dataclass(kw_only=True)
+class NeighborsPath(PathModels):
+    """The training objects as neighbours, in the order given; the values are their numbers.
 
     weights: of the votes, a name or a function; back: positions in class order; diagonal:
     self-similarities; codes: classes.
     """
 
-    counts: list
     weights: Any
     back: np.ndarray
     diagonal: np.ndarray
     codes: np.ndarray
     n_classes: int
-    rounding: np.ndarray
-    calibration: dict
 
-    def temperature(self, training):
+    def leave_one_out_temperature(self, training):
         """The temperature of leave-one-out votes, computed when it is first asked for."""
-        if not self.calibration:
-            scores, truth = self._leave_one_out(training)
-            self.calibration["temperature"] = fit_temperature(scores, truth)
-        return self.calibration["temperature"]
+        if self.temperature is None:
+            self.temperature = fit_temperature(*self._leave_one_out(training))
+        return self.temperature
 
     def _leave_one_out(self, training):
         """Votes (m, c) of the neighbours of up to SAMPLE training objects, and their classes."""
-        n, count = len(self.codes), min(self.counts[0], len(self.codes) - 1)
+        n, count = len(self.codes), min(self.values[0], len(self.codes) - 1)
         rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
-        uniform, votes = not callable(self.weights) and self.weights == "uniform", []
+        of_count, votes = replace(self, values=[count]), []
         for part in row_chunks(len(rows), BLOCKS * n):
             some = rows[part]
             k = training.training_cross(self.back[some])[:, self.back]
@@ -52,30 +50,23 @@ class NeighborsPath(NamedTuple):
             others[others.all(axis=1), -1] = False  # more equal objects than neighbours
             index = index[others].reshape(len(some), count)
             d2 = formulas.sq_distances(k, self.diagonal, self.diagonal[some], index)
-            votes.append(self._replace(counts=[count]).votes(index, None if uniform else d2))
+            votes.append(of_count.votes(index, d2))
         training.release()
         return np.concatenate(votes)[..., 0], self.codes[rows]
 
     def scores(self, training, queries, *, complete=False):
         """Shares of the classes in the votes, (m, c, r)."""
-        uniform = not callable(self.weights) and self.weights == "uniform"
-        kxx = None if uniform else _self_similarities(training, queries)
-        index, d2 = self.neighbors(training, queries, kxx, max(self.counts))
-        return self.votes(index, None if uniform else d2)
+        kxx = None if self.weights == "uniform" else _self_similarities(training, queries)
+        return self.votes(*self.neighbors(training, queries, kxx, max(self.values)))
 
     def votes(self, index, d2):
         """Shares (m, c, r) of the classes among the objects at `index`, the nearest first."""
         path = []
-        for count in self.counts:
-            w = None if d2 is None else weigh_neighbors(self.weights, d2[:, :count])
+        for count in self.values:
+            w = weigh_neighbors(self.weights, d2[:, :count])
             votes = formulas.votes(self.codes[index[:, :count]], self.n_classes, w)
             path.append(votes / votes.sum(axis=1, keepdims=True))
         return np.stack(path, axis=-1)
-
-    distances: Any = None
-
-    def margin(self, a, b):
-        """None: the scores are not linear in the kernel values."""
 
     def neighbors(self, training, queries, kxx, count):
         """Positions of the nearest, and squared distances where self-similarities are given."""
@@ -195,9 +186,15 @@ class KernelKNeighborsClassifier(KernelClassifier):
         # In the order of the user's objects: of equally near ones the first are taken.
         back = training.as_given
         diagonal = training.training_self_similarities()[back]
-        weights = check_neighbor_weights(self.weights)
-        objects = back, diagonal, labels.codes, len(labels.names)
-        return NeighborsPath(values, weights, *objects, np.zeros(1), {})
+        return NeighborsPath(
+            values=values,
+            rounding=np.zeros(1),
+            weights=check_neighbor_weights(self.weights),
+            back=back,
+            diagonal=diagonal,
+            codes=labels.codes,
+            n_classes=len(labels.names),
+        )
 
     def kneighbors(
         self, X: Objects, n_neighbors: int | None = None, return_distance: bool = True
@@ -223,7 +220,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
             Positions in the training data, the nearest first.
         """
         X, models = self._check_query(X), self.models_
-        count = models.counts[0]
+        count = models.values[0]
         if n_neighbors is not None:
             count = check_count(n_neighbors, "n_neighbors", at_most=len(models.codes))
         kxx = _self_similarities(self._training, X) if return_distance else None
@@ -234,7 +231,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
         return True
 
     def _model_temperature(self):
-        return self.models_.temperature(self._training)
+        return self.models_.leave_one_out_temperature(self._training)
 
 
 def _self_similarities(training, X):
@@ -260,7 +257,9 @@ def check_neighbor_weights(weights):
 
 
 def weigh_neighbors(weights, d2):
-    """Weights of neighbours at the squared distances d2: by inverse distance, or a function."""
+    """Weights of neighbours at the squared distances d2, None where all are equal."""
+    if weights == "uniform":
+        return None
     if weights == "distance":
         return formulas.inverse_distance_weights(d2)
     values = np.asarray(weights(np.sqrt(np.maximum(d2, 0.0))), dtype=float)

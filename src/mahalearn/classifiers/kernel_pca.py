@@ -1,6 +1,7 @@
 """Kernel PCA followed by a quadratic discriminant (paper C: KPCA-QD, IKPCA-QD)."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,18 +10,16 @@ from .._typing import ArrayLike, Gamma, Kernel, RandomState, Spectrum, Standardi
 from .._validation import check_components, check_positive
 from ..formulas.kernel_pca import quadratic_scores
 from ..training.distances import workspace_for
-from .kernel_classifier import KernelClassifier, fitted_attribute
+from .kernel_classifier import KernelClassifier, PathModels, fitted_attribute
 
 
-class PCAPath(NamedTuple):
-    """Kernel PCA, the class densities in it, and the values of a path."""
+@dataclass(kw_only=True)
+class PCAPath(PathModels):
+    """Kernel PCA and the class densities in it; the scores are logarithms of densities."""
 
     embedding: Any
     classes: list
     priors: np.ndarray
-    regs: list
-    rounding: np.ndarray
-    temperature: float | None = 1.0  # the scores are logarithms of densities
 
     def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
@@ -29,16 +28,11 @@ class PCAPath(NamedTuple):
             def scores(k):
                 Z = self.embedding.coordinates(k, workspace)
                 path = quadratic_scores(
-                    self.classes, self.priors, Z, self.regs, workspace=workspace
+                    self.classes, self.priors, Z, self.values, workspace=workspace
                 )
                 return np.moveaxis(path, 0, -1)
 
             return over_rows(training, queries, scores)
-
-    distances: Any = None
-
-    def margin(self, a, b):
-        """None: the scores are not linear in the kernel values."""
 
 
 class KernelPCAQuadraticDiscriminant(KernelClassifier):
@@ -168,7 +162,14 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
 
     def _fit_path(self, training, labels, values):
         embedding, classes = training.embedding(check_components(self.n_components))
-        return PCAPath(embedding, classes, labels.priors(self.priors), values, np.zeros(1))
+        return PCAPath(
+            values=values,
+            rounding=np.zeros(1),
+            temperature=1.0,
+            embedding=embedding,
+            classes=classes,
+            priors=labels.priors(self.priors),
+        )
 
     @fitted_attribute
     def eigenvalues_(self, models: Any) -> np.ndarray:

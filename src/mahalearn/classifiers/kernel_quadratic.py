@@ -2,7 +2,8 @@
 
 import numbers
 import warnings
-from typing import Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -22,16 +23,16 @@ from .._typing import (
     Standardize,
     Variant,
 )
-from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word, like
+from .._validation import check_choice, check_error_weights, check_priors, check_reg, like
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import N_ITER, error_offsets, map_offsets
 from ..training.distances import (
     DEFAULT_REG,
     REG_ON,
     VARIANTS,
-    auto_reg,
     leave_one_out_sq_distances,
     left_out_scores,
+    measure_reg,
     refuse_map,
     resolve_alphas,
     resolved_reg_on,
@@ -42,24 +43,17 @@ from ..training.leave_one_out import leave_one_out_scores
 from .kernel_classifier import (
     KernelClassifier,
     Labels,
+    PathModels,
     fitted_attribute,
-    is_similarity,
-    of_dissimilarities,
+    path_value,
 )
 
 
-def distance_options(estimator):
-    """Variant, unit of the regularisation and policy about negative eigenvalues, checked."""
-    return (
-        check_choice(estimator.variant, "variant", VARIANTS),
-        check_choice(estimator.reg_on, "reg_on", REG_ON),
-        estimator.checked_spectrum(),
-    )
-
-
 def check_distance_parameters(estimator):
-    """Refuse a wrong variant, unit or number."""
-    distance_options(estimator)
+    """Refuse a wrong variant, unit, number or policy about negative eigenvalues."""
+    check_choice(estimator.variant, "variant", VARIANTS)
+    check_choice(estimator.reg_on, "reg_on", REG_ON)
+    estimator.checked_spectrum()
     if isinstance(estimator.reg, numbers.Real):
         check_reg(estimator.reg, 1)
 
@@ -69,44 +63,34 @@ def fit_class_distances(estimator, training, regs, *, spectral=False):
 
     Returns them with their α, (c,) for a path of one value and (r, c) otherwise.
     """
-    variant, reg_on, _ = distance_options(estimator)
-    alphas = resolve_alphas(regs, reg_on, variant, training)
+    alphas = resolve_alphas(regs, estimator.reg_on, estimator.variant, training)
     alphas = alphas[0] if len(regs) == 1 else alphas
-    return training.distances(variant, alphas, spectral=spectral), alphas
+    return training.distances(estimator.variant, alphas, spectral=spectral), alphas
 
 
 # --- methods that estimators of distances have in common ------------------------------------------
 
 
-def reg_value(self, training, kernel=None):
-    """`reg` as numbers in the units of `reg_on`; kernel: as fitted, if training has values only."""
-    if not is_word(self.reg, "auto"):
-        return self.reg
-    variant, reg_on, _ = distance_options(self)
-    dissimilar = of_dissimilarities(training, kernel)
-    return auto_reg(dissimilar, reg_on, variant, training.mean_spread)
-
-
-def fixed_reg_value(self, kernel):
-    """`reg`, "auto" resolved as far as a fitted kernel tells it without the training set."""
-    return DEFAULT_REG if is_word(self.reg, "auto") and is_similarity(kernel) else self.reg
+def dissimilarities_reg(self, training):
+    """reg="auto" for dissimilarities."""
+    return measure_reg(self.reg_on, self.variant, training.mean_spread)
 
 
 def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
     """Squared kernel Mahalanobis distance of each row of X to each class.
 
-    Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks they
-    are approximations, and those to an object's own class are too large on average: the part of
-    the object that the landmarks do not represent (``residual``) counts as if no class explained
-    it.
+    Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks
+    they are approximations, and those to an object's own class are too large on average: the
+    part of the object that the landmarks do not represent (``residual``) counts as if no class
+    explained it.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Objects, or their kernel values against the training objects (``"precomputed"``).
     self_similarity : array-like of shape (n_samples,), default=None
-        k(x, x) of the rows. Only RC variants use it, and only a precomputed kernel whose training
-        self-similarities differ needs it.
+        k(x, x) of the rows. Only RC variants use it, and only a precomputed kernel whose
+        training self-similarities differ needs it.
 
     Returns
     -------
@@ -198,6 +182,9 @@ class KernelMahalanobisTransformer(
         self.reg_on = reg_on
 
     mahalanobis = mahalanobis
+    path_parameter = "reg"
+    auto_value = DEFAULT_REG
+    _dissimilarities_value = dissimilarities_reg
 
     @refuses_weights
     def fit(self, X: Objects, y: Objects) -> Self:
@@ -217,7 +204,7 @@ class KernelMahalanobisTransformer(
         """
         check_distance_parameters(self)
         training = self._fit_training(X, y)
-        self.reg_ = reg_value(self, training)
+        self.reg_ = path_value(self, training)
         self._distances, _ = fit_class_distances(self, training, [self.reg_])
         training.release()
         return self
@@ -275,23 +262,17 @@ def _warn_of_leave_one_out(folds, variant, reg_on):
         )
 
 
-class QuadraticPath(NamedTuple):
-    """Class distances and their offsets for the values of a path; rounding (r,) of the scores."""
+@dataclass(kw_only=True)
+class QuadraticPath(PathModels):
+    """Class distances and their offsets (c,), or (c, r)."""
 
-    distances: Any
     offsets: np.ndarray
-    rounding: np.ndarray
-    regs: list
-    temperature: float | None = None
 
     def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
         common = "known" if complete else "omitted"
         scores = self.distances.sq_distances(queries, common=common) / -2 + self.offsets
         return scores[..., None] if scores.ndim == 2 else scores
-
-    def margin(self, a, b):
-        """None: the scores are not linear in the kernel values."""
 
 
 class KernelQuadraticDiscriminant(KernelClassifier):
@@ -452,8 +433,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         self.priors = priors
 
     mahalanobis = mahalanobis
-    _path_value = reg_value
-    _fixed_path_value = fixed_reg_value
+    auto_value = DEFAULT_REG
+    _dissimilarities_value = dissimilarities_reg
 
     def _check_parameters(self):
         check_distance_parameters(self)
@@ -480,7 +461,13 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         offsets = self._offsets_of(d2, labels, rounding, volumes)
         if left_out is not None:
             temperature = fit_temperature(left_out + offsets, labels.codes)
-        return QuadraticPath(distances, offsets, np.atleast_1d(rounding), values, temperature)
+        return QuadraticPath(
+            values=values,
+            rounding=np.atleast_1d(rounding),
+            temperature=temperature,
+            distances=distances,
+            offsets=offsets,
+        )
 
     def _expects_probabilities(self):
         closed_form = self.variant == "RC+" and self.landmarks is None and self.offset is not None
@@ -490,9 +477,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         """Training distances for the offsets; for "loo" to the own class without the object."""
         if self.offset != "loo":
             return d2
-        variant, reg_on, _ = distance_options(self)
-        less = without_one(alphas, training.counts, reg_on, variant)
-        return leave_one_out_sq_distances(training, variant, less, d2)
+        less = without_one(alphas, training.counts, self.reg_on, self.variant)
+        return leave_one_out_sq_distances(training, self.variant, less, d2)
 
     def _offsets_of(self, d2, labels, rounding, log_volumes):
         """Offsets (c,), or (c, r) for a path, from training distances d2 (n, c) or (n, c, r)."""
@@ -519,9 +505,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         return check_error_weights(weights, self.class_weight)
 
     def _fold_scores(self, folds, values):
-        variant, reg_on, _ = distance_options(self)
+        variant, reg_on, offset = self.variant, self.reg_on, self.offset
         _warn_of_leave_one_out(folds, variant, reg_on)
-        offset = self.offset
         classes = folds.classes
         if variant == "RC+" and is_leave_one_out(folds.splits, len(folds.codes)):
             priors = None if self.priors is None else check_priors(self.priors, len(classes))
@@ -550,4 +535,4 @@ class KernelQuadraticDiscriminant(KernelClassifier):
     @fitted_attribute
     def reg_(self, models: Any) -> Any:
         """`reg` as used, in the units of `reg_on`."""
-        return models.regs[0]
+        return models.values[0]

@@ -15,7 +15,13 @@ from ..formulas.kernel_ridge import (
     ridge_spectrum,
 )
 from ..training.folds import is_leave_one_out
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
+from .kernel_classifier import (
+    KernelClassifier,
+    LinearPath,
+    fitted_attribute,
+    linear_rounding,
+    weighted_fit,
+)
 
 
 class KernelRidgeClassifier(KernelClassifier):
@@ -128,13 +134,13 @@ class KernelRidgeClassifier(KernelClassifier):
         targets = class_targets(np.repeat(np.arange(len(counts)), counts), len(counts))
         total = spectrum.weights.sum()
         lambdas = [reg * total * spectrum.scale for reg in values]
-        path = LinearPath.of(ridge_path(spectrum, targets, lambdas), np.abs(K).max())
-        if len(values) > 1 or spectrum.indefinite:
-            return path
-        left_out = ridge_leave_one_out(spectrum, targets, leave_one_out_lambdas(spectrum, values))
-        return path._replace(
-            temperature=fit_temperature(left_out[0], targets.argmax(axis=1), training.weights)
-        )
+        models, temperature = ridge_path(spectrum, targets, lambdas), None
+        rounding = linear_rounding(models, np.abs(K).max())
+        if len(values) == 1 and not spectrum.indefinite:
+            without = leave_one_out_lambdas(spectrum, values)
+            left_out = ridge_leave_one_out(spectrum, targets, without)[0]
+            temperature = fit_temperature(left_out, targets.argmax(axis=1), training.weights)
+        return LinearPath(models=models, values=values, rounding=rounding, temperature=temperature)
 
     def _fold_scores(self, folds, values):
         K, n, counts = folds.matrix, len(folds.codes), np.bincount(folds.codes)
@@ -148,7 +154,7 @@ class KernelRidgeClassifier(KernelClassifier):
         lambdas = leave_one_out_lambdas(spectrum, values)
         scores = np.moveaxis(ridge_leave_one_out(spectrum, targets, lambdas), 0, -1)
         models = ridge_path(spectrum, targets, lambdas.min(axis=1))
-        rounding = LinearPath.of(models, np.abs(K).max()).rounding
+        rounding = linear_rounding(models, np.abs(K).max())
         for f, (_, test) in enumerate(folds.splits):
             yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
 

@@ -1,6 +1,7 @@
 """Support vector machines one-vs-rest on a kernel matrix: the papers' reference (SVM, ISVM)."""
 
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -9,33 +10,31 @@ from sklearn.svm import SVC
 from .._typing import Gamma, Kernel, Standardize
 from .._validation import check_positive
 from ..formulas.linalg import LinearScores
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
+from .kernel_classifier import (
+    KernelClassifier,
+    LinearPath,
+    fitted_attribute,
+    linear_rounding,
+    weighted_fit,
+)
 
 
-class SVCPath(NamedTuple):
-    """Decision values of a path, and scikit-learn's machines where it has one value only."""
+@dataclass(kw_only=True)
+class SVCPath(LinearPath):
+    """Decision values, of two classes those of one machine; machines: where there is one value."""
 
-    linear: LinearPath
-    machines: list[SVC] | None = None
-    temperature: float | None = None
-
-    @property
-    def rounding(self):
-        """Size of the rounding errors in the decision values."""
-        return self.linear.rounding
+    machines: list[SVC] | None
 
     def scores(self, training, queries, *, complete=False):
         """(m, c, r) scores of queries."""
-        scores = self.linear.scores(training, queries)
+        scores = super().scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
-
-    distances: Any = None
 
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b."""
-        model = self.linear.models[0]
+        model = self.models[0]
         if len(model.offsets) > 1:
-            return self.linear.margin(a, b)
+            return super().margin(a, b)
         sign = 1 if a > b else -1
         return sign * model.coefficients[:, 0], sign * model.offsets[0]
 
@@ -221,7 +220,8 @@ class OneVsRestSVC(KernelClassifier):
         else:
             machines = _fit_machines(svc.set_params(C=values[0]), K, y, training.weights)
             models = [_as_linear(machines, len(K))]
-        return SVCPath(LinearPath.of(models, np.abs(K).max()), machines)
+        rounding = linear_rounding(models, np.abs(K).max())
+        return SVCPath(models=models, values=values, rounding=rounding, machines=machines)
 
     @fitted_attribute
     def estimators_(self, models: Any) -> list[SVC]:

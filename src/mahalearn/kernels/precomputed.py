@@ -119,12 +119,20 @@ class PrecomputedKernel(BaseKernel):
 
 
 class CheckedKernel(PrecomputedKernel):
-    """A matrix and positions that need no more checks: those of a search's folds."""
+    """A matrix and positions that need no more checks: those of a search's folds.
+
+    kernel: the one whose values the matrix holds, None where all that is known is the matrix.
+    """
 
     checked = True
+    is_dissimilarity = False
 
-    def __init__(self, K, positive_definite=False):
-        self.K, self.positive_definite = K, positive_definite
+    def __init__(self, K, kernel=None):
+        self.K = K
+        self.positive_definite = kernel is not None and bool(kernel.positive_definite)
+        self.is_dissimilarity = (
+            is_negated_dissimilarity(K) if kernel is None else bool(kernel.is_dissimilarity)
+        )
 
     def fit(self, X, y=None):
         """Nothing to check."""

@@ -131,7 +131,7 @@ def _linear_scores(path, estimator, X):
 
 @class_scores.register(OneVsRestSVC)
 def _one_vs_rest(estimator, X):
-    scores = _linear_scores(estimator.models_.linear, estimator, X)
+    scores = _linear_scores(estimator.models_, estimator, X)
     if len(estimator.classes_) == 2:
         return np.concatenate([-scores, scores], axis=1) / 2
     return scores
@@ -147,7 +147,7 @@ def _kernel_pca(estimator, X):
         Z = (k - embedding.means.column_means) @ embedding.coordinates(
             np.eye(len(embedding.vectors)) + embedding.means.column_means
         )
-    scores = _density_scores(models.classes, models.priors, Z, models.regs[0])
+    scores = _density_scores(models.classes, models.priors, Z, models.values[0])
     return with_all_classes(estimator, scores)
 
 
@@ -191,11 +191,11 @@ def _neighbors(estimator, X):
     constant = np.ptp(models.diagonal) <= 1e-12 * np.abs(models.diagonal).max(initial=0.0)
     values = -k if constant else models.diagonal - 2 * k
     options = {"axis": 1, "largest": 0, "sorted": 1, "n_outputs": 2}
-    _, index = graph.add("TopK", values, np.array([models.counts[0]]), **options)
+    _, index = graph.add("TopK", values, np.array([models.values[0]]), **options)
     codes = graph.add("Gather", models.codes, index)
     classes = np.arange(models.n_classes)[:, None]
     same = graph.add("Equal", graph.add("Unsqueeze", codes, np.array([1])), classes)
-    return same.cast(float).sum(axis=2) / models.counts[0]
+    return same.cast(float).sum(axis=2) / models.values[0]
 
 
 @class_scores.register(GaussianClassifier)

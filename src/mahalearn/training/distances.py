@@ -142,10 +142,8 @@ def resolved_reg_on(reg_on, variant):
     return reg_on
 
 
-def auto_reg(of_dissimilarities, reg_on, variant, spread):
-    """reg="auto" as a number in the units of reg_on; of_dissimilarities: the kernel is theirs."""
-    if not of_dissimilarities:
-        return DEFAULT_REG
+def measure_reg(reg_on, variant, spread):
+    """reg="auto" of dissimilarities as a number in the units of reg_on."""
     if reg_on == "relative":
         return MEASURE_REG
     return MEASURE_REG * spread() ** (2 if variant.startswith("FK") else 1)

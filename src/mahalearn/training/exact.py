@@ -419,7 +419,7 @@ def lookup_kernel(training):
     """The values of a TrainingKernel as a kernel on positions of its objects as given."""
     back = training.order.argsort()
     K = training.gram()[np.ix_(back, back)]
-    return CheckedKernel(K, training.positive_definite)
+    return CheckedKernel(K, training.kernel)
 
 
 def _block(K, rows, columns):

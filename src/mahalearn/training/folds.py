@@ -26,7 +26,7 @@ from .exact import (
     lookup_kernel,
     with_policy,
 )
-from .sources import collect
+from .landmark import collect
 
 # Block updates of one inverse are cheaper than fits for more folds than these.
 FEW_FOLDS = 2
@@ -56,17 +56,17 @@ def is_leave_one_out(splits, n):
 class Folds:
     """The training sets of a cross-validation, as classifiers ask for them.
 
-    kernel: as fitted or as users name it, None for precomputed values; splits: pairs of positions
-    (train, test); y, codes: labels and class indices of all objects; classes: sorted labels;
-    spectrum: the policy about negative eigenvalues. ``folds[f]`` is a Fold. One matrix for all
-    folds, and what is known of it, are KernelFolds'.
+    splits: pairs of positions (train, test); y, codes: labels and class indices of all objects;
+    classes: sorted labels; spectrum: the policy about negative eigenvalues; of_dissimilarities: the
+    kernel is theirs. ``folds[f]`` is a Fold. One matrix for all folds, and what is known of it, are
+    KernelFolds'.
     """
 
-    kernel: Any
     splits: list
     y: np.ndarray
     codes: np.ndarray
     spectrum: str
+    of_dissimilarities: Any
     # The kernel matrix of all objects as given, None where each fold has a kernel of its own; the
     # matrix whose spread regularisation is measured in.
     matrix: Any = None
@@ -111,7 +111,7 @@ class SplitFold(Folds):
     """One training set and its held-out objects."""
 
     def __init__(self, training, classes, queries):
-        self.kernel, self.spectrum = training.kernel, training.spectrum
+        self.spectrum, self.of_dissimilarities = training.spectrum, training.of_dissimilarities
         self.codes, n = training.codes, len(training.codes)
         self.y = classes[self.codes]
         self.splits = [(np.arange(n), np.arange(n, n + len(queries)))]
@@ -147,9 +147,15 @@ class KernelFolds(Folds):
             gram = check_kernel_values(gram, new=True)
             if not kernel.symmetric:
                 gram = check_symmetric(gram, "The Gram matrix")
-            self.lookup = CheckedKernel(gram, bool(kernel.positive_definite))
+            self.lookup = CheckedKernel(gram, kernel)
         elif is_stateless(kernel):
             self.lookup = lookup_kernel(fit_training(X, y, codes, kernel)[1])
+
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities."""
+        kernel = self.kernel if self.lookup is None else self.lookup
+        return kernel.is_dissimilarity
 
     @property
     def gram(self):
@@ -421,48 +427,65 @@ def _updated(objects, centred, left_out, sizes, alphas, which, steps):
 # --- in a landmark space --------------------------------------------------------------------------
 
 
+class Cells(NamedTuple):
+    """Rows that are in the same training sets of a cross-validation, whose moments are kept apart.
+
+    number of cells; of_row: the cell of each row, or a function of their positions; of_fold[f]:
+    the cells of fold f's training set. None where there would be too many.
+    """
+
+    number: int
+    of_row: Any
+    of_fold: list | None
+
+
+def fold_cells(source, splits):
+    """The Cells of the splits of a Source."""
+    n = len(splits)
+    if source.folds is not None:
+        return Cells(n, source.folds, [[g for g in range(n) if g != f] for f in range(n)])
+    member = np.zeros((len(source.y), n), bool)
+    for f, (train, _) in enumerate(splits):
+        member[train, f] = True
+    patterns, cell = np.unique(member, axis=0, return_inverse=True)
+    if len(patterns) > 2 * n:
+        return Cells(1, None, None)
+    of_fold = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
+    return Cells(len(patterns), cell.ravel(), of_fold)
+
+
 class LandmarkFolds(Folds):
     """The training sets of a cross-validation by moments.
 
-    training: that of all rows, its folds being cells of rows that are in the same training sets;
-    cells[f] lists those of fold f. Where there would be too many cells, training is None, and every
-    fold has a pass of its own. X: the rows; rows: these by their kernel rows, where the training
-    set holds them all. Regularisation is measured in the landmarks' kernel matrix.
+    training: that of all rows, the cells being its folds; None where every fold has a pass of its
+    own. X: the rows; rows: these by their kernel rows, where the training set holds them all.
+    Regularisation is measured in the landmarks' kernel matrix.
 
     Parameters
     ----------
     source : Source of the rows
     splits : pairs of positions (train, test)
-    make_plan : function of the number of folds that returns the plan
+    cells : Cells of these
+    plan : LandmarkPlan with as many folds as there are cells
     spectrum : the policy about negative eigenvalues
     sample_rows : rows of a training set that offsets and discriminants on distances learn from;
         None for those of a plain fit
     """
 
-    def __init__(self, source, splits, make_plan, spectrum, sample_rows=None):
-        n, self.splits, self.spectrum = len(splits), splits, spectrum
+    def __init__(self, source, splits, cells, plan, spectrum, sample_rows=None):
+        self.splits, self.cells, self.plan, self.spectrum = splits, cells, plan, spectrum
         self.sample_rows = sample_rows
-        self.X, self.y, self.training = source.X, source.y, None
-        if source.folds is not None:
-            self.training = source.collect(make_plan(n), source.folds)
-            self.cells = [[g for g in range(n) if g != f] for f in range(n)]
-        else:
-            member = np.zeros((len(source.y), n), bool)
-            for f, (train, _) in enumerate(splits):
-                member[train, f] = True
-            patterns, cell = np.unique(member, axis=0, return_inverse=True)
-            self.cells = [np.flatnonzero(patterns[:, f]).tolist() for f in range(n)]
-            if len(patterns) <= 2 * n:
-                # Rows of no training set need no moments, but a pass does not ask.
-                plan, cell = make_plan(len(patterns)), cell.ravel()
-                self.training = plan.collect_all(self.X, self.y, cell)
-                if self.training is None:
-                    self.training = source.collect(plan, cell)
-        self.plan = make_plan(1) if self.training is None else self.training.plan
-        all_rows = self.training is not None and source.folds is None
-        self.rows = self.training.keep_sample_values().all_rows() if all_rows else None
+        self.X, self.y, self.training, self.rows = source.X, source.y, None, None
+        in_memory = source.folds is None
+        if cells.of_row is not None and in_memory:
+            # Rows of no training set need no moments, but a pass does not ask.
+            self.training = plan.collect_all(self.X, self.y, cells.of_row)
+        if cells.of_row is not None and self.training is None:
+            self.training = source.collect(plan, cells.of_row)
+        if self.training is not None and in_memory:
+            self.rows = self.training.keep_sample_values().all_rows()
         self.codes = np.searchsorted(self.classes, self.y)
-        self.kernel, self.gram = self.plan.rows.kernel, self.plan.gram
+        self.gram, self.of_dissimilarities = plan.gram, plan.of_dissimilarities
 
     @property
     def classes(self):
@@ -474,7 +497,7 @@ class LandmarkFolds(Folds):
         if self.training is None:
             training = collect(self.plan, take(self.X, train), self.y[train])
         else:
-            training = self.training.of_folds(self.cells[f])
+            training = self.training.of_folds(self.cells.of_fold[f])
         training.spectrum = self.spectrum
         present, training = training.seen()
         if self.sample_rows is not None:

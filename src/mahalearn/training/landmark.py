@@ -1,23 +1,39 @@
 """A training set by its moments in a landmark space, and a sample of its rows.
 
-One pass over rows, in any batches, leaves moments of kernel rows against the landmarks, by class
-(and fold). A `LandmarkPlan` says what is collected; training sets made from the same plan merge in
-any order. What methods need (`distances`, `fisher`, `embedding`) is that of `exact.ExactTraining`;
-what moments do not tell, offsets by errors and how many landmarks are enough, the sample does.
+Training data are a `Source`. A first look at them is a `Summary`, from which follow the kernel, the
+landmarks and how many of them: a `LandmarkPlan`. One more pass over the rows, in any batches,
+leaves moments of kernel rows against the landmarks, by class (and fold): a `LandmarkTraining`.
+Those made from the same plan merge in any order. What methods need (`distances`, `fisher`,
+`embedding`) is that of `exact.ExactTraining`; what moments do not tell, offsets by errors and how
+many landmarks are enough, the sample does.
 """
 
+import numbers
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
 import numpy as np
+from scipy.sparse import csr_array
 
 from .._memory import row_chunks
-from .._sparse import is_sparse
+from .._sparse import SparseRows, column_moments, is_sparse
 from .._validation import (
+    available_memory,
     check_choice,
+    check_class_list,
     check_count,
     check_finite_distances,
     check_memory,
+    check_square,
+    check_symmetric,
+    distinct_labels,
     is_negated_dissimilarity,
     known_codes,
+    refuse_mixed_labels,
     take,
+    warn_dissimilarity_as_kernel,
 )
 from ..formulas.feature_space import (
     classwise_form,
@@ -29,17 +45,41 @@ from ..formulas.feature_space import (
     mean_spread,
 )
 from ..formulas.linalg import eigh
-from ..formulas.moments import add_blocks, merge, merged, no_moments
+from ..formulas.moments import Moments, add_blocks, add_rows, merge, merged, no_moments
 from ..formulas.quadratic_form import evaluators
 from ..formulas.spectrum import CORRECTIONS
-from ..kernels.landmarks import LANDMARK_SPECTRA, LandmarkKernel, refuse_negative
-from ..kernels.protocol import check_magnitude
+from ..kernels.landmarks import (
+    LANDMARK_SPECTRA,
+    LandmarkKernel,
+    choose_landmarks,
+    landmark_columns,
+    refuse_landmarks,
+    refuse_negative,
+    refuse_to_choose,
+    to_choose,
+)
+from ..kernels.precomputed import CheckedKernel
+from ..kernels.protocol import (
+    check_magnitude,
+    fit_kernel,
+    is_named,
+    kernel_settings,
+    takes_vectors,
+)
 from .distances import SELF_UNKNOWN, check_self_similarity
 
 # Rows of a sample.
 SAMPLE_ROWS = 20_000
 # However rare a class, this many of its rows are kept, if it has them.
 _LEAST_OF_CLASS = 200
+# Rows of which landmarks are chosen, and which kernels that learn something are fitted to.
+SCAN_ROWS = 20_000
+# Kernels of objects that learn compute all pairs.
+LEARN_OBJECTS = 2000
+# "auto" looks for the number of landmarks below this one, by so many folds.
+AUTO_LANDMARKS, AUTO_FOLDS = 2000, 3
+# Rows of an array in memory that are passed on at a time.
+BATCH_ROWS = 65_536
 
 
 def changed(thing, **attributes):
@@ -49,24 +89,29 @@ def changed(thing, **attributes):
     return out
 
 
+@dataclass
 class RowSample:
     """The rows with the smallest pseudo-random numbers.
 
     Every row has a pseudo-random number, a function of its position and the seed. The rows with the
     smallest `size` numbers are kept, and of every class at least the smallest few. Within a class
-    that is a uniform sample without replacement.
+    that is a uniform sample without replacement. Rows stand in the order of their numbers, `keys`;
+    values: their KernelRows, where these are known.
     """
 
-    def __init__(self, size, seed=0, keys=(), codes=(), folds=(), rows=None):
-        self.size = size
-        self.seed = seed
-        self.keys = np.asarray(keys, np.uint64)
-        self.codes = np.asarray(codes, np.intp)
-        self.folds = np.asarray(folds, np.intp)
-        self.rows = rows
+    size: int
+    seed: int = 0
+    keys: np.ndarray = field(default_factory=partial(np.empty, 0, np.uint64))
+    codes: np.ndarray = field(default_factory=partial(np.empty, 0, np.intp))
+    folds: np.ndarray = field(default_factory=partial(np.empty, 0, np.intp))
+    rows: Any = None
+    values: Any = None
 
     def __len__(self):
         return len(self.keys)
+
+    def __getstate__(self):
+        return {**vars(self), "values": None}
 
     def add(self, X, codes, folds, start, *, limit=None):
         """Offer rows at the positions start, start + 1, …
@@ -81,8 +126,7 @@ class RowSample:
         if limit is not None:  # most rows have no chance: do not copy them
             chance = np.flatnonzero(self._chance(keys, codes, limit))
             X, keys, codes, folds = take(X, chance), keys[chance], codes[chance], folds[chance]
-        new = RowSample(self.size, self.seed, keys, codes, folds, X)
-        vars(self).update(vars(self.merge(new)))
+        self._take_in(keys, codes, folds, X)
 
     def _chance(self, keys, codes, limit):
         """Which rows may be kept: up to the limit, and of each class the smallest few."""
@@ -98,25 +142,20 @@ class RowSample:
             chance[members] = True
         return chance
 
+    def _take_in(self, keys, codes, folds, rows):
+        keys = np.concatenate([self.keys, keys])
+        codes, folds = np.concatenate([self.codes, codes]), np.concatenate([self.folds, folds])
+        order = np.argsort(keys, kind="stable")
+        index = order[leading(codes[order], self.size)]
+        self.rows = _join(self.rows, rows, index)
+        self.keys, self.codes, self.folds = keys[index], codes[index], folds[index]
+        self.values = None
+
     def merge(self, other):
         """The sample of both."""
-        keys, codes, folds = (
-            np.concatenate(pair)
-            for pair in (
-                (self.keys, other.keys),
-                (self.codes, other.codes),
-                (self.folds, other.folds),
-            )
-        )
-        order = np.argsort(keys, kind="stable")
-        keep = np.zeros(len(keys), bool)
-        keep[order[: self.size]] = True
-        for j in np.unique(codes):
-            of_class = order[codes[order] == j]
-            keep[of_class[:_LEAST_OF_CLASS]] = True
-        index = order[keep[order]]
-        rows = _join(self.rows, other.rows, index)
-        return RowSample(self.size, self.seed, keys[index], codes[index], folds[index], rows)
+        both = replace(self)
+        both._take_in(other.keys, other.codes, other.folds, other.rows)
+        return both
 
     def places(self, n):
         """Where each of n rows at the positions 0, 1, … stands, if the sample holds them all."""
@@ -125,22 +164,27 @@ class RowSample:
     def select(self, index):
         """Some of the rows, by their positions or a mask."""
         index = np.arange(len(self))[index]
-        return RowSample(
-            self.size,
-            self.seed,
-            self.keys[index],
-            self.codes[index],
-            self.folds[index],
-            take(self.rows, index),
+        return replace(
+            self,
+            keys=self.keys[index],
+            codes=self.codes[index],
+            folds=self.folds[index],
+            rows=take(self.rows, index),
+            values=None if self.values is None else self.values.select(index),
         )
 
-    def with_rows(self, rows):
-        """The same with other columns."""
-        return RowSample(self.size, self.seed, self.keys, self.codes, self.folds, rows)
+    @property
+    def queries(self):
+        """The rows as queries: by their kernel rows, where these are known."""
+        return self.rows if self.values is None else self.values
 
-    def with_codes(self, codes):
-        """The same with other numbers of the classes."""
-        return RowSample(self.size, self.seed, self.keys, codes, self.folds, self.rows)
+
+def leading(codes, size):
+    """Mask of the first rows of a sample, and of the first few of each class."""
+    first = np.arange(len(codes)) < size
+    for j in np.unique(codes):
+        first[np.flatnonzero(codes == j)[:_LEAST_OF_CLASS]] = True
+    return first
 
 
 def in_proportion(codes, counts):
@@ -265,6 +309,12 @@ class LandmarkPlan:
 
     changed = changed
 
+    @property
+    def of_dissimilarities(self):
+        """The kernel is that of dissimilarities; of kernel rows the landmarks' values tell."""
+        kernel = self.rows.kernel
+        return is_negated_dissimilarity(self.gram) if kernel is None else kernel.is_dissimilarity
+
     def features(self, spectrum, centre=True):
         """The features of a policy about negative eigenvalues, computed once.
 
@@ -303,7 +353,7 @@ class LandmarkPlan:
             return None
         values = KernelRows(self.rows.rows(X), self.rows.self_similarities(X), np.arange(n))
         training = self.statistics().add(X, y, folds, values=values)
-        training._sample_values = values.select(np.argsort(training.sample.places(n)))
+        training.sample.values = values.select(np.argsort(training.sample.places(n)))
         return training
 
     def statistics(self):
@@ -354,10 +404,6 @@ class LandmarkTraining:
         self.moments = moments
         self.sample = sample
         self.n_rows = n_rows
-        self._sample_values = None
-
-    def __getstate__(self):
-        return {**vars(self), "_sample_values": None}
 
     _changed = changed
 
@@ -397,7 +443,6 @@ class LandmarkTraining:
         start = self.n_rows if start is None else start
         self.sample.add(X, codes, folds, start, limit=limit)
         self.n_rows += len(X)
-        self._sample_values = None
         return self
 
     def _add_moments(self, X, groups, values):
@@ -435,7 +480,6 @@ class LandmarkTraining:
             moments=merge(self.moments, other.moments),
             sample=self.sample.merge(other.sample),
             n_rows=self.n_rows + other.n_rows,
-            _sample_values=None,
         )
 
     # --- parts ------------------------------------------------------------------------------------
@@ -444,24 +488,20 @@ class LandmarkTraining:
         """The training set as if only the first m landmarks were there."""
         if m == len(self.plan.rows):
             return self
-        sample = self.sample
-        if self.plan.rows.kernel is None:
-            sample = sample.with_rows(sample.rows[:, :m])
+        rows = self.sample.rows
         return self._changed(
             plan=self.plan.first(m),
             moments=self.moments.leading(m),
-            sample=sample,
-            _sample_values=None,
+            sample=replace(
+                self.sample, rows=rows[:, :m] if self.kernel is None else rows, values=None
+            ),
         )
 
     def of_folds(self, folds):
         """The training set of some of the folds together."""
-        folds = list(folds)
-        sample, values = self.sample, self._sample_values
+        folds, sample = list(folds), self.sample
         if len(folds) < self.plan.n_folds:
-            mask = np.isin(sample.folds, folds)
-            sample = sample.select(mask)
-            values = None if values is None else values.select(mask)
+            sample = sample.select(np.isin(sample.folds, folds))
         n_classes = len(self.plan.classes)
         unions = [[f * n_classes + j for f in folds] for j in range(n_classes)]
         moments = merged(self.moments, unions)
@@ -470,7 +510,6 @@ class LandmarkTraining:
             moments=moments,
             sample=sample,
             n_rows=int(moments.count.sum()),
-            _sample_values=values,
         )
 
     def without_fold(self, fold):
@@ -494,41 +533,34 @@ class LandmarkTraining:
         return present, self._changed(
             plan=self.plan.changed(classes=self.plan.classes[present]),
             moments=self.moments.groups(present),
-            sample=self.sample.with_codes(np.searchsorted(present, self.sample.codes)),
+            sample=replace(self.sample, codes=np.searchsorted(present, self.sample.codes)),
         )
 
     def with_sample(self, size):
         """The training set with a smaller sample: its first rows, and the first few of a class."""
-        sample, values = self.sample, self._sample_values
+        sample = self.sample
         if len(sample) <= size:
             return self
-        kept = np.arange(len(sample)) < size
-        for j in range(len(self.plan.classes)):
-            kept[np.flatnonzero(sample.codes == j)[:_LEAST_OF_CLASS]] = True
-        return self._changed(
-            sample=sample.select(kept),
-            _sample_values=None if values is None else values.select(kept),
-        )
+        return self._changed(sample=sample.select(leading(sample.codes, size)))
 
     def keep_sample_values(self):
         """Compute the kernel rows of the sample once for all parts, where memory allows that."""
-        if self._sample_values is None and self.plan.holds_rows(len(self.sample)):
-            self._sample_values = self._compute_sample_values()
+        if self.sample.values is None and self.plan.holds_rows(len(self.sample)):
+            self.sample = replace(self.sample, values=self._sample_values())
         return self
 
-    def _compute_sample_values(self):
+    def _sample_values(self):
         rows, kernel = self.sample.rows, self.plan.rows
         places = np.arange(len(self.sample))
         return KernelRows(kernel.rows(rows), kernel.self_similarities(rows), places)
 
     def as_rows(self):
         """The same for objects that are given by their kernel rows from now on."""
-        values = self._compute_sample_values()
+        values = self._sample_values()
         kernel = LandmarkKernel(None, self.plan.gram, self.plan.rows.dtype)
         return self._changed(
             plan=self.plan.changed(rows=kernel, vectors=True),
-            sample=self.sample.with_rows(values.rows),
-            _sample_values=values,
+            sample=replace(self.sample, rows=values.rows, values=values),
         )
 
     # --- queries ----------------------------------------------------------------------------------
@@ -587,10 +619,8 @@ class LandmarkTraining:
 
     @property
     def of_dissimilarities(self):
-        """The kernel is that of dissimilarities; of kernel rows the landmarks' values tell."""
-        if self.kernel is None:
-            return is_negated_dissimilarity(self.plan.gram)
-        return self.kernel.is_dissimilarity
+        """The kernel is that of dissimilarities."""
+        return self.plan.of_dissimilarities
 
     def kernel_eigenvalues(self):
         """Eigenvalues of the landmarks' kernel matrix."""
@@ -598,7 +628,7 @@ class LandmarkTraining:
 
     def release(self):
         """Forget what only a fit needs."""
-        self._sample_values = None
+        self.sample = replace(self.sample, values=None)
 
     def groups(self):
         """Mean and scatter of each class, about its own mean."""
@@ -654,13 +684,9 @@ class LandmarkTraining:
 
     def all_rows(self):
         """All objects in their order, where the sample holds them and its kernel rows are known."""
-        if self._sample_values is None or len(self.sample) < self.n_rows:
+        if self.sample.values is None or len(self.sample) < self.n_rows:
             return None
-        return self._sample_values.select(self.sample.places(self.n_rows))
-
-    def sampled(self):
-        """The sample as queries."""
-        return self.sample.rows if self._sample_values is None else self._sample_values
+        return self.sample.values.select(self.sample.places(self.n_rows))
 
 
 class LandmarkDistances:
@@ -715,7 +741,7 @@ class LandmarkDistances:
 
     def training_sq_distances(self, *, common="required"):
         """d² of the sample's rows to each class."""
-        return self.sq_distances(self.training.sampled(), common=common)
+        return self.sq_distances(self.training.sample.queries, common=common)
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def _evaluate(self, X, kxx):
@@ -812,3 +838,354 @@ def check_folds(folds, n, n_folds):
             f"folds must be from 0 to {n_folds - 1}; got {values.min()} to {values.max()}."
         )
     return values.astype(np.intp)
+
+
+# --- the data: what is known of them before landmarks are chosen ----------------------------------
+
+
+class Summary:
+    """A first look at labelled rows: how many, which classes, the columns' moments, a sample.
+
+    The sample is uniform over all rows, whatever their labels: landmarks are chosen from it.
+    Summaries of parts merge.
+
+    Parameters
+    ----------
+    sample_rows : number of rows to keep; None where no sample is needed
+    seed : which rows, an int
+    """
+
+    def __init__(self, sample_rows=SCAN_ROWS, seed=0):
+        self.n_rows = 0
+        self.counts = Counter()
+        self.moments, self.sparse = None, False
+        self.sample = None if sample_rows is None else RowSample(sample_rows, seed)
+        self.dtype = None
+
+    @property
+    def n_features(self):
+        """Number of columns, None where objects are no rows of numbers."""
+        return None if self.moments is None else self.moments.mean.shape[1]
+
+    @property
+    def classes(self):
+        """Sorted labels; at least two."""
+        refuse_mixed_labels(self.counts)
+        return check_class_list(np.array(list(self.counts)))
+
+    def two_rows(self):
+        """Two rows with the mean and the standard deviation of every column.
+
+        So the variance of all entries together is that of the table, too: what kernels by name
+        learn from data (gamma="scale", standardize) they learn from these two.
+        """
+        mean, spread = self.moments.mean[0], np.sqrt(self.moments.lower[0] / self.n_rows)
+        rows = np.vstack([mean + spread, mean - spread])
+        return SparseRows(csr_array(rows)) if self.sparse else rows
+
+    def add(self, X, y, start=None, *, vectors=True, limit=None):
+        """Add labelled rows; start: position of the first one; limit: as in `RowSample.add`."""
+        X = check_rows(X, vectors)
+        if not len(X):
+            return self
+        labels, counts = distinct_labels(np.asarray(y))
+        self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+        start = self.n_rows if start is None else start
+        if vectors:
+            self.dtype = np.result_type(*filter(None, (self.dtype, X.dtype)))
+            if self.moments is None:
+                self.moments = no_moments(1, X.shape[1], diagonal=True)
+            if is_sparse(X):
+                self.sparse, (mean, variance) = True, column_moments(X)
+                batch = Moments(np.array([len(X)]), mean[None], len(X) * variance[None])
+                self.moments = merge(self.moments, batch)
+            else:
+                add_rows(self.moments, X, np.zeros(len(X), np.intp))
+        self.n_rows += len(X)
+        if self.sample is not None:
+            self.sample.add(X, np.zeros(len(X), np.intp), None, start, limit=limit)
+        return self
+
+    def merge(self, other):
+        """The summary of both parts."""
+        if self.n_rows == 0 or other.n_rows == 0:  # a part may be empty
+            return self if self.n_rows else other
+        vectors = self.moments is not None
+        return changed(
+            self,
+            n_rows=self.n_rows + other.n_rows,
+            counts=self.counts + other.counts,
+            moments=merge(self.moments, other.moments) if vectors else None,
+            sample=None if self.sample is None else self.sample.merge(other.sample),
+            dtype=np.result_type(self.dtype, other.dtype) if vectors else None,
+            sparse=self.sparse or other.sparse,
+        )
+
+
+def learn_kernel(summary, estimator):
+    """The kernel of an estimator, fitted to data by their summary.
+
+    What kernels by name learn from data (gamma="scale", standardize) is that of all rows; kernels
+    with a ``fit`` of their own learn from the summary's sample.
+    """
+    kernel = estimator.kernel
+    if is_named(kernel):
+        rows = summary.two_rows()
+    elif takes_vectors(kernel):
+        rows = np.asarray(summary.sample.rows, dtype=float)
+    else:
+        rows = take(summary.sample.rows, slice(0, LEARN_OBJECTS))
+    return fit_kernel(kernel, rows, **kernel_settings(estimator, rows))
+
+
+def make_plan(
+    summary,
+    kernel,
+    landmarks=500,
+    *,
+    method="auto",
+    random_state=None,
+    classes=None,
+    n_folds=1,
+    dtype=None,
+    **options,
+):
+    """The plan for summarised data and a fitted kernel: the landmarks are chosen.
+
+    kernel: None where objects are given by their kernel rows. landmarks: a number, "auto" (as many
+    as memory allows, up to 2000), or the landmarks themselves. dtype None is float32 for float32
+    data and float64 otherwise.
+    """
+    classes = summary.classes if classes is None else classes
+    if isinstance(landmarks, str):
+        check_choice(landmarks, "landmarks", ("auto",))
+        landmarks = most_landmarks(summary.n_rows, len(classes), n_folds)
+    if isinstance(landmarks, numbers.Integral):
+        count = check_count(landmarks, "landmarks")
+        sample = summary.sample.rows
+        landmarks = choose_landmarks(kernel, sample, count, method, random_state)
+    elif kernel is not None:
+        landmarks = check_landmarks(landmarks, summary.n_features, kernel)
+    if dtype is None:
+        dtype = np.float32 if summary.dtype == np.float32 else np.float64
+    return LandmarkPlan(kernel, landmarks, classes, n_folds=n_folds, dtype=dtype, **options)
+
+
+def check_landmarks(landmarks, n_features, kernel):
+    """Landmarks that were given, of the kind of the rows."""
+    if not hasattr(landmarks, "__len__") or isinstance(landmarks, dict) or not len(landmarks):
+        refuse_landmarks(landmarks)
+    if not kernel.requires_vector_input:
+        return landmarks
+    values = landmarks if is_sparse(landmarks) else np.asarray(landmarks)
+    if values.ndim == 1 and values.dtype.kind in "iu":
+        raise ValueError(
+            f"landmarks={landmarks!r} look like positions, which only kernel='precomputed' takes; "
+            "pass the rows themselves, X[landmarks]."
+        )
+    landmarks = check_rows(landmarks, name="landmarks")
+    if landmarks.shape[1] != n_features:
+        raise ValueError(
+            f"The landmarks have {landmarks.shape[1]} features, the data {n_features}."
+        )
+    return landmarks
+
+
+def most_landmarks(n_rows, n_classes, n_folds):
+    """How many landmarks the data can use and a quarter of the free memory can hold.
+
+    Beyond an eighth of the rows the exact method would not cost much more.
+    """
+    m, available = min(AUTO_LANDMARKS, max(n_rows // 8, 100)), available_memory()
+    if available is not None:
+        m = min(m, int(np.sqrt(available / 4 / 8 / (n_folds * n_classes + 3))))
+    return max(m, 1)
+
+
+def enough_landmarks(training, scores, *, smallest=32):
+    """The fewest landmarks, on the path …, m/4, m/2, m, within one standard error of the best.
+
+    scores(training, rows) gives the classes that a training set has, and scores (n, c) of rows. The
+    errors are out-of-fold ones of the sample; the training set must have folds. The path is left
+    early where two doublings in a row gain less than a standard error. Returns m' and the table of
+    (m', mean error, standard error).
+    """
+    plan = training.plan
+    if plan.n_folds < 2:
+        raise ValueError("The number of landmarks is chosen by cross-validation: n_folds ≥ 2.")
+    path = [len(plan.rows)]
+    while path[-1] // 2 >= smallest:
+        path.append(path[-1] // 2)
+    table = []
+    for m in path[::-1]:
+        errors = _sample_errors(training.first(m), scores)
+        table.append((m, errors.mean(), errors.std(ddof=1) / np.sqrt(len(errors))))
+        if len(table) > 2:
+            before = min(table[:-2], key=lambda row: row[1])
+            if min(row[1] for row in table[-2:]) > before[1] - before[2]:
+                break
+    _, mean, error = min(table, key=lambda row: row[1])
+    return min(row[0] for row in table if row[1] <= mean + error), table
+
+
+def _sample_errors(training, scores):
+    """Out-of-fold errors of the sample's rows, (n_folds,), classes in proportion."""
+    n_folds, sample = training.plan.n_folds, training.sample
+    sizes = np.bincount(sample.codes, minlength=len(training.plan.classes))
+    weights = training.counts / np.maximum(sizes, 1)
+    errors = np.full(n_folds, np.nan)
+    for fold in range(n_folds):
+        held = sample.select(sample.folds == fold)
+        if not len(held):
+            raise ValueError("A fold has no row in the sample; keep more rows.")
+        present, values = scores(training.without_fold(fold), held.rows)
+        wrong = present[values.argmax(axis=-1)] != held.codes
+        errors[fold] = (wrong @ weights[held.codes]) / weights[held.codes].sum()
+    return errors
+
+
+# --- the data: how they are gone through ----------------------------------------------------------
+
+
+class Source:
+    """Training data, and a first look at them.
+
+    scanned: its Summary. kernel: that of precomputed values, None where one is learned. landmarks:
+    a number, "auto" or the landmarks; for precomputed values positions, or kernel rows. columns: of
+    precomputed values, those of the landmarks, where they are known already. X, y: objects and
+    labels in memory, where they are. chosen: landmarks that a search has chosen; seed: of its
+    choices. folds, sample_folds: where X and y are only a sample, the folds of all rows as a
+    function of their positions, and those of the sample.
+    """
+
+    scanned: Any = None
+    kernel: Any = None
+    landmarks: Any = None
+    columns: np.ndarray | None = None
+    X: Any = None
+    y: Any = None
+    chosen: Any = None
+    seed: int | None = None
+    folds: Any = None
+    sample_folds: Any = None
+
+    def collect(self, plan, folds=None):
+        """The pass: a LandmarkTraining. folds: of each row, or a function of their positions."""
+        raise NotImplementedError
+
+    changed = changed
+
+    def splits(self):
+        """Pairs of positions (train, test) in a sample."""
+        folds = range(self.sample_folds.max() + 1)
+        return [
+            tuple(map(np.flatnonzero, (self.sample_folds != f, self.sample_folds == f)))
+            for f in folds
+        ]
+
+
+class LocalSource(Source):
+    """Rows that this process goes through: ``batches()`` starts anew each time.
+
+    Parameters
+    ----------
+    batches : function that returns an iterator of (X, y), both checked
+    vectors : whether objects are rows of numbers
+    """
+
+    def __init__(self, batches, vectors, **attributes):
+        self.batches = batches
+        self.scanned = summarise(batches(), vectors=vectors)
+        vars(self).update(attributes)
+
+    def collect(self, plan, folds=None):
+        """The pass: a LandmarkTraining."""
+        return collect(plan, self.batches(), folds=folds)
+
+
+def array_source(X, y, landmarks, *, vectors=True):
+    """Checked objects in memory."""
+    return LocalSource(partial(as_batches, X, y), vectors, landmarks=landmarks, X=X, y=y)
+
+
+def matrix_source(X, y, landmarks, *, square=True):
+    """Checked kernel values; square: the matrix may be that of all objects."""
+    check_magnitude(X)
+    columns = None
+    if to_choose(landmarks):
+        refuse_to_choose(X)
+    else:
+        landmarks, columns = landmark_columns(landmarks, X)
+    if square and X.shape[0] == X.shape[1]:
+        check_square(X)
+        X = check_symmetric(X)
+        warn_dissimilarity_as_kernel(X)
+        source = array_source(np.arange(len(X)), y, landmarks, vectors=False)
+        return source.changed(kernel=CheckedKernel(X), columns=columns)
+    if columns is None:
+        raise ValueError(
+            "To add objects in batches the landmarks of a precomputed kernel must be "
+            "given: pass their positions among the rows of the first batch."
+        )
+    X = X[:, columns]
+    return array_source(X, y, X[landmarks]).changed(columns=columns)
+
+
+def batch_source(batches, landmarks, *, vectors=True, precomputed=False):
+    """Checked batches: `batches()` is an iterator of (X, y) that starts anew each time."""
+    if not precomputed:
+        return LocalSource(batches, vectors, landmarks=landmarks)
+    if to_choose(landmarks):
+        raise ValueError(
+            "To fit a precomputed kernel from batches its landmarks must be given: "
+            "pass their positions among the rows of the first batch."
+        )
+    places: dict[str, Any] = {}
+
+    def columns():
+        for X, y in batches():
+            if not places:
+                at, places["columns"] = landmark_columns(landmarks, X)
+                places["landmarks"] = X[np.ix_(at, places["columns"])]
+            yield X[:, places["columns"]], y
+
+    return LocalSource(columns, vectors).changed(**places)
+
+
+def as_batches(X, y=None, batch_rows=BATCH_ROWS):
+    """Batches (X, y) of arrays, memory maps or lists; or of an iterable of such pairs."""
+    if y is None:
+        yield from X
+        return
+    if len(y) != len(X):
+        raise ValueError(f"X has {len(X)} objects and y {len(y)} labels; one for each is needed.")
+    for start in range(0, len(X), batch_rows):
+        part = slice(start, start + batch_rows)
+        yield take(X, part), np.asarray(y[part])
+
+
+def summarise(X, y=None, *, vectors=True, seed=0):
+    """The summary of arrays or of an iterable of batches (X, y)."""
+    out = Summary(seed=seed)
+    for rows, labels in as_batches(X, y):
+        out.add(rows, labels, vectors=vectors)
+    if not out.n_rows:
+        raise ValueError("There are no rows to fit; the batches are empty.")
+    return out
+
+
+def collect(plan, X, y=None, folds=None):
+    """The training set of all batches, one after the other.
+
+    folds: the fold of each row, (n,), or a function of their positions.
+    """
+    training = plan.statistics()
+    for rows, labels in as_batches(X, y):
+        here = None
+        if folds is not None:
+            positions = np.arange(training.n_rows, training.n_rows + len(rows))
+            here = folds(positions) if callable(folds) else folds[positions]
+        training.add(rows, labels, here)
+    if not training.n_rows:
+        raise ValueError("There are no rows to fit; the batches are empty.")
+    return training
