@@ -421,6 +421,25 @@ def check_positive(value, name):
     return check_real(value, name, "positive")
 
 
+def check_not_negative(value, name):
+    """A finite number that is 0 or more."""
+    if check_real(value, name) < 0:
+        raise ValueError(f"{name} must not be negative; got {value!r}.")
+    return float(value)
+
+
+def check_share(value, name):
+    """A number between 0 and 1, both excluded."""
+    if not 0 < check_real(value, name) < 1:
+        raise ValueError(f"{name} must be between 0 and 1; got {value!r}.")
+    return value
+
+
+def check_unless_word(value, name, words, check):
+    """One of the words, or what the check of a number says."""
+    return check_choice(value, name, words) if isinstance(value, str) else check(value, name)
+
+
 def check_count(value, name, at_most=None):
     """A positive whole number."""
     if not is_whole(value) or value < 1 or (at_most is not None and value > at_most):

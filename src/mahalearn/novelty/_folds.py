@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._validation import check_count, check_real, take
+from .._validation import check_count, check_share, take
 from ..formulas.conformal import cross_p_values, cross_rank_p_values
 
 
@@ -46,7 +46,7 @@ def evaluate_folds(folds, distances):
 
 
 class CrossConformal(NamedTuple):
-    """Distances to classes by the models of folds.
+    """Scores for classes by the models of folds.
 
     codes (n,): classes of the training objects; pairwise: queries are rows of kernel values.
     """
@@ -61,12 +61,19 @@ class CrossConformal(NamedTuple):
 
     def evaluate(self, X):
         """d² (m, c) of queries, their p-values by distance (m, c), and p_none (m,)."""
-        distances = []
-        for fold in self.folds:
-            query = X[:, fold.members] if self.pairwise else X
-            classes = np.unique(self.codes[fold.members])
-            distances.append(fold_distances(fold.model, query, classes, fold.scores.shape[1]))
-        return evaluate_folds(self.folds, distances)[:3]
+        return evaluate_folds(self.folds, self.query_scores(X, class_distances))[:3]
+
+    def query_scores(self, X, score):
+        """Scores (m, c) of queries by each fold's model."""
+        n_classes = self.codes.max() + 1
+        return [
+            spread_columns(
+                score(fold.model, X[:, fold.members] if self.pairwise else X),
+                np.unique(self.codes[fold.members]),
+                n_classes,
+            )
+            for fold in self.folds
+        ]
 
     @property
     def nearest(self):
@@ -82,22 +89,26 @@ class CrossConformal(NamedTuple):
         return d2
 
 
-def fit_folds(X, codes, cv, random_state, pairwise, fit_part):
-    """Cross-conformal distances; fit_part(X, codes) gives the model of a part of the objects."""
-    n_folds, n_classes = check_count(cv, "cv"), codes.max() + 1
-    if n_folds < 2 or len(X) < 2:
-        raise ValueError(
-            f"Cross-conformal p-values need at least two folds and two samples; got cv={cv!r} and "
-            f"n_samples = {len(X)}."
-        )
+def fit_folds(X, codes, held_outs, pairwise, fit_part, score):
+    """Scores by the models of folds, whose held-out objects `held_outs` lists.
+
+    fit_part(X, members) gives the model of a part of the objects, which stands at `members`;
+    score(model, X) the scores of objects for the classes that the model has seen, large for unusual
+    ones.
+    """
     folds = []
-    for held_out in class_folds(codes, min(n_folds, len(X)), random_state):
-        members = np.setdiff1d(np.arange(len(X)), held_out)
-        model = fit_part(objects_of(X, members, pairwise), codes[members])
-        query = objects_of(X, held_out, pairwise, members)
-        scores = fold_distances(model, query, np.unique(codes[members]), n_classes)
+    for held_out in held_outs:
+        members = np.setdiff1d(np.arange(len(codes)), held_out)
+        model = fit_part(objects_of(X, members, pairwise), members)
+        scores = score(model, objects_of(X, held_out, pairwise, members))
+        scores = spread_columns(scores, np.unique(codes[members]), codes.max() + 1)
         folds.append(CrossFold(model, members, scores, codes[held_out]))
     return CrossConformal(folds, codes, pairwise)
+
+
+def class_distances(model, X):
+    """Squared distances to the classes that a model has seen; inf where there is no model."""
+    return np.full((len(X), 1), np.inf) if model is None else model.mahalanobis(X)
 
 
 def objects_of(X, rows, pairwise, columns=None):
@@ -105,8 +116,14 @@ def objects_of(X, rows, pairwise, columns=None):
     return X[np.ix_(rows, rows if columns is None else columns)] if pairwise else take(X, rows)
 
 
-def class_folds(codes, n_folds, random_state):
-    """Test rows of folds that are stratified by class, classes of one object included."""
+def class_folds(codes, cv, random_state):
+    """Held-out rows of cv folds that are stratified by class, classes of one object included."""
+    n_folds = min(check_count(cv, "cv"), len(codes))
+    if n_folds < 2:
+        raise ValueError(
+            f"Cross-conformal p-values need at least two folds and two samples; got cv={cv!r} and "
+            f"n_samples = {len(codes)}."
+        )
     rng = check_random_state(random_state)
     fold = np.empty(len(codes), dtype=int)
     start = 0
@@ -115,13 +132,6 @@ def class_folds(codes, n_folds, random_state):
         fold[rows] = (start + np.arange(len(rows))) % n_folds
         start += len(rows)
     return [rows for rows in (np.flatnonzero(fold == f) for f in range(n_folds)) if len(rows)]
-
-
-def fold_distances(model, X, classes, n_classes):
-    """Distances (m, n_classes) by the model of a fold; inf to classes that it has not seen."""
-    if model is None:
-        return np.full((len(X), n_classes), np.inf)
-    return spread_columns(model.mahalanobis(X), classes, n_classes)
 
 
 def spread_columns(scores, classes, n_classes):
@@ -133,16 +143,9 @@ def spread_columns(scores, classes, n_classes):
     return out
 
 
-def check_confidence(confidence):
-    """A number between 0 and 1."""
-    if not 0 < check_real(confidence, "confidence") < 1:
-        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
-    return confidence
-
-
 def warn_small_classes(classes, counts, confidence):
     """Name the classes that no object can be excluded from at this confidence."""
-    check_confidence(confidence)
+    check_share(confidence, "confidence")
     small = (counts + 1) * (1 - confidence) < 1 - 1e-9
     if small.any():
         names = ", ".join(

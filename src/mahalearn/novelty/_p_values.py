@@ -7,16 +7,9 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Objects
-from .._validation import check_real, like
+from .._validation import check_share, like
 from ..formulas.conformal import benjamini_hochberg, prediction_sets
-from ._folds import check_confidence, warn_small_classes
-
-
-def check_level(level):
-    """The level of `predict`, between 0 and 1."""
-    if not 0 < check_real(level, "level") < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
-    return level
+from ._folds import warn_small_classes
 
 
 class PValueMixin(OutlierMixin):
@@ -111,7 +104,7 @@ class PValueMixin(OutlierMixin):
         """
         p = np.asarray(self.p_values(X))
         warn_small_classes(self.class_labels_, self._class_counts(), confidence)
-        return like(X, prediction_sets(p, check_confidence(confidence)))
+        return like(X, prediction_sets(p, confidence))
 
     def select(self, X: Objects, fdr: float = 0.1) -> np.ndarray:
         """Return the novelties in a batch, with a bound on the share of false alarms among them.
@@ -130,8 +123,7 @@ class PValueMixin(OutlierMixin):
         novel : ndarray of shape (n_samples,), dtype bool
             True for the objects selected.
         """
-        if not 0 < check_real(fdr, "fdr") < 1:
-            raise ValueError(f"fdr must be between 0 and 1; got {fdr!r}.")
+        check_share(fdr, "fdr")
         p = self._nearest(X)[1]
         selected = benjamini_hochberg(p, fdr)
         least, n = 1 / (self._n_ranked + 1), int((p <= self.level).sum())

@@ -29,10 +29,9 @@ from .._typing import CV, Objects, RandomState
 from .._validation import (
     check_choice,
     check_classes,
-    check_count,
     check_labels,
     check_objects,
-    check_real,
+    check_share,
     is_word,
     refuse_dask,
     refuse_dask_query,
@@ -43,14 +42,7 @@ from ..formulas.conformal import cross_p_values, least_other, prediction_sets
 from ..kernels.protocol import is_precomputed, kernel_settings, takes_sparse, takes_vectors
 from ..model_selection.search import KernelSearchCV
 from ..training.exact import fit_training
-from ._folds import (
-    CrossFold,
-    check_confidence,
-    class_folds,
-    objects_of,
-    spread_columns,
-    warn_small_classes,
-)
+from ._folds import class_folds, fit_folds, warn_small_classes
 from ._full import (
     fit_full,
     learned_parameters,
@@ -190,7 +182,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y = check_labels(self, X, y)
         self.classes_, codes = check_classes(y)
         self._counts = np.bincount(codes)
-        self._folds: Any = None
+        self._cross: Any = None
         self._full: Any = None
         searched = isinstance(unwrapped(clone(self.estimator))[1], SEARCHES)
         reason = why_not_full(self.estimator)
@@ -282,8 +274,6 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return as_rows(check_array(X, dtype=np.float64, accept_sparse=sparse))
 
     def _fit_folds(self, X, y, codes, method):
-        pairwise = get_tags(self.estimator).input_tags.pairwise
-        everyone = np.arange(len(codes))
         if method == "split":
             if self._counts.min() < 2:
                 raise ValueError(
@@ -294,36 +284,28 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             splitter = StratifiedShuffleSplit(
                 1, test_size=self._n_calibrating(len(codes)), random_state=self.random_state
             )
-            held_outs = [np.sort(test) for _, test in splitter.split(everyone, codes)]
+            held_outs = [np.sort(test) for _, test in splitter.split(codes, codes)]
         else:
-            n_folds = check_count(self.cv, "cv")
-            if n_folds < 2:
-                raise ValueError(f"cv must be at least 2; got {self.cv!r}.")
-            held_outs = class_folds(codes, min(n_folds, len(codes)), self.random_state)
-        self._folds = []
-        for held_out in held_outs:
-            members = np.setdiff1d(everyone, held_out)
+            held_outs = class_folds(codes, self.cv, self.random_state)
+
+        def fit_part(X, members):
             if len(np.unique(codes[members])) < 2:
                 raise ValueError(
                     "A fold's training objects are all of one class; classes of one object need "
                     "more objects, or a larger cv."
                 )
-            model = clone(self.estimator).fit(objects_of(X, members, pairwise), y[members])
-            query = objects_of(X, held_out, pairwise, members)
-            scores = self._strangeness(model, query, members, codes)
-            self._folds.append(CrossFold(model, members, scores, codes[held_out]))
-        self._codes = codes
+            return clone(self.estimator).fit(X, y[members])
+
+        pairwise = get_tags(self.estimator).input_tags.pairwise
+        self._cross = fit_folds(X, codes, held_outs, pairwise, fit_part, self._strangeness)
         if method == "split":
-            self.estimator_ = self._folds[0].model
-            self._counts = np.bincount(self._folds[0].codes, minlength=len(self.classes_))
+            fold = self._cross.folds[0]
+            self.estimator_ = fold.model
+            self._counts = np.bincount(fold.codes, minlength=len(self.classes_))
 
     def _n_calibrating(self, n):
         """How many of n objects calibrate (split)."""
-        share, least = check_real(self.calibration_size, "calibration_size"), len(self.classes_)
-        if not 0 < share < 1:
-            raise ValueError(
-                f"calibration_size must be between 0 and 1; got {self.calibration_size!r}."
-            )
+        share, least = check_share(self.calibration_size, "calibration_size"), len(self.classes_)
         number = int(np.ceil(share * n))
         if not least <= number <= n - least:
             raise ValueError(
@@ -332,13 +314,12 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return number
 
-    def _strangeness(self, model, X, members, codes):
-        """Nonconformity scores for all classes, (m, c)."""
-        classes = np.unique(codes[members])
+    def _strangeness(self, model, X):
+        """Nonconformity scores for the classes of a model, (m, c)."""
         if self._score == "distance":
-            return spread_columns(distances_of(model, X), classes, len(self.classes_))
+            return distances_of(model, X)
         strange = -class_scores_of(model, X)
-        return spread_columns(strange - least_other(strange), classes, len(self.classes_))
+        return strange - least_other(strange)
 
     def _query(self, X):
         check_is_fitted(self)
@@ -359,7 +340,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         X = self._query(X)
         if self.method_ == "split" and get_tags(self.estimator).input_tags.pairwise:
-            X = X[:, self._folds[0].members]
+            X = X[:, self._cross.folds[0].members]
         return self.estimator_.predict(X)
 
     def p_values(self, X: Objects) -> np.ndarray:
@@ -381,12 +362,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if self._score == "distance":
                 return self._full.evaluate(X)[1]
             return self._full.margin_p_values(X)
-        pairwise = get_tags(self.estimator).input_tags.pairwise
-        folds = []
-        for model, members, scores, codes in self._folds:
-            query = X[:, members] if pairwise else X
-            new = self._strangeness(model, query, members, self._codes)
-            folds.append((scores, codes, new))
+        new = self._cross.query_scores(X, self._strangeness)
+        folds = [(f.scores, f.codes, scores) for f, scores in zip(self._cross.folds, new)]
         return cross_p_values(folds, conditional=self.class_conditional)
 
     def predict_set(self, X: Objects, confidence: float = 0.95) -> np.ndarray:
@@ -411,7 +388,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             else np.full_like(self._counts, self._counts.sum())
         )
         warn_small_classes(self.classes_, counts, confidence)
-        return prediction_sets(p, check_confidence(confidence))
+        return prediction_sets(p, confidence)
 
 
 def check_classifier(estimator):

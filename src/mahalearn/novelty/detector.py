@@ -29,7 +29,9 @@ from .._validation import (
     check_labels,
     check_memory,
     check_reg,
+    check_share,
     check_symmetric,
+    check_unless_word,
     refuse_dask,
     sorted_labels,
 )
@@ -45,7 +47,7 @@ from ..kernels.protocol import (
     takes_vectors,
 )
 from ..training.exact import fit_training
-from ._folds import draw_by_class, fit_folds
+from ._folds import class_distances, class_folds, draw_by_class, fit_folds
 from ._full import (
     SPECTRA_AS_THEY_ARE,
     fit_full,
@@ -54,7 +56,7 @@ from ._full import (
     why_not_closed,
     why_refitted,
 )
-from ._p_values import PValueMixin, check_level
+from ._p_values import PValueMixin
 from .drift import Alternative, DriftTest, batch_codes, check_alternative, pool_p_value
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes")
@@ -248,9 +250,9 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         self.method_, self._ranks = "full", full
         if full is None:
             self.method_, self.reg_ = "cross", self._reg(CROSS_REG)
-            self._ranks = fit_folds(
-                X, codes, self.cv, self.random_state, is_precomputed(self.kernel), self._fit_part
-            )
+            held_outs = class_folds(codes, self.cv, self.random_state)
+            pairwise = is_precomputed(self.kernel)
+            self._ranks = fit_folds(X, codes, held_outs, pairwise, self._fit_part, class_distances)
         learned = learned_parameters(self.kernel, self.gamma, self._standardize, self.reg_on)
         definite = columns is not None or training.positive_definite
         self.guarantee_ = (
@@ -261,12 +263,11 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         return self._warn_of_level()
 
     def _check_options(self, n_classes):
-        check_level(self.level)
+        check_share(self.level, "level")
         check_choice(self.variant, "variant", VARIANTS)
         check_choice(self.reg_on, "reg_on", REG_ON)
         self.checked_spectrum()
-        if isinstance(self.reg, str):
-            check_choice(self.reg, "reg", ("auto",))
+        check_unless_word(self.reg, "reg", ("auto",), lambda reg, _: check_reg(reg, n_classes))
         if isinstance(self.gamma, str):
             check_choice(self.gamma, "gamma", ("smooth", "scale", "auto"))
         by_references = self.variant == "other-classes"
@@ -357,9 +358,9 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         codes = np.repeat(np.arange(len(training.counts)), training.counts)
         return draw_by_class(codes, self.n_references, check_random_state(self.random_state))
 
-    def _fit_part(self, X, codes):
+    def _fit_part(self, X, members):
         """Distances to the classes of a part of the objects; None if it cannot have any."""
-        classes, codes = np.unique(codes, return_inverse=True)
+        classes, codes = np.unique(self._codes[members], return_inverse=True)
         reg = check_reg(self.reg_, len(self.class_labels_))[classes]
         options = self._kernel_options(X)
         if self.variant != "other-classes":

@@ -19,8 +19,11 @@ from .._typing import ArrayLike, Objects, RandomState
 from .._validation import (
     as_numpy,
     check_choice,
+    check_not_negative,
     check_positive,
     check_real,
+    check_share,
+    check_unless_word,
     is_dask_collection,
     known_codes,
     like,
@@ -43,7 +46,7 @@ from ..formulas.class_metrics import (
 from ..formulas.linalg import row_sq_norms
 from ..training.landmark import random_keys
 from ..training.sources import check_batches
-from ._p_values import PValueMixin, check_level
+from ._p_values import PValueMixin
 from ._stream import (
     Collected,
     DaskRows,
@@ -432,19 +435,13 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     def _check_options(self, streamed=False):
         """The calibration to use, after a check of all options."""
-        check_level(self.level)
+        check_share(self.level, "level")
         check_choice(self.covariance, "covariance", COVARIANCES)
         calibration = check_choice(self.calibration, "calibration", CALIBRATIONS)
         if not isinstance(self.normalize, (bool, np.bool_)):
             check_choice(self.normalize, "normalize", ("auto",))
-        if isinstance(self.pseudo_rows, str):
-            check_choice(self.pseudo_rows, "pseudo_rows", ("n_features",))
-        elif check_real(self.pseudo_rows, "pseudo_rows") < 0:
-            raise ValueError(f"pseudo_rows must not be negative; got {self.pseudo_rows!r}.")
-        if isinstance(self.reg, str):
-            check_choice(self.reg, "reg", ("auto",))
-        else:
-            check_positive(self.reg, "reg")
+        check_unless_word(self.pseudo_rows, "pseudo_rows", ("n_features",), check_not_negative)
+        check_unless_word(self.reg, "reg", ("auto",), check_positive)
         if not 0 <= check_real(self.trim, "trim") < 0.5:
             raise ValueError(f"trim must be from 0 to less than 0.5; got {self.trim!r}.")
         if self.relative and self.covariance == "class":
