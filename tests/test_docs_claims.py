@@ -51,6 +51,10 @@ SENTENCES = {
         "a mean error of {stack_error} % (CatBoost {catboost_error}, a tuned RBF SVM {svm_error}, "
         "random forest {rf_error})",
     ),
+    "distance_matrix": (
+        "a mean error of {matrices ensemble} %, the kernel quadratic discriminant alone "
+        "{matrices KQD} %, kernel ridge {matrices ridge} % and k-NN {matrices k-NN} %",
+    ),
     "index": (
         "the mean falls from {svm_raw} % to {svm_clip} %.",
         "On 25 tables its log loss is {fast_loss}, that of CatBoost {guard_catboost_loss} and of a "
