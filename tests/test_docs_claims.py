@@ -36,6 +36,12 @@ SENTENCES = {
         "six splits of each {resampled_stack}, {resampled_rocket} and {resampled_quant} %",
         "other packages {elsewhere_stack}, {elsewhere_rocket} and {elsewhere_quant} %",
     ),
+    "benchmarks_novelty": (
+        "on, {novelty}; next is a class-wise Ledoit–Wolf distance, {ledoit}.",
+        "({outliers} against {pyod} %)",
+        "it has {plain_novelty}: more than PyOD's kNN ({knn}), less than a class-wise "
+        "Ledoit–Wolf distance ({ledoit}) and the kernel detector ({novelty}).",
+    ),
     "outliers": (
         "is {outliers} % on 26 sets that no default was chosen on; PyOD's best detector, which "
         "uses no labels, has {pyod} %. Without labels `MahalanobisNovelty` has {unlabelled} %.",
