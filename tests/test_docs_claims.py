@@ -185,6 +185,15 @@ def test_enough_calls_are_read():
     assert len(set(calls())) > 25
 
 
+def test_attributes_of_the_guide_exist():
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        if page.stem != "translate":  # names of other packages
+            for name in re.findall(r"`(?:\w+\.)?([a-z]\w*[a-z]_)`", page.read_text(encoding="utf-8")):
+                assert re.search(rf"\b{name}\b", code), f"{page.name}: nothing has {name}"
+
+
 def test_equal_models_are_equal():
     gaussian = mahalearn.GaussianClassifier
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, Y)
