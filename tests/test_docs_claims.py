@@ -36,6 +36,12 @@ SENTENCES = {
         "six splits of each {resampled_stack}, {resampled_rocket} and {resampled_quant} %",
         "other packages {elsewhere_stack}, {elsewhere_rocket} and {elsewhere_quant} %",
     ),
+    "benchmarks_novelty": (
+        "on, {novelty}; next is a class-wise Ledoit–Wolf distance, {ledoit}.",
+        "({outliers} against {pyod} %)",
+        "it has {plain_novelty}: more than PyOD's kNN ({knn}), less than a class-wise "
+        "Ledoit–Wolf distance ({ledoit}) and the kernel detector ({novelty}).",
+    ),
     "outliers": (
         "is {outliers} % on 26 sets that no default was chosen on; PyOD's best detector, which "
         "uses no labels, has {pyod} %. Without labels `MahalanobisNovelty` has {unlabelled} %.",
@@ -50,6 +56,10 @@ SENTENCES = {
     "chooser": (
         "a mean error of {stack_error} % (CatBoost {catboost_error}, a tuned RBF SVM {svm_error}, "
         "random forest {rf_error})",
+    ),
+    "distance_matrix": (
+        "a mean error of {matrices ensemble} %, the kernel quadratic discriminant alone "
+        "{matrices KQD} %, kernel ridge {matrices ridge} % and k-NN {matrices k-NN} %",
     ),
     "index": (
         "the mean falls from {svm_raw} % to {svm_clip} %.",
@@ -173,6 +183,16 @@ def test_calls_of_the_translation_run(code, tmp_path, monkeypatch):
 
 def test_enough_calls_are_read():
     assert len(set(calls())) > 25
+
+
+def test_attributes_of_the_guide_exist():
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        if page.stem != "translate":  # names of other packages
+            text = page.read_text(encoding="utf-8")
+            for name in re.findall(r"`(?:\w+\.)?([a-z]\w*[a-z]_)`", text):
+                assert re.search(rf"\b{name}\b", code), f"{page.name}: nothing has {name}"
 
 
 def test_equal_models_are_equal():

@@ -111,6 +111,8 @@ def figures():
     found["neighbors"] = speed["kernel neighbours"]["ratio"]
     band = table("benchmarks_matrices", "measure", "as is")["DTW, 10 % band"]
     found |= {"svm_raw": band["as is"], "svm_clip": band["clip"]}
+    matrices = table("benchmarks_matrices", "ensemble", "KQD", "k-NN")["mean"]
+    found |= {f"matrices {name}": matrices[name] for name in ("ensemble", "KQD", "ridge", "k-NN")}
     cells = re.search(
         r"Test cells that agree: (\d+) of (\d+) \((\d+) %; by chance (\d+) %\)",
         page("reproduction"),

@@ -62,9 +62,11 @@ left.set(
 )
 fig.colorbar(image, ax=left)
 bars = right.bar(
-    ["GridSearchCV", "…CV"], [theirs / ours, 1], color=["#9aa3ad", "#3b6ea5"]
+    ["GridSearchCV", "KernelSearchCV"],
+    [theirs / ours, 1],
+    color=["#9aa3ad", "#3b6ea5"],
 )
 right.bar_label(bars, fmt="%.1f ×")
 right.margins(y=0.12)
-right.set(title="Processor time, relative", yticks=[])
+right.set(title="CPU time, relative", yticks=[])
 plt.show()

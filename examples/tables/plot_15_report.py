@@ -25,6 +25,7 @@ for i, row in enumerate(board):
     ax.plot([low, high], [i, i], color=color, lw=2)
     ax.plot(error, i, "o", color=color, ms=8)
 ax.set_yticks(range(len(board)), [row["title"] for row in board])
+ax.margins(y=0.15)
 ax.invert_yaxis()
 ax.set(
     xlabel="error in %, with 95 % interval",
