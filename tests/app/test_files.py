@@ -415,7 +415,7 @@ FILES = {
     "per-cent.csv": (with_unit("%"), {}, SAME, "(%)"),
     "degrees.csv": (with_unit("°C"), {}, SAME, "(°C)"),
     "unit-missing.csv": (with_unit("mg", last=f"{truth()['height'].iloc[-1]}"), {}, SAME, "(mg)"),
-    "two-units.csv": (with_unit("mg", last="0.005 g"), {}, "'height' holds .* several units", 0),
+    "two-units.csv": (with_unit("mg", last="0.005 g"), {}, "units: .* '0.005 g' in row 25", 0),
     "units-row.csv": (unit_row("cm", "mm", "", ""), {}, SAME, "Row 2 holds units"),
     "units-brackets.csv": (unit_row("[cm]", "(mm)", "-", "-"), {}, SAME, "Row 2 holds units"),
     "units-class.csv": (unit_row("cm", "cm", "", "-"), {}, SAME, "Row 2 holds units"),

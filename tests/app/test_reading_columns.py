@@ -180,6 +180,12 @@ def test_names_of_other_formats_that_are_numbers_are_not_called_codes(tmp_path):
     assert problem.X["x"].tolist() == ["1", "2"] * 9 and not problem.notes
 
 
+def test_a_constant_category_is_only_left_out(tmp_path):
+    problem = read(tmp_path, table(["1.2.3"] * 12))
+    notes = " ".join(describe_table(problem.X))
+    assert "Constant columns were left out: x." in notes and "one-hot" not in notes
+
+
 def test_infinite_cells_are_refused_with_their_row(tmp_path):
     with pytest.raises(DataError, match="'x' is infinite in row 4"):
         read(tmp_path, table(["1.5", "3", "-inf", "4"]))

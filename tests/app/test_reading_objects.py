@@ -377,7 +377,10 @@ def test_gaps_of_long_series_are_refused_or_interpolated(tmp_path):
         (lambda text: text.replace("m0,1,u", "m0,inf,u"), "'t' must hold times.* 'inf' in row"),
         (lambda text: text.replace("3.25", "9007199254740993"), "'v' must hold numbers"),
         (lambda text: text.replace("m0,1,u", ",1,u"), "'device' is empty in row"),
-        (lambda text: text.replace("3.25", "high"), "'v' must hold numbers; it holds 'high'"),
+        (
+            lambda text: text.replace("3.25", "high"),
+            "'v' must hold numbers; it holds 'high' in row",
+        ),
         (
             lambda text: re.sub(r"(m\d),(\d)", r"\1,03/0\2/2024", text.replace(",0,", ",4,")),
             "day or month may come first",

@@ -154,7 +154,7 @@ def quantity(cell):
     return match[1], "".join(match[3].split())
 
 
-def without_unit(column, name):
+def without_unit(column, name, lines):
     """Cells of a column of numbers with a unit without it, and the unit; None if it is none.
 
     Parameters
@@ -163,6 +163,8 @@ def without_unit(column, name):
         Cells.
     name : str
         Name of the column.
+    lines : sequence of int
+        Rows of the cells in the file.
 
     Returns
     -------
@@ -172,11 +174,11 @@ def without_unit(column, name):
     if not any(cell[:1].isdigit() and not cell[-1:].isdigit() for cell in column):
         return None, None
     cells, units = [], defaultdict(list)
-    for cell in column:
+    for cell, line in zip(column, lines):
         parts = quantity(cell)
         cells.append(parts[0] if parts else cell)
         if parts:
-            units[parts[1]].append(cell)
+            units[parts[1]].append(f"{cell!r} in row {line}")
         elif not is_missing(cell) and cell.lower() not in NO_NUMBER and not is_number(cell):
             return None, None
     n_quantities = sum(map(len, units.values()))
@@ -184,7 +186,7 @@ def without_unit(column, name):
         return None, None
     if len(units) > 1:
         counts = listed(
-            f"{unit!r} ({len(cells)}, such as {cells[0]!r})" for unit, cells in units.items()
+            f"{unit!r} ({len(cells)}, such as {cells[0]})" for unit, cells in units.items()
         )
         raise DataError(
             f"Column {name!r} holds numbers in several units: {counts}; write them in one unit."
@@ -561,21 +563,21 @@ def refuse_numbers_as_text(values):
             raise _numeric_but_for(values.name, present[[not is_number(c) for c in present]])
         raise DataError(
             f"Column {values.name!r} holds numbers with {mark_in(odd.iloc[0])}, such as "
-            f"{_places(odd)}: write them as plain numbers, with a decimal point if need be.",
+            f"{cell_places(odd)}: write them as plain numbers, with a decimal point if need be.",
             "decimal" if mark_in(odd.iloc[0]) in ("a comma", "a thousands separator") else None,
         )
 
 
 def _numeric_but_for(name, cells):
     return DataError(
-        f"Column {name!r} is numeric but for {_places(cells)}: correct such a cell, or leave it "
-        "empty if the number is not known; if the column holds names, put a letter before its "
+        f"Column {name!r} is numeric but for {cell_places(cells)}: correct such a cell, or leave "
+        "it empty if the number is not known; if the column holds names, put a letter before its "
         "numbers.",
         "missing",
     )
 
 
-def _places(cells, most=3):
+def cell_places(cells, most=3):
     """The first of some cells with their rows, and the number of the others."""
     places = ", ".join(f"{cell!r} in row {i + 1}" for i, cell in cells.iloc[:most].items())
     return f"{places} (and {len(cells) - most} more)" if len(cells) > most else places

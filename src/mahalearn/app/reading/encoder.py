@@ -20,7 +20,8 @@ from .problem import (
 def describe_table(X):
     """Sentences on how a table is turned into vectors; a ValueError if it cannot be."""
     encoder, notes = TableEncoder().fit(X), []
-    nominal = list(X.columns[text_columns(X)])
+    constant = X.columns[[j for j, why in encoder.dropped_.items() if why == "constant"]]
+    nominal = [column for column in X.columns[text_columns(X)] if column not in constant]
     if nominal:
         notes.append(
             Note(
@@ -41,7 +42,6 @@ def describe_table(X):
             + (f"; missing cells of {listed(indicators)} are marked" if len(indicators) else "")
             + "."
         )
-    constant = X.columns[[j for j, why in encoder.dropped_.items() if why == "constant"]]
     if len(constant):
         notes.append(f"Constant columns were left out: {listed(constant, 6)}.")
     twins = equal_columns(X.iloc[:, encoder.numeric_])

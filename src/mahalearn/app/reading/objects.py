@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .columns import as_labels, is_comma_column, number, stand_in_notices, written
+from .columns import as_labels, cell_places, is_comma_column, number, stand_in_notices, written
 from .matrices import read_labels
 from .problem import (
     MOST_MET_ONCE,
@@ -397,9 +397,10 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
         channels = [roles[i] for i in range(len(value))]
         for channel in channels:
             if frame[channel].dtype.kind != "f":
-                texts = [v for v in frame[channel].dropna() if number(str(v)) is None]
-                cell = next(iter(texts or frame[channel].dropna()), None)
-                faults.add(f"Column {channel!r} must hold numbers; it holds {cell!r}.", "missing")
+                present = frame[channel].dropna()
+                odd = present[[number(str(value)) is None for value in present]]
+                cells = cell_places(odd if len(odd) else present)
+                faults.add(f"Column {channel!r} must hold numbers; it holds {cells}.", "missing")
         if frame[roles["id"]].isna().any():
             row = int(frame.index[frame[roles["id"]].isna()][0]) + 1
             faults.add(f"Column {roles['id']!r} is empty in row {row}: whose value is it?")

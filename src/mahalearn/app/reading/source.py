@@ -202,9 +202,9 @@ def _zip(data, name, notes):
         raise
     except Exception:  # zipfile also raises IndexError, ValueError and others
         raise damaged from None
-    members = [info for info in entries if not info.is_dir()]
     if _n_entries(data) not in (len(entries), _ZIP64) or not all(i.filename for i in entries):
         raise damaged
+    members = [info for info in entries if not info.is_dir()]
     size = sum(info.file_size for info in members)
     if size > MOST_BYTES:
         raise DataError(

@@ -200,7 +200,7 @@ def _typed(grid, classes, texts, commas, points_within):
             grid.notes += _merged_classes(column, values[j])
         else:
             with grid.faults.collected():
-                plain, unit = without_unit(column, name)
+                plain, unit = without_unit(column, name, grid.lines)
                 if unit:
                     column, units[name] = plain, unit
                     comma = comma or is_comma_column(column)

@@ -191,7 +191,8 @@ def _texts(source, parser):
 
 def _merged(rows, merged):
     """Repeat the value of merged cells in each row that they cover; a note says so."""
-    ranges, filled = merged.mergeCell if merged else (), []
+    ranges = sorted(merged.mergeCell, key=lambda area: area.bounds) if merged else ()
+    filled = []
     last = max(rows, default=0)
     if sum(min(area.max_row, last) - area.min_row for area in ranges) > MOST_CELLS:
         raise _Damaged  # they overlap
