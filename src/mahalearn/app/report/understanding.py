@@ -54,7 +54,7 @@ def map_section(values):
             "Distances between the objects "
             + ("as they were compared" if matrix else "(Mahalanobis, within the classes)")
             + f", drawn in two dimensions: {percent(points['share'], 0)} of the squared distances "
-            f"are shown. Dark rings: misclassified when held out. Circles: unusual, far from all "
+            f"are shown. Thick outlines: misclassified when held out. Circles: unusual, far from all "
             f"classes (p ≤ {percent(LEVEL, 0)}).{sample}"
         ),
     }
