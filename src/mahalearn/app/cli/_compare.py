@@ -77,7 +77,7 @@ def compare(
     for name, what in zip(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
     ):
-        console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True, highlight=False)
+        console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True)
     if ranked.outcome.stopped:
         console.print(KEPT)
 
@@ -166,7 +166,6 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
             f"{len(problem)} rows are searched in memory, which may take minutes. With --memory "
             "100MB they are read part by part, which is faster.",
             soft_wrap=True,
-            highlight=False,
         )
     ranked = run(problem, [method], plan, jobs)
     with console.status("Fitting on all objects"):
@@ -188,7 +187,6 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
         f"{escape(title)}: {result}. Saved as {escape(str(out))}; next: mahalearn predict "
         f"{escape(str(out))} NEW --report new.html",
         soft_wrap=True,
-        highlight=False,
     )
 
 
@@ -231,7 +229,7 @@ class Live(Silent):
 
     def resumed(self, folds):
         """Print how much is there already."""
-        self.console.print(f"{counted(folds, 'finished fold')} taken over", highlight=False)
+        self.console.print(f"{counted(folds, 'finished fold')} taken over")
 
     def working(self, what):
         """Show what takes its time."""
@@ -250,7 +248,6 @@ class Live(Silent):
                 self.told.add(name)
                 self.console.print(
                     f"{METHODS[name].title}: error {error:.1%} ({self._progress(state)})",
-                    highlight=False,
                     markup=False,
                     soft_wrap=True,
                 )

@@ -43,7 +43,7 @@ def show():
         "data sets": os.environ.get("MAHALEARN_DATA") or "MAHALEARN_DATA is not set",
     }
     for name, value in facts.items():
-        console.print(f"{name}: {escape(value)}", soft_wrap=True, highlight=False)
+        console.print(f"{name}: {escape(value)}", soft_wrap=True)
     show_versions()
     console.print()
     table = Table("optional package", "version", "for", box=None)
@@ -54,4 +54,4 @@ def show():
             command = f'pip install "mahalearn[{extra}]"' if extra else f"pip install {name}"
             version = f"[yellow]missing[/]: {escape(command)}"
         table.add_row(name, version, purpose)
-    console.print(table, soft_wrap=True, highlight=False)
+    console.print(table, soft_wrap=True)

@@ -25,12 +25,10 @@ def export(path, out, *, single=False, force=False):
         console.print(
             "The probabilities of predict are calibrated by a temperature, which the graph does "
             "not know: it has none.",
-            highlight=False,
             soft_wrap=True,
         )
     write_bytes(out, graph.SerializeToString())
     console.print(
         f"{escape(str(out))}: {classifier.n_features_in_} columns in; {', '.join(outputs)} out.",
-        highlight=False,
         soft_wrap=True,
     )

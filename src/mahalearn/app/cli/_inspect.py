@@ -36,7 +36,7 @@ def inspect_problem(problem, verbose=False, summary=None):
         what = f"rows with {counted(problem.X.shape[1], 'column')}"
     if problem.kind == "vectors":
         if summary is not None:
-            console.print(f"Columns, of a sample of {len(problem)} rows:", highlight=False)
+            console.print(f"Columns, of a sample of {len(problem)} rows:")
         _columns_table(problem.overview, verbose)
         # The table has said why columns were left out.
         said = [f"{c['name']!r} {c['reason']}" for c in problem.overview if c["reason"]]
@@ -48,7 +48,6 @@ def inspect_problem(problem, verbose=False, summary=None):
     console.print(
         f"Read {n} {what}{n_classes}. If this is what you meant, run compare with the "
         "same options; it ranks classifiers, saves the best and writes a page.",
-        highlight=False,
         soft_wrap=True,
     )
 
@@ -70,7 +69,7 @@ def _columns_table(overview, verbose):
     console.print(table)
     rest = len(overview) - len({line["name"] for line in shown})
     if rest:
-        console.print(f"… and {counted(rest, 'column')} more (--verbose)", highlight=False)
+        console.print(f"… and {counted(rest, 'column')} more (--verbose)")
 
 
 def _classes(counts, verbose):
@@ -81,7 +80,7 @@ def _classes(counts, verbose):
     console.print(table)
     if len(counts) > MOST_SHOWN and not verbose:
         rest = counted(len(counts) - MOST_SHOWN, "class", "classes")
-        console.print(f"… and {rest} more (--verbose)", highlight=False)
+        console.print(f"… and {rest} more (--verbose)")
 
 
 def _matrix(problem, verbose):
@@ -97,22 +96,19 @@ def _matrix(problem, verbose):
     diagnosis = diagnose(matrix, problem.y, problem.proximity)
     equal = problem.proximity == "dissimilarity" and equal_distances(matrix)
     words = diagnosis.advice[0] if equal else spectrum_words(diagnosis)
-    console.print(words, highlight=False, soft_wrap=True)
+    console.print(words, soft_wrap=True)
     if problem.y is None:
-        console.print(
-            "Classes were not given: --labels tells how well they are separated.", highlight=False
-        )
+        console.print("Classes were not given: --labels tells how well they are separated.")
     else:
         guess = 1 - max(problem.counts.values()) / len(problem)
         console.print(
             f"The nearest neighbour has another class for {diagnosis.nearest_neighbor_error:.1%} "
             f"of the objects (1-NN error, leave-one-out; guessing the largest class: {guess:.1%}).",
-            highlight=False,
             soft_wrap=True,
         )
     say_notes(console, diagnosis.warnings)
     if verbose:
-        console.print(str(diagnosis), markup=False, highlight=False)
+        console.print(str(diagnosis), markup=False)
     else:
         console.print("[dim]--verbose shows spectrum, dimension and triangle inequality[/]")
 
@@ -146,7 +142,7 @@ def _measures(problem, matrices):
         table.add_row(name, f"{diagnosis.negative_fraction:.1%}", error, warnings)
     console.print(table)
     best = min(diagnoses, key=lambda name: diagnoses[name].nearest_neighbor_error)
-    console.print(f"{best}:", highlight=False)
+    console.print(f"{best}:")
     return matrices[..., list(diagnoses).index(best)]
 
 
@@ -178,9 +174,7 @@ def inspect_model(about, path):
             table.add_row(name, escape(str(value)))
     console.print(table)
     if "features" in about:
-        console.print(
-            f"Next: mahalearn predict {escape(str(path))} NEW --report new.html", highlight=False
-        )
+        console.print(f"Next: mahalearn predict {escape(str(path))} NEW --report new.html")
 
 
 def _columns(columns):
@@ -223,5 +217,4 @@ def show_datasets():
     console.print(
         "Sets that do not come with scikit-learn are read from the folder that MAHALEARN_DATA "
         "names, or from OpenML.",
-        highlight=False,
     )

@@ -47,7 +47,7 @@ def counting(description, total, out=console):
 
         yield tell
     speed = rows / max(time.monotonic() - start, 1e-9)
-    out.print(f"[dim]{description}: {rows} rows, {speed:.0f} rows/s[/]", highlight=False)
+    out.print(f"[dim]{description}: {rows} rows, {speed:.0f} rows/s[/]")
 
 
 class Everything:

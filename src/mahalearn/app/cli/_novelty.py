@@ -98,7 +98,6 @@ def write(train, new, target, out, level, fdr, normalize, id, drop):
     console.print(
         f"{counted(len(rows), 'row')}, {flagged} flagged as novel: {out}, {page}",
         markup=False,
-        highlight=False,
         soft_wrap=True,
     )
 

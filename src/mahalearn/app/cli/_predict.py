@@ -124,7 +124,7 @@ def predict(
             f"{escape(DISTANCE_METHODS[about['distances']].title)}[/]"
         )
     for sentence in sentences:
-        console.print(escape(sentence), highlight=False, soft_wrap=True)
+        console.print(escape(sentence), soft_wrap=True)
     if scores is not None:
         show_scores(console, scores)
     where = "" if printed else f": {escape(str(out))}"
@@ -135,7 +135,6 @@ def predict(
     console.print(
         f"{counted(tally.n, 'object')} predicted, {tally.flagged} of them flagged as "
         f"{'an outlier' if tally.flagged == 1 else 'outliers'}{where}",
-        highlight=False,
         soft_wrap=True,
     )
 
@@ -206,7 +205,6 @@ def show_scores(console, scores):
         f"Scored on {counted(scores.n, 'object')}: accuracy {scores.accuracy:.1%}, balanced "
         f"accuracy {scores.balanced_accuracy:.1%}, log loss {scores.log_loss:.3f} (guessing the "
         f"same for all: {scores.baseline:.3f})",
-        highlight=False,
         soft_wrap=True,
     )
     table = Table("true class, predicted as", *map(escape, scores.classes), box=None)
@@ -504,7 +502,7 @@ def _key(path, table, *options):
 def restartable(console, table, start):
     """A bar of the rows that are left; Ctrl-C says how to go on."""
     if start:
-        console.print(f"{start} rows are there from an earlier run", highlight=False)
+        console.print(f"{start} rows are there from an earlier run")
     left = None if table.n_rows is None else table.n_rows - start
     try:
         with counting("predict", left, console) as tell:

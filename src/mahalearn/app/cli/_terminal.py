@@ -127,7 +127,7 @@ def say_notes(console, notes):
     from rich.markup import escape
 
     for note in notes:
-        console.print(f"[yellow]•[/] {escape(hinted(note))}", highlight=False)
+        console.print(f"[yellow]•[/] {escape(hinted(note))}")
 
 
 def _os_sentence(error):
@@ -270,6 +270,9 @@ def command_line(context, **values):
 
 class Console(rich.console.Console):
     """A console that shows control characters of names in files, instead of obeying them."""
+
+    def __init__(self, **options):
+        super().__init__(highlight=False, **options)
 
     def render_str(self, text, **options):
         """A text as rich renders it."""

@@ -29,10 +29,11 @@ def document(values):
     """
     scores, drift = _scores(values), _drift(values)
     counts = side_by_side([_classes(values)], scores)
+    uncertain = _uncertain(values)
     sections = [
-        section("classes", "Classes", counts),
+        section("classes", "Classes", counts, half=bool(uncertain)),
+        uncertain,
         _unlike(values),
-        _uncertain(values),
         drift,
     ]
     return {
@@ -135,8 +136,11 @@ def far_columns(X, i, drifts, most=3):
 
 
 def _rows(rows):
-    """Rows of a table: a label and texts."""
-    return [{"label": str(label), "cells": list(map(str, cells))} for label, *cells in rows]
+    """Rows of a table: a label and cells."""
+    return [
+        {"label": str(label), "cells": [c if isinstance(c, dict) else str(c) for c in cells]}
+        for label, *cells in rows
+    ]
 
 
 def _classes(values):
@@ -152,6 +156,8 @@ def _unlike(values):
         "These objects are farther from all classes than training objects are, by their p-value of "
         "belonging to none. They may be of a new class, or damaged."
     )
+    if values["n_flagged"] > len(values["unlike"]):
+        text += f" The first {len(values['unlike'])} of {values['n_flagged']} are listed."
     rows = [(name, label, f"{p:g}", far) for name, label, p, far in values["unlike"]]
     columns = ["nearest class", "p-value", "columns farthest from the training rows"]
     objects = table(None, "object", columns, _rows(rows), prose=True)
@@ -165,10 +171,13 @@ def _uncertain(values):
         f"{counted(values['n_uncertain'], 'prediction')} with a probability below "
         f"{percent(UNCERTAIN, 0)}; the least certain come first."
     )
-    rows = [(name, label, percent(p), several) for name, label, p, several in values["uncertain"]]
+    rows = [
+        (name, label, percent(p), several or "none: it is unlike every class")
+        for name, label, p, several in values["uncertain"]
+    ]
     columns = ["prediction", "probability", "classes that are possible"]
     objects = table(None, "object", columns, _rows(rows), prose=True)
-    return section("uncertain", "Uncertain predictions", paragraph(text), objects)
+    return section("uncertain", "Uncertain predictions", paragraph(text), objects, half=True)
 
 
 def _drift(values):
@@ -184,8 +193,8 @@ def _drift(values):
             d["training"],
             d["present"],
             percent(d["outside"]),
-            "" if d["shift"] is None else f"{d['shift']:+.2g}",
-            "changed" if d["changed"] else "no",
+            "" if d["shift"] is None else f"{d['shift']:+.2g}".replace("-", "\N{MINUS SIGN}"),
+            {"text": "changed", "state": "differ"} if d["changed"] else "no",
         )
         for d in values["drift"][:MOST_COLUMNS]
     ]

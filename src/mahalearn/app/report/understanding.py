@@ -54,8 +54,8 @@ def map_section(values):
             "Distances between the objects "
             + ("as they were compared" if matrix else "(Mahalanobis, within the classes)")
             + f", drawn in two dimensions: {percent(points['share'], 0)} of the squared distances "
-            f"are shown. Dark rings: misclassified when held out. Circles: unusual, far from all "
-            f"classes (p ≤ {percent(LEVEL, 0)}).{sample}"
+            "are shown. Thick outlines: misclassified when held out. Circles: unusual, far from "
+            f"all classes (p ≤ {percent(LEVEL, 0)}).{sample}"
         ),
     }
     blocks = [side_by_side(figure, right)] if right else [figure]
