@@ -138,6 +138,11 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         return type(self._measure()).fit is Measure.fit
 
     @property
+    def has_unit_scale(self) -> bool:
+        """Proximities are divided by their scale."""
+        return self.scale is not None
+
+    @property
     def times_pairs(self) -> bool:
         """The time of the measure grows with the pairs, not with the objects alone."""
         return self._measure().of_pairs

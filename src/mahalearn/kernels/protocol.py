@@ -96,6 +96,11 @@ class NamedKernel(BaseKernel):
         return self.name in ("linear", "rbf", "laplacian", "cosine", "chi2")
 
     @property
+    def has_unit_scale(self):
+        """Self-similarities are 1."""
+        return self.name in ("rbf", "laplacian", "cosine", "chi2")
+
+    @property
     def rbf_gamma(self):
         """γ of an RBF kernel, None for the others."""
         return self.gamma if self.name == "rbf" else None
