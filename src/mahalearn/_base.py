@@ -73,7 +73,10 @@ def _has_probabilities(estimator):
 
 
 class ScoreClassifierMixin(ClassifierMixin):
-    """Every predict method from one: ``_scores(X)`` gives (m, c) scores, the largest wins.
+    """Every predict method from one: ``query_scores`` gives (m, c) scores, the largest wins.
+
+    Queries are rows of numbers; what takes others has its own ``_check_query``. Parts of other
+    estimators, whose input is checked already, have ``_scores(X)`` instead.
 
     Of scores that are equal up to rounding (``_rounding``) the first class wins. Scores become
     probabilities where there is a ``temperature_``: that of the model itself
@@ -139,6 +142,15 @@ class ScoreClassifierMixin(ClassifierMixin):
             return like(X, self._all_scores(X))
         scores = self._scores(X)
         return like(X, scores[:, 1] - scores[:, 0])
+
+    def _check_query(self, X):
+        check_is_fitted(self)
+        refuse_dask_query(X)
+        return validate_rows(self, X, reset=False, dtype=np.float64)
+
+    def _scores(self, X):
+        """Scores (m, c) of unchecked queries."""
+        return self.query_scores(self._check_query(X))
 
     def _all_scores(self, X):
         """Scores of all classes, not only enough to find the winner."""

@@ -28,6 +28,7 @@ from .._validation import (
     distinct_labels,
     is_dask_collection,
     is_real,
+    is_word,
     known_codes,
     like,
     refuse_dask_query,
@@ -81,7 +82,7 @@ def _needs_rows(estimator):
     """Why the class moments are not enough for the options, None where they are."""
     if estimator.covariance_estimator is not None:
         return "covariance_estimator sees the rows of a class once, and unweighted"
-    if isinstance(estimator.shrinkage, str):
+    if is_word(estimator.shrinkage, "auto"):
         return "shrinkage='auto' needs fourth moments of the unweighted rows"
     return None
 
@@ -872,12 +873,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
                 ) from error
             raise
 
-    def _scores(self, X):
-        """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
-        return self.query_scores(self._check_query(X))
-
     def query_scores(self, queries: Any) -> np.ndarray:
-        """Scores (m, c) of queries that need no more checks."""
+        """ln p(x|ω_j)P(ω_j) (D, (5)) of checked queries; −inf for a class without rows so far."""
         fitted = self._gaussians()
         scores, log_dets, n_directions = fitted.evaluate(queries, missing=self._ignores_missing())
         scores += log_dets

@@ -23,7 +23,7 @@ from .._typing import (
     Standardize,
     Variant,
 )
-from .._validation import check_choice, check_error_weights, check_priors, check_reg, like
+from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word, like
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import N_ITER, error_offsets, map_offsets
 from ..training.distances import (
@@ -500,7 +500,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         if isinstance(weight, dict):
             weight = {label: w for label, w in weight.items() if label in set(names.tolist())}
         weights = compute_class_weight(weight, classes=names, y=names)
-        if isinstance(weight, str):
+        if is_word(weight, "balanced"):
             weights = labels.counts.sum() / (len(names) * labels.counts)
         return check_error_weights(weights, self.class_weight)
 

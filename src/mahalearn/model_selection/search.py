@@ -30,6 +30,8 @@ from .._validation import (
     check_labels,
     check_objects,
     is_dask_collection,
+    is_real,
+    is_whole,
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
@@ -372,7 +374,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             )
         if isinstance(self.error_score, str):
             check_choice(self.error_score, "error_score", ("raise",))
-        elif not isinstance(self.error_score, numbers.Real):
+        elif not is_real(self.error_score):
             raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
         if not isinstance(self.refit, (bool, np.bool_)) and not callable(self.refit):
             raise ValueError(
@@ -453,7 +455,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
 
     def _look_at_parts(self, X, y, groups, fit_params, candidates):
         """SearchData of batches or a dask collection: random folds, scores of a sample."""
-        if groups is not None or not isinstance(self.cv, numbers.Integral):
+        if groups is not None or not is_whole(self.cv):
             raise ValueError(
                 "Batches and dask collections are divided into folds at random: cv must be a "
                 f"number, and groups are not taken; got cv={self.cv!r}."

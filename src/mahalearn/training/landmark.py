@@ -8,7 +8,6 @@ Those made from the same plan merge in any order. What methods need (`distances`
 many landmarks are enough, the sample does.
 """
 
-import numbers
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,6 +29,7 @@ from .._validation import (
     check_symmetric,
     distinct_labels,
     is_negated_dissimilarity,
+    is_whole,
     known_codes,
     refuse_mixed_labels,
     take,
@@ -52,6 +52,7 @@ from ..kernels.landmarks import (
     LANDMARK_SPECTRA,
     LandmarkKernel,
     choose_landmarks,
+    is_auto,
     landmark_columns,
     refuse_landmarks,
     refuse_negative,
@@ -957,13 +958,12 @@ def make_plan(
     data and float64 otherwise.
     """
     classes = summary.classes if classes is None else classes
-    if isinstance(landmarks, str):
+    if is_auto(landmarks):
         check_choice(landmarks, "landmarks", ("auto",))
         landmarks = most_landmarks(summary.n_rows, len(classes), n_folds)
-    if isinstance(landmarks, numbers.Integral):
-        count = check_count(landmarks, "landmarks")
+    if is_whole(landmarks):
         sample = summary.sample.rows
-        landmarks = choose_landmarks(kernel, sample, count, method, random_state)
+        landmarks = choose_landmarks(kernel, sample, landmarks, method, random_state)
     elif kernel is not None:
         landmarks = check_landmarks(landmarks, summary.n_features, kernel)
     if dtype is None:
