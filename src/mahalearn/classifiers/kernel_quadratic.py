@@ -25,20 +25,21 @@ from .._typing import (
 )
 from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word, like
 from ..formulas.calibration import fit_temperature
-from ..formulas.offsets import N_ITER, error_offsets, map_offsets
-from ..training.distances import (
+from ..formulas.kernel_mahalanobis import (
     DEFAULT_REG,
     REG_ON,
-    VARIANTS,
-    leave_one_out_sq_distances,
-    left_out_scores,
     measure_reg,
-    refuse_map,
-    resolve_alphas,
     resolved_reg_on,
     without_one,
 )
-from ..training.folds import is_leave_one_out
+from ..formulas.offsets import N_ITER, error_offsets, map_offsets
+from ..training.exact import (
+    VARIANTS,
+    leave_one_out_sq_distances,
+    left_out_scores,
+    refuse_map,
+)
+from ..training.folds import is_leave_one_out, resolve_alphas
 from ..training.leave_one_out import leave_one_out_scores
 from .kernel_classifier import (
     KernelClassifier,

@@ -67,7 +67,7 @@ from ..kernels.protocol import (
     kernel_settings,
     takes_vectors,
 )
-from .distances import SELF_UNKNOWN, check_self_similarity
+from .exact import SELF_UNKNOWN, check_self_similarity
 
 # Rows of a sample.
 SAMPLE_ROWS = 20_000
