@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from ._sparse import column_moments, is_sparse
 from ._typing import Kernel, Objects, Spectrum, Standardize
 from ._validation import (
     check_choice,
@@ -40,7 +41,7 @@ from .kernels.protocol import (
     kernel_settings,
     takes_sparse,
     takes_vectors,
-    weighted_sample,
+    two_rows,
 )
 from .training.exact import fit_training
 
@@ -353,7 +354,10 @@ class KernelEstimator(BaseEstimator):
             present = np.flatnonzero(weights)
             X = X[np.ix_(present, present)] if precomputed else take(X, present)
             y, weights = y[present], weights[present]
-            sample = weighted_sample(X, weights) if is_named(self.kernel) else X
+            if is_named(self.kernel):
+                sample = two_rows(*column_moments(X, weights), sparse=is_sparse(X))
+            else:
+                sample = X
         if labelled:
             self.classes_, codes = check_classes(y)
         else:

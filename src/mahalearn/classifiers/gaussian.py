@@ -23,6 +23,7 @@ from .._validation import (
     check_memory,
     check_priors,
     check_sample_weight,
+    check_shrinkage,
     check_symmetric,
     common_classes,
     distinct_labels,
@@ -120,17 +121,6 @@ class GaussianOptions(NamedTuple):
     shrinkage: str | float | None
     priors: np.ndarray | None
     weighting: Weighting | None
-
-
-def check_shrinkage(shrinkage):
-    """None, "auto", or a number from 0 to 1."""
-    if shrinkage is None or isinstance(shrinkage, str):
-        return check_choice(shrinkage, "shrinkage", ("auto", None))
-    if not is_real(shrinkage) or not 0 <= shrinkage <= 1:
-        raise ValueError(
-            f"shrinkage must be None, 'auto' or a number from 0 to 1; got {shrinkage!r}."
-        )
-    return float(shrinkage)
 
 
 def check_weighting(feature_weights, power, n_features):

@@ -33,6 +33,7 @@ from ..formulas.feature_space import landmark_features
 from ..formulas.spectrum import CORRECTIONS
 from .precomputed import CheckedKernel
 from .protocol import (
+    common_self_similarity,
     fit_kernel,
     is_precomputed,
     kernel_diagonal,
@@ -236,10 +237,7 @@ class LandmarkKernel:
         """k(x, x) of objects; None where only their rows are known, unless it is constant."""
         if self.kernel is not None:
             return kernel_diagonal(self.kernel, X)
-        diagonal = np.diagonal(self.landmarks)
-        if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
-            return np.full(len(X), float(diagonal[0]))
-        return None
+        return common_self_similarity(np.diagonal(self.landmarks), len(X))
 
 
 class _RBFRows:

@@ -46,6 +46,7 @@ from ..kernels.precomputed import CheckedKernel, PrecomputedKernel
 from ..kernels.protocol import (
     check_kernel_values,
     check_magnitude,
+    common_self_similarity,
     fit_kernel_and_gram,
     kernel_diagonal,
     kernel_matrix,
@@ -744,10 +745,7 @@ class TrainingKernel(ExactTraining):
         if self.kernel is not None:
             shared = isinstance(X, SharedRows)
             return X.diagonal(self.kernel) if shared else kernel_diagonal(self.kernel, X)
-        diagonal = self.X.diagonal()
-        if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
-            return np.full(len(X), diagonal[0])
-        return None
+        return common_self_similarity(self.X.diagonal(), len(X))
 
     def refuse_indefinite(self, blocks):
         """Raise if a centred block of the kernel matrix has negative eigenvalues."""

@@ -14,10 +14,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from .._memory import row_chunks
-from .._sparse import SparseRows, column_moments, is_sparse
+from .._sparse import column_moments, is_sparse
 from .._validation import (
     available_memory,
     check_choice,
@@ -66,6 +65,7 @@ from ..kernels.protocol import (
     is_named,
     kernel_settings,
     takes_vectors,
+    two_rows,
 )
 from .exact import SELF_UNKNOWN, check_self_similarity
 
@@ -875,14 +875,9 @@ class Summary:
         return check_class_list(np.array(list(self.counts)))
 
     def two_rows(self):
-        """Two rows with the mean and the standard deviation of every column.
-
-        So the variance of all entries together is that of the table, too: what kernels by name
-        learn from data (gamma="scale", standardize) they learn from these two.
-        """
-        mean, spread = self.moments.mean[0], np.sqrt(self.moments.lower[0] / self.n_rows)
-        rows = np.vstack([mean + spread, mean - spread])
-        return SparseRows(csr_array(rows)) if self.sparse else rows
+        """Two rows with the mean and the variance of every column."""
+        variance = self.moments.lower[0] / self.n_rows
+        return two_rows(self.moments.mean[0], variance, sparse=self.sparse)
 
     def add(self, X, y, start=None, *, vectors=True, limit=None):
         """Add labelled rows; start: position of the first one; limit: as in `RowSample.add`."""
