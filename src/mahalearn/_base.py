@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from ._sparse import column_moments, is_sparse
 from ._typing import Kernel, Objects, Spectrum, Standardize
 from ._validation import (
     check_choice,
@@ -40,7 +41,7 @@ from .kernels.protocol import (
     kernel_settings,
     takes_sparse,
     takes_vectors,
-    weighted_sample,
+    two_rows,
 )
 from .training.exact import fit_training
 
@@ -73,7 +74,10 @@ def _has_probabilities(estimator):
 
 
 class ScoreClassifierMixin(ClassifierMixin):
-    """Every predict method from one: ``_scores(X)`` gives (m, c) scores, the largest wins.
+    """Every predict method from one: ``query_scores`` gives (m, c) scores, the largest wins.
+
+    Queries are rows of numbers; what takes others has its own ``_check_query``. Parts of other
+    estimators, whose input is checked already, have ``_scores(X)`` instead.
 
     Of scores that are equal up to rounding (``_rounding``) the first class wins. Scores become
     probabilities where there is a ``temperature_``: that of the model itself
@@ -139,6 +143,15 @@ class ScoreClassifierMixin(ClassifierMixin):
             return like(X, self._all_scores(X))
         scores = self._scores(X)
         return like(X, scores[:, 1] - scores[:, 0])
+
+    def _check_query(self, X):
+        check_is_fitted(self)
+        refuse_dask_query(X)
+        return validate_rows(self, X, reset=False, dtype=np.float64)
+
+    def _scores(self, X):
+        """Scores (m, c) of unchecked queries."""
+        return self.query_scores(self._check_query(X))
 
     def _all_scores(self, X):
         """Scores of all classes, not only enough to find the winner."""
@@ -341,7 +354,10 @@ class KernelEstimator(BaseEstimator):
             present = np.flatnonzero(weights)
             X = X[np.ix_(present, present)] if precomputed else take(X, present)
             y, weights = y[present], weights[present]
-            sample = weighted_sample(X, weights) if is_named(self.kernel) else X
+            if is_named(self.kernel):
+                sample = two_rows(*column_moments(X, weights), sparse=is_sparse(X))
+            else:
+                sample = X
         if labelled:
             self.classes_, codes = check_classes(y)
         else:

@@ -455,6 +455,15 @@ def check_fraction(value, name):
     return float(value)
 
 
+def check_shrinkage(value):
+    """A number from 0 to 1, "auto", or None."""
+    if value is None or is_word(value, "auto"):
+        return value
+    if not is_real(value) or not 0 <= value <= 1:
+        raise ValueError(f"shrinkage must be a number from 0 to 1, 'auto' or None; got {value!r}.")
+    return float(value)
+
+
 def check_components(value):
     """A number of components, a fraction to keep (a float), or None for all."""
     if value is None:

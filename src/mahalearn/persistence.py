@@ -38,7 +38,7 @@ HOMES = {
     "TableEncoder": "table_encoder",
     "MeasureRows": "app.comparing.model",
     "TrainedModel": "app.comparing.model",
-    "DistanceModel": "training.distances",
+    "DistanceModel": "training.exact",
     "FittedGaussians": "classifiers.gaussian",
     "HeadsPath": "classifiers.dissimilarity_space",
     "LinearPath": "classifiers.kernel_classifier",

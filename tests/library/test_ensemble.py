@@ -34,7 +34,7 @@ from mahalearn.measures import FunctionMeasure
 from mahalearn.model_selection import grid, member_data, race
 from mahalearn.model_selection.families import FAMILIES
 from mahalearn.model_selection.weighing import held_out_rows
-from mahalearn.training.distances import DistanceModel
+from mahalearn.training.exact import DistanceModel
 
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 PENALTY = 1.0  # the documented λ

@@ -28,7 +28,7 @@ from mahalearn.formulas.linalg import (
     solve_lower,
     times,
 )
-from mahalearn.training.distances import reg_for_part
+from mahalearn.training.exact import reg_for_part
 
 VARIANTS = ["IC+", "IC-", "RC+", "RC-", "FK+", "FK-"]
 KINDS = ["rbf", "indefinite"]

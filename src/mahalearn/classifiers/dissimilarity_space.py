@@ -27,10 +27,10 @@ from .._typing import (
     Variant,
 )
 from .._validation import check_choice, check_count, check_priors
+from ..formulas.kernel_mahalanobis import DEFAULT_REG
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps
-from ..training.distances import DEFAULT_REG
 from ..training.exact import lookup_kernel
 from ..training.folds import KernelFolds
 from .kernel_classifier import KernelClassifier, Labels, PathModels, fitted_attribute

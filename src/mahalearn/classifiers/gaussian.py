@@ -23,11 +23,13 @@ from .._validation import (
     check_memory,
     check_priors,
     check_sample_weight,
+    check_shrinkage,
     check_symmetric,
     common_classes,
     distinct_labels,
     is_dask_collection,
     is_real,
+    is_word,
     known_codes,
     like,
     refuse_dask_query,
@@ -81,7 +83,7 @@ def _needs_rows(estimator):
     """Why the class moments are not enough for the options, None where they are."""
     if estimator.covariance_estimator is not None:
         return "covariance_estimator sees the rows of a class once, and unweighted"
-    if isinstance(estimator.shrinkage, str):
+    if is_word(estimator.shrinkage, "auto"):
         return "shrinkage='auto' needs fourth moments of the unweighted rows"
     return None
 
@@ -119,17 +121,6 @@ class GaussianOptions(NamedTuple):
     shrinkage: str | float | None
     priors: np.ndarray | None
     weighting: Weighting | None
-
-
-def check_shrinkage(shrinkage):
-    """None, "auto", or a number from 0 to 1."""
-    if shrinkage is None or isinstance(shrinkage, str):
-        return check_choice(shrinkage, "shrinkage", ("auto", None))
-    if not is_real(shrinkage) or not 0 <= shrinkage <= 1:
-        raise ValueError(
-            f"shrinkage must be None, 'auto' or a number from 0 to 1; got {shrinkage!r}."
-        )
-    return float(shrinkage)
 
 
 def check_weighting(feature_weights, power, n_features):
@@ -872,12 +863,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
                 ) from error
             raise
 
-    def _scores(self, X):
-        """ln p(x|ω_j)P(ω_j) (D, (5)); −inf for a class that no row has come from yet."""
-        return self.query_scores(self._check_query(X))
-
     def query_scores(self, queries: Any) -> np.ndarray:
-        """Scores (m, c) of queries that need no more checks."""
+        """ln p(x|ω_j)P(ω_j) (D, (5)) of checked queries; −inf for a class without rows so far."""
         fitted = self._gaussians()
         scores, log_dets, n_directions = fitted.evaluate(queries, missing=self._ignores_missing())
         scores += log_dets

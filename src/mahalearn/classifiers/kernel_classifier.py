@@ -19,6 +19,7 @@ from .._validation import (
     check_labels,
     check_priors,
     is_dask_collection,
+    is_whole,
     is_word,
     n_rows,
     refuse_dask_labels,
@@ -375,8 +376,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     # --- queries ----------------------------------------------------------------------------------
 
-    def _scores(self, X):
-        return self.query_scores(self._check_query(X))
+    _check_query = KernelEstimator._check_query
 
     def _all_scores(self, X):
         return self.query_scores(self._check_query(X), complete=True)
@@ -498,7 +498,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         if not to_choose(choice.landmarks):
             return source
         seed = choice.random_state
-        if not isinstance(seed, numbers.Integral):
+        if not is_whole(seed):
             seed = check_random_state(seed).randint(2**31 - 1)
         source = source.changed(seed=int(seed))
         kernel, sparse = self._source_kernel(source), source.scanned.sparse

@@ -9,7 +9,7 @@ from .._base import over_rows
 from .._typing import ArrayLike, Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_components, check_positive
 from ..formulas.kernel_pca import quadratic_scores
-from ..training.distances import workspace_for
+from ..training.exact import workspace_for
 from .kernel_classifier import KernelClassifier, PathModels, fitted_attribute
 
 

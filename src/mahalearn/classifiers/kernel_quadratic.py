@@ -23,22 +23,23 @@ from .._typing import (
     Standardize,
     Variant,
 )
-from .._validation import check_choice, check_error_weights, check_priors, check_reg, like
+from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word, like
 from ..formulas.calibration import fit_temperature
-from ..formulas.offsets import N_ITER, error_offsets, map_offsets
-from ..training.distances import (
+from ..formulas.kernel_mahalanobis import (
     DEFAULT_REG,
     REG_ON,
-    VARIANTS,
-    leave_one_out_sq_distances,
-    left_out_scores,
     measure_reg,
-    refuse_map,
-    resolve_alphas,
     resolved_reg_on,
     without_one,
 )
-from ..training.folds import is_leave_one_out
+from ..formulas.offsets import N_ITER, error_offsets, map_offsets
+from ..training.exact import (
+    VARIANTS,
+    leave_one_out_sq_distances,
+    left_out_scores,
+    refuse_map,
+)
+from ..training.folds import is_leave_one_out, resolve_alphas
 from ..training.leave_one_out import leave_one_out_scores
 from .kernel_classifier import (
     KernelClassifier,
@@ -500,7 +501,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         if isinstance(weight, dict):
             weight = {label: w for label, w in weight.items() if label in set(names.tolist())}
         weights = compute_class_weight(weight, classes=names, y=names)
-        if isinstance(weight, str):
+        if is_word(weight, "balanced"):
             weights = labels.counts.sum() / (len(names) * labels.counts)
         return check_error_weights(weights, self.class_weight)
 

@@ -4,7 +4,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin, refuses_weights
 from .._memory import BLOCKS, row_chunks
@@ -16,7 +15,6 @@ from .._validation import (
     check_memory,
     check_positive,
     refuse_dask,
-    refuse_dask_query,
     take,
     validate_rows,
 )
@@ -140,14 +138,6 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
 
     def _contributions(self, x, a, b):
         return named_contributions(self, self._margin(a, b), x, self._center, self._spread)
-
-    def _check_query(self, X):
-        check_is_fitted(self)
-        refuse_dask_query(X)
-        return validate_rows(self, X, reset=False, dtype=np.float64)
-
-    def _scores(self, X):
-        return self.query_scores(self._check_query(X))
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""

@@ -7,7 +7,7 @@ from .._memory import BLOCKS, IN_CACHE, row_chunks, scratch
 from .._sparse import is_sparse
 from .._validation import take
 from ..kernels.protocol import fit_named_kernel, is_named
-from ..training.distances import SharedRows
+from ..training.exact import SharedRows
 from .kernel_classifier import KernelClassifier
 
 

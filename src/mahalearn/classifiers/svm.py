@@ -8,7 +8,6 @@ import sklearn
 from sklearn.base import BaseEstimator, clone
 from sklearn.svm import SVC
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin
 from .._memory import row_chunks, scratch
@@ -20,7 +19,6 @@ from .._validation import (
     check_sample_weight,
     is_word,
     refuse_dask,
-    refuse_dask_query,
     validate_rows,
 )
 from ..formulas.linalg import times
@@ -281,14 +279,6 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             margins = None if (of_classes == 1).all() else {j: of_classes[j] for j in group}
             problems.append(_Problem(rows, kernel, Z, codes[rows], margins, part))
         return classes, problems
-
-    def _check_query(self, X):
-        check_is_fitted(self)
-        refuse_dask_query(X)
-        return validate_rows(self, X, reset=False, dtype=np.float64)
-
-    def _scores(self, X):
-        return self.query_scores(self._check_query(X))
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""

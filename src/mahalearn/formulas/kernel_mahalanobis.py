@@ -20,6 +20,8 @@ order eps·k̃_xx/σ² (`rc_rounding`). Where no eigenvalue is negative, RC+ kee
 tolerance: P² ≤ λk̃_xx, so that P²/(λ + α) is harmless for every α, but P²/α is not. Distances may be
 negative for RC+ with an indefinite kernel and for RC- with any: that is the method, and nothing
 here clips them.
+
+Users regularise in units of their choice; `alphas_of` makes α of them.
 """
 
 from typing import NamedTuple
@@ -488,3 +490,49 @@ def _left_out(diagonal, w, log_det, alphas):
     residual = 1 / diagonal - alphas
     d2 = (residual + (w / diagonal) ** 2 / total) * ((n - 1) / alphas) - 1
     return d2, _log_volume(log_det + np.log(diagonal), total, n - 1, alphas)
+
+
+# --- what `reg` means -----------------------------------------------------------------------------
+
+REG_ON = ("auto", "covariance", "kernel", "relative")
+# reg="auto"; of dissimilarities, whose kernels are rarely definite, relative to the spread.
+DEFAULT_REG, MEASURE_REG = 0.01, 0.1
+
+
+def alphas_of(reg, reg_on, variant, counts, spread):
+    """α of each class: reg (…, c), class sizes counts (c,); spread() is asked for "relative"."""
+    match resolved_reg_on(reg_on, variant):
+        case "relative":
+            scale = spread()
+            if variant.startswith("RC"):
+                return reg * scale * counts
+            return reg * (scale**2 if variant.startswith("FK") else scale)
+        case "covariance":
+            return reg * counts
+    return np.array(reg)
+
+
+def resolved_reg_on(reg_on, variant):
+    """The unit of `reg`: "auto" is "covariance" for RC and "kernel" otherwise."""
+    if reg_on == "auto":
+        return "covariance" if variant.startswith("RC") else "kernel"
+    return reg_on
+
+
+def measure_reg(reg_on, variant, spread):
+    """reg="auto" of dissimilarities as a number in the units of reg_on."""
+    if reg_on == "relative":
+        return MEASURE_REG
+    return MEASURE_REG * spread() ** (2 if variant.startswith("FK") else 1)
+
+
+def without_one(alphas, counts, reg_on, variant):
+    """α of each class less one object: (n − 1)σ² where σ² is what is given."""
+    fixed = resolved_reg_on(reg_on, variant) == "kernel"
+    return alphas if fixed else alphas * (counts - 1) / counts
+
+
+def common_sigma2(alphas, counts):
+    """True where σ² = α/n_j is the same for all classes; alphas (…, c)."""
+    sigma2 = alphas / counts
+    return bool((np.ptp(sigma2, axis=-1) <= 1e-12 * sigma2.max(axis=-1)).all())

@@ -52,6 +52,8 @@ class BaseKernel:
     scale: Any = None
     # A measure of dissimilarity, whose kernels are rarely definite.
     is_dissimilarity: Any = False
+    # Its values are about 1, in whatever units the objects come.
+    has_unit_scale: Any = False
 
     @property
     def as_fitted(self) -> Any:

@@ -3,7 +3,7 @@
 import numbers
 import warnings
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -33,6 +33,7 @@ from ..formulas.feature_space import landmark_features
 from ..formulas.spectrum import CORRECTIONS
 from .precomputed import CheckedKernel
 from .protocol import (
+    common_self_similarity,
     fit_kernel,
     is_precomputed,
     kernel_diagonal,
@@ -236,10 +237,7 @@ class LandmarkKernel:
         """k(x, x) of objects; None where only their rows are known, unless it is constant."""
         if self.kernel is not None:
             return kernel_diagonal(self.kernel, X)
-        diagonal = np.diagonal(self.landmarks)
-        if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
-            return np.full(len(X), float(diagonal[0]))
-        return None
+        return common_self_similarity(np.diagonal(self.landmarks), len(X))
 
 
 class _RBFRows:
@@ -442,7 +440,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The fitted transformer.
         """
         spectrum = check_choice(self.spectrum, "spectrum", LANDMARK_SPECTRA)
-        landmark_choice(self.landmarks, method=self.method, rtol=self.rtol)
+        check_landmark_options(self)
         X = self._check(X, reset=True)
         if is_precomputed(self.kernel):
             self.kernel_ = "precomputed"
@@ -556,34 +554,29 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return len(self.signs_)
 
 
-class LandmarkChoice(NamedTuple):
-    """How an estimator has its landmarks: what LandmarkMap's parameters of these names say."""
+def landmark_choice(landmarks, random_state=None):
+    """The LandmarkMap that an estimator's `landmarks` stands for, with its own options alone.
 
-    landmarks: Any
-    method: str = "auto"
-    rtol: float | None = None
-    random_state: Any = None
-
-
-def landmark_choice(landmarks, random_state=None, *, method="auto", rtol=None):
-    """The choice that an estimator's `landmarks` stands for: a LandmarkMap, or its first parameter.
-
-    Checked, but for landmarks that are objects.
+    Checked, but for landmarks that are objects. random_state: the estimator's, where the map has
+    none.
     """
-    choice = LandmarkChoice(landmarks, method, rtol, random_state)
-    if isinstance(landmarks, LandmarkMap):
-        params = landmarks.get_params(deep=False)
-        options = {name: params.pop(name) for name in LandmarkChoice._fields}
-        if options["random_state"] is None:
-            options["random_state"] = random_state
-        choice = LandmarkChoice(**options)
-        default = LandmarkMap().get_params(deep=False)
-        for name, value in params.items():
-            if value is not default[name] and value != default[name]:
-                raise ValueError(
-                    f"landmarks=LandmarkMap(...) says which landmarks there are; {name} is the "
-                    f"classifier's own parameter. Set {name}={value!r} there."
-                )
+    given = landmarks if isinstance(landmarks, LandmarkMap) else LandmarkMap(landmarks)
+    seed = random_state if given.random_state is None else given.random_state
+    choice = LandmarkMap(given.landmarks, method=given.method, rtol=given.rtol, random_state=seed)
+    choice_params = choice.get_params(deep=False)
+    for name, value in given.get_params(deep=False).items():
+        default = choice_params[name]
+        if name != "random_state" and value is not default and value != default:
+            raise ValueError(
+                f"landmarks=LandmarkMap(...) says which landmarks there are; {name} is the "
+                f"classifier's own parameter. Set {name}={value!r} there."
+            )
+    check_landmark_options(choice)
+    return choice
+
+
+def check_landmark_options(choice):
+    """Refuse options of a LandmarkMap that say nothing about landmarks."""
     match choice.landmarks:
         case str():
             if choice.landmarks != "auto":
@@ -593,7 +586,6 @@ def landmark_choice(landmarks, random_state=None, *, method="auto", rtol=None):
     check_choice(choice.method, "method", LANDMARK_METHODS)
     if choice.rtol is not None:
         check_fraction(choice.rtol, "rtol")
-    return choice
 
 
 def to_choose(landmarks):

@@ -13,8 +13,7 @@ from .._validation import (
     check_choice,
     check_positive,
     check_sample_weight,
-    is_real,
-    is_word,
+    check_shrinkage,
     refuse_dask,
     refuse_dask_query,
     validate_rows,
@@ -164,17 +163,12 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
 
 
 def _resolve_shrinkage(shrinkage, X, weights):
-    if shrinkage is None:
-        return 0.0
-    if is_word(shrinkage, "auto"):
-        if weights is not None:
-            raise ValueError(
-                "sample_weight cannot be used with shrinkage='auto': the formula of Ledoit and "
-                "Wolf has no weights. Pass a number."
-            )
-        return float(ledoit_wolf_shrinkage(whitening(X).apply(X), assume_centered=True))
-    if not is_real(shrinkage) or not 0 <= shrinkage <= 1:
+    shrinkage = check_shrinkage(shrinkage)
+    if shrinkage != "auto":
+        return shrinkage or 0.0
+    if weights is not None:
         raise ValueError(
-            f"shrinkage must be a number from 0 to 1, 'auto' or None; got {shrinkage!r}."
+            "sample_weight cannot be used with shrinkage='auto': the formula of Ledoit and Wolf "
+            "has no weights. Pass a number."
         )
-    return float(shrinkage)
+    return float(ledoit_wolf_shrinkage(whitening(X).apply(X), assume_centered=True))

@@ -130,12 +130,17 @@ class MeasureKernel(BaseKernel, BaseEstimator):
     @property
     def stateless(self) -> bool:
         """The kernel learns nothing from the training objects."""
-        return self.measure_is_stateless and not isinstance(self.scale, str)
+        return self.measure_is_stateless and not is_word(self.scale, "mean")
 
     @property
     def measure_is_stateless(self) -> bool:
         """The measure learns nothing from the training objects."""
         return type(self._measure()).fit is Measure.fit
+
+    @property
+    def has_unit_scale(self) -> bool:
+        """Proximities are divided by their scale."""
+        return self.scale is not None
 
     @property
     def times_pairs(self) -> bool:
@@ -177,7 +182,7 @@ class MeasureKernel(BaseKernel, BaseEstimator):
             The fitted kernel.
         """
         refuse_dask(self, X)
-        if isinstance(self.scale, str):
+        if is_word(self.scale, "mean"):
             self.fit_gram(X)
         else:
             self.measure_ = clone(self._measure()).fit(X)
@@ -219,7 +224,7 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         K : ndarray of shape (n_samples, n_samples)
             Kernel values of the training objects.
         """
-        if not hasattr(self, "measure_"):
+        if "measure_" not in vars(self):
             self.measure_ = clone(self._measure())
         self._refuse_distances(values)
         self.scale_ = resolve_scale(self.scale, values, self.kind_)
@@ -277,8 +282,7 @@ class MeasureKernel(BaseKernel, BaseEstimator):
             The measure of each pair, its two directions combined.
         """
         refuse_dask_query(X, Y)
-        measure = getattr(self, "measure_", None) or self._measure()
-        return measure.between(X, None if Y is X else Y, self.symmetrize)
+        return self._fitted_measure().between(X, None if Y is X else Y, self.symmetrize)
 
     def from_pairs(self, values: np.ndarray, overwrite: bool = False) -> np.ndarray:
         """Kernel values from `pair_values`.
@@ -295,8 +299,8 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         K : ndarray of shape (n_rows, n_columns)
             Kernel values.
         """
-        fitted = hasattr(self, "scale_")
-        if not fitted and isinstance(self.scale, str):
+        fitted = "scale_" in vars(self)
+        if not fitted and is_word(self.scale, "mean"):
             raise ValueError(
                 "MeasureKernel divides by the mean training distance and has not seen training "
                 "objects: call fit first, or pass scale=None."
@@ -321,7 +325,7 @@ class MeasureKernel(BaseKernel, BaseEstimator):
             Not fitted.
         """
         kernels = [self]
-        if isinstance(self.measure, str) and self.measure in GROUPS:
+        if any(is_word(self.measure, group) for group in GROUPS):
             measures = [*elastic_measures(X).values(), *([Convolution.of(X)] if forms else [])]
             kernels = [clone(self).set_params(measure=measure) for measure in measures]
         if not forms or self.kind != "auto" or kernels[0].kind_ != "neg_squared":
@@ -334,6 +338,10 @@ class MeasureKernel(BaseKernel, BaseEstimator):
 
     def _measure(self):
         return as_measure(self.measure, dissimilarity=False)
+
+    def _fitted_measure(self):
+        """The measure as fitted; before the fit as it is."""
+        return vars(self).get("measure_") or self._measure()
 
     def __call__(self, X: Objects, Y: Objects) -> np.ndarray:
         """The matrix of kernel values."""
@@ -353,8 +361,7 @@ class MeasureKernel(BaseKernel, BaseEstimator):
             What `pair_values` has on its diagonal.
         """
         refuse_dask_query(X)
-        measure = getattr(self, "measure_", None) or self._measure()
-        return measure.diagonal(X)
+        return self._fitted_measure().diagonal(X)
 
     def diag(self, X: Objects) -> np.ndarray:
         """Self-similarities."""

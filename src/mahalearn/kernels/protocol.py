@@ -96,6 +96,11 @@ class NamedKernel(BaseKernel):
         return self.name in ("linear", "rbf", "laplacian", "cosine", "chi2")
 
     @property
+    def has_unit_scale(self):
+        """Self-similarities are 1."""
+        return self.name in ("rbf", "laplacian", "cosine", "chi2")
+
+    @property
     def rbf_gamma(self):
         """γ of an RBF kernel, None for the others."""
         return self.gamma if self.name == "rbf" else None
@@ -269,11 +274,24 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
     return kernel
 
 
-def weighted_sample(X, weights):
-    """Two rows with the weighted mean and variance of every column: what kernels by name learn."""
-    mean, variance = column_moments(X, weights)
+def two_rows(mean, variance, *, sparse):
+    """Two rows whose columns have this mean and variance, sparse ones if asked for.
+
+    So the variance of all entries together is that of the table, too: what kernels by name learn
+    from data (gamma="scale", standardize) they learn from these two.
+    """
     rows = np.vstack([mean + np.sqrt(variance), mean - np.sqrt(variance)])
-    return SparseRows(csr_array(rows)) if is_sparse(X) else rows
+    return SparseRows(csr_array(rows)) if sparse else rows
+
+
+def common_self_similarity(diagonal, n):
+    """k(x, x) of n objects, of which only rows are known: None unless one constant serves all.
+
+    diagonal: self-similarities of other objects; those of −d² and of an RBF kernel are constant.
+    """
+    if np.ptp(diagonal) <= 1e-10 * np.abs(diagonal).max():
+        return np.full(n, float(diagonal[0]))
+    return None
 
 
 def _standardized_sample(kernel, X):

@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from .._base import refit_scores
+from .._sparse import as_rows
 from .._validation import LANDMARKS_REMEDY, check_memory, take
 from ..classifiers.kernel_classifier import KernelClassifier
 from ..classifiers.members import same_landmarks
@@ -46,8 +47,6 @@ from .grid import Multiple
 
 # Candidates that one process fits on a fold, one after the other.
 BATCH = 6
-# Kernels whose self-similarities are 1.
-_UNIT = ("rbf", "laplacian", "cosine", "chi2")
 # Parameters of a kernel by name.
 _OF_KERNEL = ("kernel", "gamma", "degree", "coef0", "standardize")
 
@@ -55,9 +54,10 @@ _OF_KERNEL = ("kernel", "gamma", "degree", "coef0", "standardize")
 class SearchData(NamedTuple):
     """Training objects, their labels, class indices and splits.
 
-    pairs: matrices of pair values by key; fit_params: further arguments of fit; landmarks: a first
-    look at the objects and the landmarks chosen, where candidates have landmarks; sample_rows: see
-    LandmarkFolds.
+    pairs: values of all pairs under the measures that are computed already, by key; fit_params:
+    further arguments of fit; landmarks: a first look at the objects and the landmarks chosen, where
+    candidates have landmarks; sample_rows: see LandmarkFolds; before: the steps before the
+    classifier in a pipeline.
     """
 
     X: Any
@@ -69,6 +69,21 @@ class SearchData(NamedTuple):
     pairs: dict
     landmarks: Any = None
     sample_rows: int | None = None
+    before: Any = None
+
+    def last_step(self):
+        """The same as the last step of a pipeline takes them, the others fitted on all objects."""
+        X = self.X
+        if self.before is not None:
+            X = clone(self.before).fit_transform(X, self.y)
+        return self._replace(X=as_rows(X), before=None)
+
+    def sample(self, kernel):
+        """The objects that a kernel learns its scales from."""
+        in_parts = self.landmarks is not None and self.landmarks.folds is not None
+        if in_parts and is_named(kernel):
+            return self.landmarks.scanned.two_rows()  # with the mean and the spread of all
+        return self.X
 
 
 class Trial(NamedTuple):
@@ -78,20 +93,20 @@ class Trial(NamedTuple):
     params: dict
     estimator: Any
 
-    def scored(self, table, seconds, **options):
+    def scored(self, table, seconds):
         """The Scored of (scores, rounding), or of the error that came instead."""
         if isinstance(table, Exception):
             return Scored(self.position, self.params, seconds=seconds, error=table)
-        return Scored(self.position, self.params, *table, seconds, **options)
+        return Scored(self.position, self.params, *table, seconds)
 
 
 class Scored(NamedTuple):
     """Held-out scores (m, c) of a candidate, all folds one after the other, and their rounding.
 
     params: with numbers in place of multiples; seconds: its share of the time; metrics (f,): the
-    score that is searched for, of each fold; measure: the fitted kernel of a measure and the key of
-    its pair values, None for others; landmarks: those of its training data, with the seed; error:
-    what went wrong where there are no scores.
+    score that is searched for, of each fold; measure: the fitted kernel of a measure and its values
+    of all pairs, None for others; landmarks: those of its training data, with the seed; error: what
+    went wrong where there are no scores.
     """
 
     position: int
@@ -164,25 +179,22 @@ def on_kernel(estimator):
     return isinstance(estimator, KernelClassifier)
 
 
-def resolve_candidates(estimator, candidates, rows):
-    """Candidates with a number for each multiple of γ = "scale", one for each measure of a group.
-
-    rows(): the objects that the last step is fitted on.
-    """
-    out = []
+def resolve_candidates(estimator, candidates, objects):
+    """Candidates with numbers for multiples of γ = "scale", one for each measure of a group."""
+    out, last_step = [], cache(objects.last_step)
     for params in candidates:
         _, classifier, prefix = steps_of(with_params(estimator, params))
-        changes = _resolved(classifier, rows) if on_kernel(classifier) else [{}]
+        changes = _resolved(classifier, last_step) if on_kernel(classifier) else [{}]
         for change in changes:
             out.append({**params, **{prefix + name: value for name, value in change.items()}})
     return out
 
 
-def _resolved(classifier, rows):
-    """Changes of a classifier's kernel parameters, a list."""
+def _resolved(classifier, objects):
+    """Changes of a classifier's kernel parameters, a list; objects(): its SearchData."""
     kernel, gamma = classifier.kernel, classifier.gamma
     if isinstance(gamma, Multiple):
-        name, X = check_kernel_name(kernel), rows()
+        name, X = check_kernel_name(kernel), objects().sample(kernel)
         standardize = standardizes(classifier.standardize, name, X)
         unit = fit_named_kernel(name, X, coef0=classifier.coef0, standardize=standardize).gamma
         change = {"gamma": float(unit * gamma.factor)}
@@ -194,7 +206,7 @@ def _resolved(classifier, rows):
     measure = as_kernel(kernel)
     if not isinstance(measure, MeasureKernel):
         return [{}]
-    measures = measure.alternatives(rows())
+    measures = measure.alternatives(objects().X)
     return [{"kernel": each} for each in measures] if len(measures) > 1 else [{}]
 
 
@@ -284,11 +296,10 @@ class Setting(NamedTuple):
         1 for kernels with self-similarities 1, for kernels of dissimilarities that are scaled
         already, and for those that learn in each fold. folds(): those of the setting.
         """
-        kernel = self.fitted
-        scaled = getattr(kernel, "scale_", None) is not None and kernel.scale is not None
-        if scaled or getattr(kernel, "name", "") in _UNIT or folds().gram is None:
+        scaled = self.fitted is not None and self.fitted.has_unit_scale
+        K = None if scaled else folds().gram
+        if K is None:
             return 1.0
-        K = folds().gram
         diagonal = K.diagonal()
         unit = np.ptp(diagonal) <= 1e-10 and abs(diagonal[0] - 1) <= 1e-10
         return 1.0 if unit else total_spread(K)
@@ -301,8 +312,11 @@ def _score_by_kernel(trials, objects, n_jobs):
         for group in grouped(settings, lambda s: s.key if s.pairs is None else s.pairs):
             pairs = _pair_values(of_group, group)
             run = Parallel(n_jobs=n_jobs, return_as="generator")
-            for scored in run(delayed(_score_setting)(alone, setting, pairs) for setting in group):
-                yield from (one._replace(landmarks=of_group.landmarks) for one in scored)
+            tables = run(delayed(_score_setting)(alone, setting, pairs) for setting in group)
+            for setting, scored in zip(group, tables, strict=True):
+                measure = (setting.fitted, pairs) if setting.pairs in of_group.pairs else None
+                for one in scored:
+                    yield one._replace(landmarks=of_group.landmarks, measure=measure)
 
 
 def _kernel_groups(trials, objects):
@@ -364,9 +378,7 @@ def _kernel_of(estimator, objects):
     kernel, spectrum = estimator.kernel, estimator.checked_spectrum()
     if is_precomputed(kernel):
         return ("precomputed", spectrum), None, None
-    X = objects.X
-    if objects.landmarks is not None and objects.landmarks.folds is not None and is_named(kernel):
-        X = objects.landmarks.scanned.two_rows()  # they have the mean and the spread of all
+    X = objects.sample(kernel)
     if is_named(kernel):
         settings = kernel_settings(estimator, X)
         fitted = fit_kernel(kernel, X, **settings)
@@ -416,7 +428,6 @@ def _score_setting(objects, setting, pairs):
     share = (time.perf_counter() - start) / len(setting.trials)
     spread = cache(partial(setting.spread, lambda: folds))
     trials = [_with_spread(t, spread) for t in setting.trials]
-    measure = (setting.fitted, setting.pairs) if isinstance(setting.fitted, MeasureKernel) else None
 
     def score(path):
         estimators = [t.estimator for t in path]
@@ -428,7 +439,7 @@ def _score_setting(objects, setting, pairs):
         tables = _together(score, path)
         seconds = share + (time.perf_counter() - start) / len(path)
         for trial, table in zip(path, tables, strict=True):
-            out.append(trial.scored(table, seconds, measure=measure))
+            out.append(trial.scored(table, seconds))
     return out
 
 
@@ -454,17 +465,16 @@ def _with_spread(trial, spread):
     return trial._replace(params={**trial.params, **params}, estimator=estimator)
 
 
-def resolve_spreads(trials, rows, y, codes):
-    """Trials that go by fold, with numbers in place of multiples of the spread.
-
-    rows(): the objects that the last step is fitted on.
-    """
+def resolve_spreads(trials, objects):
+    """Trials that go by fold, with numbers in place of multiples of the spread."""
     last = [t._replace(estimator=steps_of(t.estimator).classifier) for t in trials if _multiple(t)]
     if not last:
         return trials
-    everyone, spreads = [(np.arange(len(codes)), np.arange(0))], {}
-    objects = SearchData(rows(), y, codes, everyone, np.unique(y), {}, {})
-    for settings, of_group, _ in _kernel_groups(last, objects):
+    everyone, spreads = [(np.arange(len(objects.codes)), np.arange(0))], {}
+    all_objects = objects.last_step()._replace(
+        splits=everyone, fit_params={}, pairs={}, landmarks=None
+    )
+    for settings, of_group, _ in _kernel_groups(last, all_objects):
         for setting in settings:
             spread = cache(partial(setting.spread, cache(partial(setting.folds, of_group))))
             spreads |= {t.position: spread for t in setting.trials}

@@ -23,7 +23,6 @@ from sklearn.utils.validation import (
 
 from .._base import ScoreClassifierMixin, class_scores
 from .._progress import with_bar
-from .._sparse import as_rows
 from .._typing import CV, ArrayLike, Objects, Scoring
 from .._validation import (
     check_choice,
@@ -31,6 +30,8 @@ from .._validation import (
     check_labels,
     check_objects,
     is_dask_collection,
+    is_real,
+    is_whole,
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
@@ -38,7 +39,7 @@ from .._validation import (
 )
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
-from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
+from ..kernels.protocol import is_precomputed, takes_sparse, takes_vectors
 from .evaluation import (
     SearchData,
     Trial,
@@ -348,11 +349,11 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             self.__dict__.pop(name, None)  # of an earlier fit
         if self._in_parts(X, y):
             stages = self._stages(np.inf)
-            objects, rows = self._look_at_parts(X, y, groups, fit_params, stages[0])
+            objects = self._look_at_parts(X, y, groups, fit_params, stages[0])
         else:
-            objects, rows = self._check_data(X, y, groups, fit_params)
+            objects = self._check_data(X, y, groups, fit_params)
             stages = self._stages(min(len(train) for train, _ in objects.splits))
-        best = self._search(stages, objects, rows)
+        best = self._search(stages, objects)
         codes = np.concatenate([objects.codes[test] for _, test in objects.splits])
         self.temperature_ = fit_temperature(best.scores, codes)
         self.oof_scores_ = settled(best.scores, settling_step(best.scores, best.rounding))
@@ -373,7 +374,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             )
         if isinstance(self.error_score, str):
             check_choice(self.error_score, "error_score", ("raise",))
-        elif not isinstance(self.error_score, numbers.Real):
+        elif not is_real(self.error_score):
             raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
         if not isinstance(self.refit, (bool, np.bool_)) and not callable(self.refit):
             raise ValueError(
@@ -424,11 +425,11 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         return at_landmarks and (is_dask_collection(X) or not hasattr(y, "__len__"))
 
     def _check_data(self, X, y, groups, fit_params):
-        """SearchData, and a function that gives those that the last step is fitted on."""
+        """SearchData of objects in memory."""
         if any(landmarks is not None for landmarks in self._listed("landmarks")):
             refuse_dask_labels(y)
-        steps = steps_of(self.estimator)
-        refuse_dask(steps.classifier, X, y)
+        before, classifier, _ = steps_of(self.estimator)
+        refuse_dask(classifier, X, y)
         kernels = self._kernels()
         matrices = [is_precomputed(kernel) for kernel in kernels]
         if any(matrices) and not all(matrices):
@@ -450,14 +451,11 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
-        objects = SearchData(X, y, codes, splits, self.classes_, fit_params, {})
-        if not steps.prefix:
-            return objects, lambda: X
-        return objects, lambda: as_rows(steps.fit_transformed(X, y)[0])
+        return SearchData(X, y, codes, splits, self.classes_, fit_params, {}, before=before)
 
     def _look_at_parts(self, X, y, groups, fit_params, candidates):
-        """The same for batches or a dask collection: folds are random, their scores a sample's."""
-        if groups is not None or not isinstance(self.cv, numbers.Integral):
+        """SearchData of batches or a dask collection: random folds, scores of a sample."""
+        if groups is not None or not is_whole(self.cv):
             raise ValueError(
                 "Batches and dask collections are divided into folds at random: cv must be a "
                 f"number, and groups are not taken; got cv={self.cv!r}."
@@ -474,13 +472,11 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         splits = data.splits()
         self.n_splits_ = len(splits)
         codes = np.searchsorted(self.classes_, data.y)
-        objects = SearchData(data.X, data.y, codes, splits, self.classes_, fit_params, {}, data)
-        named = is_named(plain.kernel)  # two rows have the mean and the spread of all
-        return objects, lambda: data.scanned.two_rows() if named else data.X
+        return SearchData(data.X, data.y, codes, splits, self.classes_, fit_params, {}, data)
 
     # --- the choice -------------------------------------------------------------------------------
 
-    def _search(self, stages, objects, rows):
+    def _search(self, stages, objects):
         """Score all candidates; sets cv_results_ and what is best; returns the best Scored."""
         scored: list = []
         index = None
@@ -488,14 +484,14 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             candidates = stage if index is None else stage(scored[index].params)
             if not candidates:
                 break
-            candidates = resolve_candidates(self.estimator, candidates, rows)
+            candidates = resolve_candidates(self.estimator, candidates, objects)
             # What an earlier stage has tried is not tried again, but takes part in the choice.
             place = {frozen_params(one.params): i for i, one in enumerate(scored)}
             places = [place.get(frozen_params(params)) for params in candidates]
             numbers_of_new = itertools.count(len(scored))
             places = [next(numbers_of_new) if i is None else i for i in places]
             new = [(i, p) for i, p in zip(places, candidates, strict=True) if i >= len(scored)]
-            scored += self._score(new, objects, rows)
+            scored += self._score(new, objects)
             index = self._first_best(scored, places)
         self.cv_results_ = results_table(scored, self.n_splits_)
         self.best_index_ = index
@@ -507,11 +503,11 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.best_score_, self.best_params_ = float(best.metrics.mean()), best.params
         return best
 
-    def _score(self, candidates, objects, rows):
+    def _score(self, candidates, objects):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
         trials = [Trial(i, params, with_params(self.estimator, params)) for i, params in candidates]
         if steps_of(self.estimator).prefix or objects.fit_params:  # fitted fold by fold
-            trials = resolve_spreads(trials, rows, objects.y, objects.codes)
+            trials = resolve_spreads(trials, objects)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
         arriving = score_candidates(trials, objects, self.n_jobs)
@@ -557,16 +553,15 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         start = time.perf_counter()
         model = with_params(self.estimator, best.params)
         if on_kernel(model) and not objects.fit_params:
-            if model.landmarks is not None and best.landmarks is not None:
+            shared = None
+            if best.landmarks is not None:
+                shared = best.landmarks.chosen
                 if best.landmarks.seed is not None:
                     model.set_params(random_state=best.landmarks.seed)
-                model.fit_shared(X, y, best.landmarks.chosen)
             elif best.measure is not None:  # it is not computed again
                 kernel, pairs = best.measure
-                model.fit_shared(X, y, (kernel, kernel.from_pairs(objects.pairs[pairs])))
-            else:
-                model.fit_shared(X, y)
-            self.best_estimator_ = model
+                shared = kernel, kernel.from_pairs(pairs)
+            self.best_estimator_ = model.fit_shared(X, y, shared)
         else:
             self.best_estimator_ = clone(model).fit(X, y, **objects.fit_params)
         last = steps_of(self.best_estimator_).classifier

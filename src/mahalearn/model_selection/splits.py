@@ -1,6 +1,5 @@
 """The splits of a cross-validation, pairs of positions (train, test), and the metrics of folds."""
 
-import numbers
 import warnings
 from functools import cache
 from itertools import pairwise
@@ -136,7 +135,7 @@ MOST_REPEATS, MOST_SPLITS = 2, 10
 
 def splits_of(cv, X, y, groups=None):
     """The pairs (train, test) of a splitter, a number of folds or an iterable."""
-    if isinstance(cv, numbers.Integral) and cv > 1:
+    if is_whole(cv) and cv > 1:
         largest = int(np.unique(y, return_counts=True)[1].max())
         if largest < cv:
             raise ValueError(

@@ -11,12 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._memory import row_chunks
-from .._validation import check_finite_distances, check_symmetric, take
-from ..formulas.kernel_mahalanobis import centre_on_class, kriging_class, rc_rounding
+from .._validation import check_finite_distances, check_reg, check_symmetric, take
+from ..formulas.kernel_mahalanobis import (
+    alphas_of,
+    centre_on_class,
+    kriging_class,
+    rc_rounding,
+)
 from ..formulas.linalg import center_gram, centering, is_psd
 from ..kernels.precomputed import CheckedKernel
 from ..kernels.protocol import check_kernel_values, is_stateless
-from .distances import alphas_of, refuse_map, resolve_alphas
 from .exact import (
     ExactTraining,
     TrainingKernel,
@@ -24,6 +28,7 @@ from .exact import (
     corrects,
     fit_training,
     lookup_kernel,
+    refuse_map,
     with_policy,
 )
 from .landmark import collect
@@ -298,6 +303,13 @@ class FoldDistances(NamedTuple):
             rounding=np.concatenate(rounding),
             log_volumes=None if volumes[0] is None else np.concatenate(volumes, axis=-1),
         )
+
+
+def resolve_alphas(regs, reg_on, variant, training):
+    """α of each step and class, (r, c), from a path of `reg`: numbers, or one for each class."""
+    counts = training.counts
+    path = np.array([check_reg(reg, len(counts)) for reg in regs])
+    return alphas_of(path, reg_on, variant, counts, training.mean_spread)
 
 
 def fitted_fold(folds, f, variant, regs, reg_on, volumes, common="required"):

@@ -8,17 +8,15 @@ Those made from the same plan merge in any order. What methods need (`distances`
 many landmarks are enough, the sample does.
 """
 
-import numbers
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from .._memory import row_chunks
-from .._sparse import SparseRows, column_moments, is_sparse
+from .._sparse import column_moments, is_sparse
 from .._validation import (
     available_memory,
     check_choice,
@@ -30,6 +28,7 @@ from .._validation import (
     check_symmetric,
     distinct_labels,
     is_negated_dissimilarity,
+    is_whole,
     known_codes,
     refuse_mixed_labels,
     take,
@@ -52,6 +51,7 @@ from ..kernels.landmarks import (
     LANDMARK_SPECTRA,
     LandmarkKernel,
     choose_landmarks,
+    is_auto,
     landmark_columns,
     refuse_landmarks,
     refuse_negative,
@@ -65,8 +65,9 @@ from ..kernels.protocol import (
     is_named,
     kernel_settings,
     takes_vectors,
+    two_rows,
 )
-from .distances import SELF_UNKNOWN, check_self_similarity
+from .exact import SELF_UNKNOWN, check_self_similarity
 
 # Rows of a sample.
 SAMPLE_ROWS = 20_000
@@ -874,14 +875,9 @@ class Summary:
         return check_class_list(np.array(list(self.counts)))
 
     def two_rows(self):
-        """Two rows with the mean and the standard deviation of every column.
-
-        So the variance of all entries together is that of the table, too: what kernels by name
-        learn from data (gamma="scale", standardize) they learn from these two.
-        """
-        mean, spread = self.moments.mean[0], np.sqrt(self.moments.lower[0] / self.n_rows)
-        rows = np.vstack([mean + spread, mean - spread])
-        return SparseRows(csr_array(rows)) if self.sparse else rows
+        """Two rows with the mean and the variance of every column."""
+        variance = self.moments.lower[0] / self.n_rows
+        return two_rows(self.moments.mean[0], variance, sparse=self.sparse)
 
     def add(self, X, y, start=None, *, vectors=True, limit=None):
         """Add labelled rows; start: position of the first one; limit: as in `RowSample.add`."""
@@ -957,13 +953,12 @@ def make_plan(
     data and float64 otherwise.
     """
     classes = summary.classes if classes is None else classes
-    if isinstance(landmarks, str):
+    if is_auto(landmarks):
         check_choice(landmarks, "landmarks", ("auto",))
         landmarks = most_landmarks(summary.n_rows, len(classes), n_folds)
-    if isinstance(landmarks, numbers.Integral):
-        count = check_count(landmarks, "landmarks")
+    if is_whole(landmarks):
         sample = summary.sample.rows
-        landmarks = choose_landmarks(kernel, sample, count, method, random_state)
+        landmarks = choose_landmarks(kernel, sample, landmarks, method, random_state)
     elif kernel is not None:
         landmarks = check_landmarks(landmarks, summary.n_features, kernel)
     if dtype is None:

@@ -11,10 +11,12 @@ from sklearn.utils import compute_class_weight
 
 from .._memory import row_chunks
 from ..formulas.kernel_mahalanobis import (
+    alphas_of,
     leave_one_out_path,
     query_path,
     raw_spectrum,
     rc_rounding,
+    resolved_reg_on,
     without_each,
 )
 from ..formulas.linalg import centering, rounding_tolerance
@@ -24,7 +26,7 @@ from ..formulas.offsets import (
     pair_difference,
     set_difference,
 )
-from .distances import alphas_of, refuse_map, resolved_reg_on
+from .exact import refuse_map
 
 # Doubles of work that stay in a processor's cache: many cheap passes go over them.
 _IN_CACHE = 2**19

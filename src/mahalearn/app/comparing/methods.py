@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ...table_encoder import TableEncoder
-from ...training.distances import reg_for_part
+from ...training.exact import reg_for_part
 from ..reading.problem import DataError, listed
 
 # Widths of RBF kernels on standardised features, for one feature: γ = value/number of features.
