@@ -41,15 +41,14 @@ LEAST_BLOCK = 1_024
 MEASURED_ROWS = 2**18
 
 
-def single_or_double(dtype):
-    """Single precision for rows in half or single precision, else double precision."""
-    return np.float32 if dtype in (np.float16, np.float32) else np.float64
-
-
 def prepared(X, normalize):
-    """Checked rows as they enter the moments: of unit length, or as they are."""
+    """Checked rows as they enter the moments, of unit length or as they are.
+
+    Rows in half or single precision are in single precision, others in double precision.
+    """
     X = np.asarray(X)
-    X = check_array(X, dtype=single_or_double(X.dtype), input_name="X")
+    dtype = np.float32 if X.dtype in (np.float16, np.float32) else np.float64
+    X = check_array(X, dtype=dtype, input_name="X")
     return unit_rows(X) if normalize else X
 
 
