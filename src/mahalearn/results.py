@@ -139,8 +139,7 @@ def error_rates(y, predicted, weights=None):
     y = np.asarray(y)
     wrong = y != np.asarray(predicted)
     if weights is None or not np.any(weights):
-        shares = [wrong[y == label].mean() for label in np.unique(y)]
-        return float(wrong.mean()), float(np.mean(shares))
+        weights = np.ones(len(y))
     weights = np.asarray(weights, dtype=float)
     shares = [
         np.average(wrong[y == label], weights=weights[y == label])

@@ -547,7 +547,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         X = validate_rows(self, X, reset=reset, dtype=FLOATS)
         if reset:
             embedding = X.dtype == np.float32 and X.shape[1] >= EMBEDDING_FEATURES
-            self.normalize_ = embedding if isinstance(self.normalize, str) else bool(self.normalize)
+            self.normalize_ = embedding if self.normalize == "auto" else bool(self.normalize)
         return X
 
     # --- distances and their calibration ----------------------------------------------------------
@@ -574,7 +574,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         if not self.normalize_:  # (the mean variance of unit rows is at most 1/d)
             n_pilot = min(PILOT_ROWS, share_of_rows(stream.n_rows, PILOT_SHARE))
             scales, within = _pilot_scales(sample.at(slice(0, n_pilot)))
-        sigma2 = REG * within if isinstance(self.reg, str) else float(self.reg)
+        sigma2 = REG * within if self.reg == "auto" else float(self.reg)
         options = sigma2, scales, np.float32 if stream.single else np.float64
         if stream.pooled:
             kappas = factors = np.ones(len(counts))
@@ -582,7 +582,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             if self.relative:
                 metric = relative_metric(counts, metric)
         else:
-            pseudo_rows = d if isinstance(self.pseudo_rows, str) else self.pseudo_rows
+            pseudo_rows = d if self.pseudo_rows == "n_features" else self.pseudo_rows
             kappas, factors = borrowing(counts, pseudo_rows), mixture_factors(counts, pseudo_rows)
             metric = class_metrics(means, counts, lowers, pseudo_rows, *options)
         rows = row_numbers(counts, kappas)
