@@ -919,7 +919,7 @@ def splitter(name, data):
 
 def rounding_of(model):
     """What rounding may leave in the scores, where the library has a bound; else 0."""
-    return float(getattr(model, "_rounding", 0.0) or 0.0)
+    return float(getattr(model, "rounding_", 0.0) or 0.0)
 
 
 def answers_of(case, model, data, queries):

@@ -79,12 +79,12 @@ class ScoreClassifierMixin(ClassifierMixin):
     Queries are rows of numbers; what takes others has its own ``_check_query``. Parts of other
     estimators, whose input is checked already, have ``_scores(X)`` instead.
 
-    Of scores that are equal up to rounding (``_rounding``) the first class wins. Scores become
+    Of scores that are equal up to rounding (``rounding_``) the first class wins. Scores become
     probabilities where there is a ``temperature_``: that of the model itself
     (``_model_temperature``), or of a search, which sets it.
     """
 
-    _rounding = 0.0
+    rounding_ = 0.0
     # Of a search; every fit forgets it.
     _search_temperature: float | None = None
 
@@ -123,7 +123,7 @@ class ScoreClassifierMixin(ClassifierMixin):
             Predicted class labels.
         """
         check_is_fitted(self)
-        return like(X, self.classes_[winners(self._scores(X), self._rounding)])
+        return like(X, self.classes_[winners(self._scores(X), self.rounding_)])
 
     def decision_function(self, X: Objects) -> np.ndarray:
         """Scores of the classes.
@@ -265,7 +265,7 @@ def class_scores(model, X):
         return class_scores(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
     if isinstance(model, ScoreClassifierMixin):
         scores = model._scores(X)
-        return scores - scores.max(axis=1, keepdims=True), model._rounding
+        return scores - scores.max(axis=1, keepdims=True), model.rounding_
     predicted = np.searchsorted(model.classes_, model.predict(X))
     scores = _foreign_scores(model, X)
     if scores is None:

@@ -295,9 +295,7 @@ def _is_missing(value):
     except TypeError:
         return True
     except ValueError:
-        raise ValueError(
-            f"Cells of a table are single values; got {type(value).__name__}."
-        ) from None
+        raise _nested(value) from None
 
 
 def _missing(values):
@@ -331,9 +329,7 @@ def _as_text(value):
 def _numbers(values, name):
     """A column as float64, NaN where a cell is missing; dates as days since 1970."""
     if values.dtype.kind in "mM":
-        unit = f"{'datetime64' if values.dtype.kind == 'M' else 'timedelta64'}[us]"
-        ticks = values.astype(unit).astype("int64").astype(float)
-        values = np.where(np.isnat(values), np.nan, ticks / (_DAY * 1e6))
+        values = _days(values)
     elif values.dtype.kind in "biuf":
         values = values.astype(float)
     else:
@@ -347,23 +343,34 @@ def _numbers(values, name):
     return values
 
 
+def _days(values):
+    """Dates of numpy as days since 1970, differences of times as days."""
+    ticks = values.astype(f"{values.dtype.kind}8[us]").astype("int64").astype(float)
+    return np.where(np.isnat(values), np.nan, ticks / (_DAY * 1e6))
+
+
+def _time_of_day(value):
+    seconds = value.hour * 3600 + value.minute * 60 + value.second
+    return seconds / _DAY + value.microsecond / (_DAY * 1e6)
+
+
+# Values that are numbers, or days since 1970; a value is of the first type that fits.
+_AS_NUMBER = (
+    (np.datetime64 | np.timedelta64, lambda value: _days(np.array([value]))[0]),
+    (datetime, lambda value: value.replace(tzinfo=value.tzinfo or UTC).timestamp() / _DAY),
+    (date, lambda value: float(value.toordinal() - date(1970, 1, 1).toordinal())),
+    (time, _time_of_day),
+    (timedelta, lambda value: value.total_seconds() / _DAY),
+    (Number, float),
+)
+
+
 def _as_number(value, name):
     if _is_missing(value):
         return np.nan
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return _numbers(np.array([value]), name)[0]
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=value.tzinfo or UTC).timestamp() / _DAY
-    if isinstance(value, date):
-        return float(value.toordinal() - date(1970, 1, 1).toordinal())
-    if isinstance(value, time):
-        return (value.hour * 3600 + value.minute * 60 + value.second) / _DAY + value.microsecond / (
-            _DAY * 1e6
-        )
-    if isinstance(value, timedelta):
-        return value.total_seconds() / _DAY
-    if isinstance(value, Number):
-        return float(value)
+    for kind, as_number in _AS_NUMBER:
+        if isinstance(value, kind):
+            return as_number(value)
     raise ValueError(
         f"Column {name!r} held numbers or dates in training and now holds {str(value)!r}; correct "
         "such a cell, or leave it empty."

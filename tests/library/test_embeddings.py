@@ -195,7 +195,7 @@ def test_groups_are_set_aside_as_a_whole():
     detector = MahalanobisNovelty(normalize=False).fit(X, y, groups=groups)
     assert detector.method_ == "split" and detector.guarantee_.endswith("one row of each group")
     assert detector._n_ranked == 6  # a fifth of the groups, a row of each
-    assert detector._state().model.counts.sum() == 48
+    assert detector.fitted_.model.counts.sum() == 48
     again = MahalanobisNovelty(normalize=False).fit(X[twice], y[twice], groups=groups[twice])
     assert again._n_ranked == 6  # copies add nothing
     for options in ({"calibration": "loo"}, {"trim": 0.1}):
@@ -268,7 +268,7 @@ def test_a_histogram_bounds_the_memory_of_batches(monkeypatch, small_blocks):
         MahalanobisNovelty().fit_predict(batches)
     monkeypatch.setattr(class_metrics, "DIGITS", 6)
     coarse = MahalanobisNovelty().fit(X, y)
-    every = coarse._state().limits.every
+    every = coarse.fitted_.limits.every
     assert len(every.values) < 500 < 4500 <= every.n == as_one._n_ranked
     assert (coarse.p_none(X) >= as_one.p_none(X)).all()
     assert_allclose(coarse.p_none(X), as_one.p_none(X), atol=0.03)
@@ -332,7 +332,7 @@ def test_single_precision_suffices_at_a_condition_of_a_million(covariance, sprea
     # Rows of unit length in float32 have themselves a rounding, which collapsed classes enlarge.
     tolerance = 1e-4 if spread == 1 else 0.02
     assert_allclose(single.decision_scores_, double.decision_scores_, rtol=tolerance)
-    metric = single._state().model.metric
+    metric = single.fitted_.model.metric
     unit = next(iter(single._queries(X)))
     assert_allclose(metric.nearest(unit)[0], metric.nearest(unit.astype(float))[0], rtol=3e-5)
 

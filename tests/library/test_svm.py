@@ -407,7 +407,7 @@ def test_decisions_of_pairs_are_those_of_libsvm(n_classes):
     assert_allclose(decisions.squeeze(), svc.decision_function(X), atol=1e-10)
     for source in ("all", "pair"):
         model = MahalanobisSVC(covariance_from=source).fit(X, y)
-        for machine in model._machines:
+        for machine in model.machines_:
             expected = machine.svc.decision_function(machine.kernel.whiten(X))
             expected = expected[:, None] if expected.ndim == 1 else -expected
             assert_allclose(machine.decisions(X), expected, atol=1e-10)

@@ -108,9 +108,9 @@ class GaussianHead(DensityClassifierMixin, BaseEstimator):
         within = np.vstack([group - group.mean(axis=0) for group in groups])
         if self.pooled:  # one decomposition for all classes
             pooled = gaussian_class(within, pooled_with=within)
-            self._classes = [pooled._replace(mean=group.mean(axis=0)) for group in groups]
+            self.gaussians_ = [pooled._replace(mean=group.mean(axis=0)) for group in groups]
         else:
-            self._classes = [gaussian_class(group) for group in groups]
+            self.gaussians_ = [gaussian_class(group) for group in groups]
         self.priors_ = self._class_priors(codes)
         return self
 
@@ -127,7 +127,7 @@ class GaussianHead(DensityClassifierMixin, BaseEstimator):
         Z = (X - self.center_) / self.scale_
         within_axes_only = self.singular == "pseudo_inverse"
         return quadratic_scores(
-            self._classes, self.priors_, Z, [RANK_RTOL], within_axes_only=within_axes_only
+            self.gaussians_, self.priors_, Z, [RANK_RTOL], within_axes_only=within_axes_only
         )[0]
 
 

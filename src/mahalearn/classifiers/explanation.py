@@ -44,7 +44,7 @@ def explain(self: Any, X: Objects, n_neighbors: int = 5) -> list[dict[str, Any]]
     """
     n_neighbors, classes = check_count(n_neighbors, "n_neighbors"), self.classes_.tolist()
     queries, scores = self._check_query(X), self._all_scores(X)
-    best, second = two_best(scores, self._rounding)
+    best, second = two_best(scores, self.rounding_)
     proba = self.predict_proba(X) if hasattr(self, "predict_proba") else None
     distances = self._known_distances(queries)
     out = []

@@ -806,6 +806,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             self._fitted = fitted_gaussians(estimates, self._options.weighting)
         return self._fitted
 
+    @property
+    def fitted_(self) -> FittedGaussians:
+        """The classes as fitted: estimates, and the Gaussians made of them."""
+        return self._gaussians()
+
     def _ignores_missing(self):
         return check_choice(self.missing, "missing", MISSING) == "ignore"
 

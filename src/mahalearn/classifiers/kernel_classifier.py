@@ -371,7 +371,8 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         return self.models_.distances
 
     @property
-    def _rounding(self):
+    def rounding_(self) -> float:  # type: ignore[override]
+        """Size of the rounding errors of the scores."""
         return float(self.models_.rounding[0])
 
     # --- queries ----------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ class KernelMahalanobisTransformer(
         check_distance_parameters(self)
         training = self._fit_training(X, y)
         self.reg_ = path_value(self, training)
-        self._distances, _ = fit_class_distances(self, training, [self.reg_])
+        self.distances_, _ = fit_class_distances(self, training, [self.reg_])
         training.release()
         return self
 
@@ -214,6 +214,10 @@ class KernelMahalanobisTransformer(
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+    @property
+    def _distances(self):
+        return self.distances_
 
     @property
     def _n_features_out(self):

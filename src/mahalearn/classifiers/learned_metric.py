@@ -122,25 +122,25 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
         X, y = validate_rows(self, X, y, dtype=np.float64)
         self.classes_, codes = check_classes(y)
         check_memory(4 * len(X) ** 2, f"The kernel matrix of {len(X)} objects and its factors")
-        self._center, self._spread = column_scales(X)
-        self._rows = (X - self._center) / self._spread
+        self.center_, self.spread_ = column_scales(X)
+        self.training_rows_ = (X - self.center_) / self.spread_
         targets = 2.0 * (codes[:, None] == np.arange(len(self.classes_))) - 1
-        self._model: MetricRidge = fit_metric_ridge(
-            self._rows, targets, self.reg, self.length, int(self.n_iter), full
+        self.model_: MetricRidge = fit_metric_ridge(
+            self.training_rows_, targets, self.reg, self.length, int(self.n_iter), full
         )
-        self.metric_, self.scale_ = self._model.metric, self._model.scale
+        self.metric_, self.scale_ = self.model_.metric, self.model_.scale
         # What rounding leaves in sums of coefficients with kernel values of at most 1.
-        sizes = np.abs(self._model.coefficients).sum(axis=0)
-        self._rounding = float(64 * np.finfo(float).eps * sizes.max())
+        sizes = np.abs(self.model_.coefficients).sum(axis=0)
+        self.rounding_ = float(64 * np.finfo(float).eps * sizes.max())
         return self
 
     explain = explain
 
     def _contributions(self, x, a, b):
-        return named_contributions(self, self._margin(a, b), x, self._center, self._spread)
+        return named_contributions(self, self._margin(a, b), x, self.center_, self.spread_)
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        Z = (queries - self._center) / self._spread
-        chunks = row_chunks(len(Z), BLOCKS * len(self._rows))
-        return np.concatenate([self._model.predict(take(Z, c), self._rows) for c in chunks])
+        Z, training = (queries - self.center_) / self.spread_, self.training_rows_
+        chunks = row_chunks(len(Z), BLOCKS * len(training))
+        return np.concatenate([self.model_.predict(take(Z, c), training) for c in chunks])

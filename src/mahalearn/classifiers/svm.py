@@ -42,7 +42,7 @@ class _Machine(NamedTuple):
 
     def decisions(self, X):
         """(m, pairs), positive where the second class of a pair wins."""
-        svc, Z = self.svc, self.kernel._whitening.apply(X)
+        svc, Z = self.svc, self.kernel.whitening_.apply(X)
         A = pair_coefficients(svc.dual_coef_, svc.n_support_)
         parts = []
         with scratch() as workspace:
@@ -95,7 +95,7 @@ class _Problem(NamedTuple):
             A[svc.support_] = coefficients
             machines.append((svc.gamma, A, svc.intercept_))
         for rows in row_chunks(len(X), 2 * n):
-            D = sq_euclidean(self.kernel._whitening.apply(X[rows]), self.Z)
+            D = sq_euclidean(self.kernel.whitening_.apply(X[rows]), self.Z)
             parts.append([np.exp(-gamma * D) @ A + intercept for gamma, A, intercept in machines])
         return [_signed(np.concatenate(rows), svc) for rows in zip(*parts, strict=True)]
 
@@ -239,14 +239,14 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         self.classes_, problems = self._problems(
             X[present], y[present], None if weights is None else weights[present]
         )
-        self._machines = []
+        self.machines_ = []
         for problem in problems:
             svc = problem.train(self, self.C, self.delta)
             support = present[problem.rows[svc.support_]]
-            self._machines.append(_Machine(problem.kernel, svc, support))
-        self.kernels_ = [machine.kernel for machine in self._machines]
-        self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self._machines])
-        rows = np.unique(np.concatenate([machine.support for machine in self._machines]))
+            self.machines_.append(_Machine(problem.kernel, svc, support))
+        self.kernels_ = [machine.kernel for machine in self.machines_]
+        self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self.machines_])
+        rows = np.unique(np.concatenate([machine.support for machine in self.machines_]))
         codes = np.searchsorted(self.classes_, y[rows])
         self.support_ = rows[np.argsort(codes, kind="stable")]
         self.n_support_ = np.bincount(codes, minlength=len(self.classes_))
@@ -275,14 +275,14 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             kernel = MahalanobisKernel(self.covariance, self.delta, self.shrinkage)
             part = None if weights is None else weights[rows]
             kernel.fit(X[rows], sample_weight=part)
-            Z = kernel._whitening.apply(X[rows])
+            Z = kernel.whitening_.apply(X[rows])
             margins = None if (of_classes == 1).all() else {j: of_classes[j] for j in group}
             problems.append(_Problem(rows, kernel, Z, codes[rows], margins, part))
         return classes, problems
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        decisions = np.hstack([machine.decisions(queries) for machine in self._machines])
+        decisions = np.hstack([machine.decisions(queries) for machine in self.machines_])
         return _pair_scores(decisions, len(self.classes_))
 
     # --- explanations -----------------------------------------------------------------------------
@@ -298,8 +298,8 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         """The machine that decides between two classes, and its column for that."""
         pairs = list(combinations(range(len(self.classes_)), 2))
         place = pairs.index((min(a, b), max(a, b)))
-        one = len(self._machines) == 1
-        return (self._machines[0], place) if one else (self._machines[place], 0)
+        one = len(self.machines_) == 1
+        return (self.machines_[0], place) if one else (self.machines_[place], 0)
 
     def _margin(self, a, b):
         machine, column = self._machine_of(a, b)
@@ -309,13 +309,13 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
         """(position, squared distance) of the support vectors nearest to a query."""
         kernel, svc, support = self._machine_of(a, b)[0]
-        d2 = sq_euclidean(kernel._whitening.apply(x), svc.support_vectors_)[0]
+        d2 = sq_euclidean(kernel.whitening_.apply(x), svc.support_vectors_)[0]
         near = np.argsort(d2, kind="stable")[:n_neighbors]
         distances = 2 - 2 * np.exp(-kernel.gamma_ * d2[near])
         return list(zip(support[near].tolist(), distances.tolist(), strict=True))
 
     def _contributions(self, x, a, b):
-        center, matrix, *_ = self._machine_of(a, b)[0].kernel._whitening
+        center, matrix, *_ = self._machine_of(a, b)[0].kernel.whitening_
         lengths = np.linalg.norm(matrix.reshape(len(center), -1), axis=1)
         spread = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return named_contributions(self, self._margin(a, b), x, center, spread)

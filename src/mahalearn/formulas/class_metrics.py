@@ -112,6 +112,13 @@ def mixture_factors(counts, pseudo_rows):
     return np.fmax(1.0, ratio)
 
 
+def regularised(C, sigma2, scales):
+    """C + σ²I of the columns divided by their scales (d,), in place of the covariance C (d, d)."""
+    C /= scales[:, None] * scales
+    C.flat[:: len(C) + 1] += sigma2
+    return C
+
+
 def whitener(C):
     """F with C⁻¹ = FFᵀ, upper triangular, for a positive definite C (d, d): d² = |(x − μ)F|²."""
     L, failed = linalg.lapack.dpotrf(C, lower=1)
@@ -226,9 +233,7 @@ def shared_metric(means, counts, lower, sigma2, scales=None, dtype=np.float64):
     scales = np.ones(len(lower)) if scales is None else scales
     N = counts.sum()
     origin = (counts @ means / N).astype(dtype).astype(np.float64)
-    C = scatter_covariance(lower, N + 1)
-    C /= scales[:, None] * scales
-    C.flat[:: len(C) + 1] += sigma2
+    C = regularised(scatter_covariance(lower, N + 1), sigma2, scales)
     F = whitener(C) / scales[:, None]
     return SharedMetric(origin, F, (means - origin) @ F)
 
@@ -326,7 +331,7 @@ def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype
     scales = np.ones(len(total)) if scales is None else scales
     kappas = borrowing(counts, pseudo_rows)
     shared = shared_metric(means, counts, total, sigma2, scales, dtype)
-    total, squares = symmetric(total), scales[:, None] * scales
+    total = symmetric(total)
     V = np.linalg.svd(shared.centres, full_matrices=False)[2][:DIRECTIONS].T
     P = shared.whitener @ V * scales[:, None]
     whiteners = np.empty((len(counts), *total.shape), dtype)
@@ -334,9 +339,7 @@ def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype
     stretches = np.empty(len(counts))
     standard = shared.whitener * scales[:, None]
     for j, (kappa, rows) in enumerate(zip(kappas, row_numbers(counts, kappas), strict=True)):
-        C = scatter_covariance(lowers[j], rows, total, kappa)
-        C /= squares
-        C.flat[:: len(C) + 1] += sigma2
+        C = regularised(scatter_covariance(lowers[j], rows, total, kappa), sigma2, scales)
         stretches[j] = largest_ratio(C, standard)
         whiteners[j] = whitener(C) / scales[:, None]
         marginals[j] = whitener(P.T @ C @ P)
@@ -351,9 +354,7 @@ def largest_ratio(C, F):
     """
     B = F.T @ C @ F
     d = len(B)
-    if d < 16:
-        return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
-    estimate = largest_eigenvalue(B.__matmul__, d, tol=1e-3)
+    estimate = None if d < 16 else largest_eigenvalue(B.__matmul__, d, tol=1e-3)
     if estimate is None:
         return float(np.linalg.eigvalsh(B)[-1]) * (1 + 1e-10)
     while True:

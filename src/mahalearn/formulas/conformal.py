@@ -46,7 +46,7 @@ Scores are nonconformity scores throughout: large means strange.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import stats
 
 from .linalg import (
     Centering,
@@ -55,7 +55,9 @@ from .linalg import (
     center_self,
     centering,
     cholesky,
-    refuse_singular,
+    cholesky_inverse,
+    eigh,
+    fundamental_symmetry,
     rounding_tolerance,
     row_sq_norms,
 )
@@ -226,10 +228,7 @@ def _inverse(Kc, alpha, size):
     L = cholesky(Kc, overwrite=True)
     if L is None:
         return None
-    S, info = linalg.lapack.dpotri(L, lower=1)
-    refuse_singular(info)
-    S = np.tril(S)
-    S += np.tril(S, -1).T
+    S = cholesky_inverse(L)
     c = np.maximum(np.diagonal(S) - 1 / ((alpha + tau) * n), 0.0)
     loss = rounding_tolerance(size * c.max() + (spread * c.max()) ** 2, n)
     if loss > LARGEST_LOSS:
@@ -332,10 +331,9 @@ def cross_p_values(folds, *, conditional=True):
     conditional: rank within each class; False ranks all calibration objects by the score for their
     own class, which gives marginal p-values.
     """
-    count, n = None, None
+    shape = np.shape(folds[0][2])
+    count, n = np.zeros(shape), np.zeros(shape[1])
     for calibration, codes, scores in folds:
-        if count is None:
-            count, n = np.zeros(np.shape(scores)), np.zeros(np.shape(scores)[1])
         true_class = np.asarray(calibration)[np.arange(len(codes)), codes]
         for j in range(len(n)):
             ranked = true_class[codes == j] if conditional else true_class
@@ -409,14 +407,7 @@ def benjamini_hochberg(p_values, fdr):
     (S. Bates, E. Candès, L. Lei, Y. Romano and M. Sesia, Testing for outliers with conformal
     p-values).
     """
-    p = np.asarray(p_values, dtype=float)
-    m = len(p)
-    order = np.argsort(p, kind="stable")
-    passed = np.flatnonzero(p[order] <= fdr * np.arange(1, m + 1) / m + 1e-12)
-    rejected = np.zeros(m, dtype=bool)
-    if len(passed):
-        rejected[order[: passed[-1] + 1]] = True
-    return rejected
+    return stats.false_discovery_control(p_values) <= fdr + 1e-12
 
 
 EXACT_RANK_SUM = 5e7  # steps of the recursion up to which the distribution is computed exactly
@@ -501,7 +492,6 @@ def pooled_leverages(K, alpha, *, definite=True):
         inverse = _inverse(Kc.copy(), alpha, size)
         if inverse is not None:
             return n - 1 - n * alpha * inverse[1]
-    values, U = linalg.eigh(Kc, check_finite=False, driver="evd")
-    values[np.abs(values) <= 1e-10 * np.abs(values).max(initial=0.0)] = 0.0
-    J = np.where(values < 0, -1.0, 1.0)
+    values, U = eigh(Kc)
+    J = fundamental_symmetry(values)
     return np.square(U) @ (n * values * J / (values + alpha * J))

@@ -5,7 +5,6 @@ import numpy as np
 # Up to this many objects every triangle is looked at; beyond, a sample.
 TRIANGLE_EXACT = 400
 TRIANGLE_SAMPLE = 1_000_000
-_Z95 = 1.959963984540054
 # A triangle inequality broken by less than this fraction of the largest value is rounding.
 _RTOL = 1e-10
 
@@ -29,23 +28,17 @@ def triangle_violations(d, random_state):
             broken += int(excess.sum()) - int(np.diagonal(excess).sum())
         fraction = broken / (n * (n - 1) * (n - 2))
         return fraction, (fraction, fraction)
+    from scipy.stats import binomtest  # slow to import
+
     i = random_state.randint(n, size=TRIANGLE_SAMPLE)
     j = (i + random_state.randint(1, n, size=TRIANGLE_SAMPLE)) % n
     k = random_state.randint(n - 2, size=TRIANGLE_SAMPLE)
     first, second = np.minimum(i, j), np.maximum(i, j)
     k += k >= first
     k += k >= second
-    fraction = float((d[i, j] > d[i, k] + d[k, j] + tol).mean())
-    return fraction, wilson_interval(fraction, TRIANGLE_SAMPLE)
-
-
-def wilson_interval(fraction, n):
-    """95 % interval of a probability from the fraction of n independent trials."""
-    centre = (fraction + _Z95**2 / (2 * n)) / (1 + _Z95**2 / n)
-    half = np.sqrt(fraction * (1 - fraction) / n + _Z95**2 / (4 * n**2)) * _Z95 / (1 + _Z95**2 / n)
-    low, high = float(centre - half), float(centre + half)
-    # At the ends the two terms are equal but for rounding.
-    return 0.0 if fraction == 0 else low, 1.0 if fraction == 1 else high
+    broken = int((d[i, j] > d[i, k] + d[k, j] + tol).sum())
+    low, high = binomtest(broken, TRIANGLE_SAMPLE).proportion_ci(method="wilson")
+    return broken / TRIANGLE_SAMPLE, (float(low), float(high))
 
 
 def effective_dimension(values):

@@ -35,6 +35,7 @@ from .linalg import (
     center_queries,
     centering,
     cholesky,
+    cholesky_inverse,
     clear_upper,
     drop_rounding,
     eigh,
@@ -340,9 +341,7 @@ def kriging_class(k, kxx, members, alpha):
     if L is None:
         return None
     log_det = 2 * np.log(np.diagonal(L)).sum()
-    S, info = linalg.lapack.dpotri(L, lower=1)
-    refuse_singular(info)
-    mirror_lower(S)
+    S = cholesky_inverse(L)
     w = S.sum(axis=0)
     U = np.empty((N, n), order="F")
     residual, weight = np.empty(N), k @ w
@@ -367,15 +366,6 @@ def centre_on_class(K, kxx, members):
     k -= means.column_means
     k -= (row_means - means.grand_mean)[:, None]
     return k, kxx - 2 * row_means + means.grand_mean
-
-
-def mirror_lower(S, block=64):
-    """Copy the lower triangle of S into the upper one, a block of columns at a time."""
-    for i in range(0, len(S), block):
-        end = min(i + block, len(S))
-        S[:i, i:end] = S[i:end, :i].T
-        corner = np.tril(S[i:end, i:end])
-        S[i:end, i:end] = corner + np.tril(corner, -1).T
 
 
 def _as_slice(index):

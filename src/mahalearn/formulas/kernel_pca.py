@@ -57,6 +57,17 @@ class Embedding(NamedTuple):
         """Diagonal of J."""
         return fundamental_symmetry(self.values)
 
+    @property
+    def mean(self):
+        """Mean kernel row (n,): ψ(x) = (k − mean)·projection, as in a landmark space."""
+        return self.means.column_means
+
+    @property
+    def projection(self):
+        """HQJ|Λ|^{-1/2}, (n, p)."""
+        centred = self.vectors - self.vectors.mean(axis=0)
+        return centred * (self.signs / np.sqrt(np.abs(self.values)))
+
     def training_coordinates(self):
         """ψ of the training objects, (n, p)."""
         return self.vectors * np.sqrt(np.abs(self.values))

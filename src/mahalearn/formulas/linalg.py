@@ -134,6 +134,23 @@ def invert_lower(L):
     return inverse
 
 
+def cholesky_inverse(L):
+    """(LLᵀ)⁻¹ from the lower Cholesky factor, symmetric."""
+    S, info = linalg.lapack.dpotri(L, lower=1)
+    refuse_singular(info)
+    mirror_lower(S)
+    return S
+
+
+def mirror_lower(S, block=64):
+    """Copy the lower triangle of S into the upper one, a block of columns at a time."""
+    for i in range(0, len(S), block):
+        end = min(i + block, len(S))
+        S[:i, i:end] = S[i:end, :i].T
+        corner = np.tril(S[i:end, i:end])
+        S[i:end, i:end] = corner + np.tril(corner, -1).T
+
+
 def drop_rounding(M):
     """M rounded to multiples of eps/4 of its largest value, in place.
 

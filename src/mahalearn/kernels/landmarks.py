@@ -444,19 +444,19 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = self._check(X, reset=True)
         if is_precomputed(self.kernel):
             self.kernel_ = "precomputed"
-            self._rows = self._fit_precomputed(X)
+            self.landmark_kernel_ = self._fit_precomputed(X)
         else:
             kernel = fit_kernel(self.kernel, X, **kernel_settings(self, X))
             landmarks = self._choose(X, kernel)
             self.kernel_, self.landmarks_ = kernel.as_fitted, as_matrix(landmarks)
-            self._rows = LandmarkKernel(kernel, landmarks)
-        K = self._rows.gram()
+            self.landmark_kernel_ = LandmarkKernel(kernel, landmarks)
+        K = self.landmark_kernel_.gram()
         correction = spectrum if spectrum in CORRECTIONS else None
-        self._features = landmark_features(K, rtol=self.rtol, correction=correction)
+        self.features_ = landmark_features(K, rtol=self.rtol, correction=correction)
         if spectrum == "raise":
-            refuse_negative(self._features)
-        self.signs_ = self._features.signs
-        self.eigenvalues_ = self._features.values
+            refuse_negative(self.features_)
+        self.signs_ = self.features_.signs
+        self.eigenvalues_ = self.features_.values
         return self
 
     def _check(self, X, reset):
@@ -484,10 +484,10 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                     : _enough(X[:, positions], X[np.ix_(positions, positions)], X.diagonal())
                 ]
             self.landmarks_ = positions
-            self._columns = positions
+            self.columns_ = positions
             return LandmarkKernel(None, X[np.ix_(positions, positions)])
-        self.landmarks_, self._columns = landmark_columns(self.landmarks, X)
-        return LandmarkKernel(None, X[np.ix_(self.landmarks_, self._columns)])
+        self.landmarks_, self.columns_ = landmark_columns(self.landmarks, X)
+        return LandmarkKernel(None, X[np.ix_(self.landmarks_, self.columns_)])
 
     def _choose(self, X, kernel):
         if not to_choose(self.landmarks):
@@ -516,7 +516,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         rows = self._check(X, reset=False)
-        parts = [self._features.transform(k) for _, k in self._kernel_rows(rows)]
+        parts = [self.features_.transform(k) for _, k in self._kernel_rows(rows)]
         return like(X, np.concatenate(parts))
 
     def residual(self, X: Objects) -> np.ndarray:
@@ -534,20 +534,20 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        kxx = self._rows.self_similarities(X)
+        kxx = self.landmark_kernel_.self_similarities(X)
         if kxx is None:
             raise ValueError(
                 "A precomputed kernel does not tell k(x, x) of an object, unless that of all "
                 "landmarks is the same; use a kernel object, such as PrecomputedKernel."
             )
-        parts = [self._features.residual(kxx[rows], k) for rows, k in self._kernel_rows(X)]
+        parts = [self.features_.residual(kxx[rows], k) for rows, k in self._kernel_rows(X)]
         return np.concatenate(parts)
 
     def _kernel_rows(self, X):
-        precomputed = self._rows.kernel is None
-        for rows in row_chunks(len(X), 3 * len(self._rows)):
+        precomputed = self.landmark_kernel_.kernel is None
+        for rows in row_chunks(len(X), 3 * len(self.landmark_kernel_)):
             part = take(X, rows)
-            yield rows, self._rows.rows(part[:, self._columns] if precomputed else part)
+            yield rows, self.landmark_kernel_.rows(part[:, self.columns_] if precomputed else part)
 
     @property
     def _n_features_out(self):

@@ -41,15 +41,14 @@ LEAST_BLOCK = 1_024
 MEASURED_ROWS = 2**18
 
 
-def single_or_double(dtype):
-    """Single precision for rows in half or single precision, else double precision."""
-    return np.float32 if dtype in (np.float16, np.float32) else np.float64
-
-
 def prepared(X, normalize):
-    """Checked rows as they enter the moments: of unit length, or as they are."""
+    """Checked rows as they enter the moments, of unit length or as they are.
+
+    Rows in half or single precision are in single precision, others in double precision.
+    """
     X = np.asarray(X)
-    X = check_array(X, dtype=single_or_double(X.dtype), input_name="X")
+    dtype = np.float32 if X.dtype in (np.float16, np.float32) else np.float64
+    X = check_array(X, dtype=dtype, input_name="X")
     return unit_rows(X) if normalize else X
 
 
@@ -155,10 +154,14 @@ class RowStream:
         self.single = True
         self.buffer = RowBuffer(self.pooled)
 
-    def add(self, X, y=None, positions=None):
-        """Add checked rows; y None: one class; positions (m,) of the rows, those that follow."""
-        if positions is None:
-            positions = np.arange(self.n_rows, self.n_rows + len(X))
+    def add(self, X, y=None, start=None, mask=None):
+        """Add checked rows, or those that a mask (m,) has; y None: one class.
+
+        start: position of the first row among all; None for rows that follow those so far.
+        """
+        positions = np.arange(len(X)) + (self.n_rows if start is None else start)
+        if mask is not None:
+            X, positions, y = X[mask], positions[mask], None if y is None else y[mask]
         self._check_labelled(y is not None)
         codes = self.codes(np.ones(len(X), int) if y is None else y)
         keys = random_keys(positions, self.wanted.seed)
@@ -172,8 +175,7 @@ class RowStream:
                 candidate = rows.keys < self.aside.keys[-1]
             X, codes = X[~candidate], codes[~candidate]
             self._set_aside(rows.at(np.flatnonzero(candidate)), self.wanted.aside)
-        for block in self.buffer.push(X, codes):
-            add_rows(self.moments, *block)
+        self._add_to_moments(X, codes)
         return self
 
     def flush(self):
@@ -289,7 +291,10 @@ class RowStream:
         """Keep the `most` smallest numbers aside; the other rows go to the moments."""
         rows = self.aside.joined(rows)
         self.aside, back = rows.at(slice(0, most)), rows.at(slice(most, None))
-        for block in self.buffer.push(back.rows, back.codes):
+        self._add_to_moments(back.rows, back.codes)
+
+    def _add_to_moments(self, X, codes):
+        for block in self.buffer.push(X, codes):
             add_rows(self.moments, *block)
 
     def _keep(self, rows):
@@ -342,11 +347,7 @@ class LocalRows:
         if self.y is not None:
             stream.codes(self.y)  # room for all classes at once
         for X, y, start in self._with_positions():
-            positions = np.arange(start, start + len(X))
-            if mask is not None:
-                chosen = np.flatnonzero(mask[positions])
-                X, positions, y = X[chosen], positions[chosen], None if y is None else y[chosen]
-            stream.add(X, y, positions)
+            stream.add(X, y, start, None if mask is None else mask[start : start + len(X)])
         return stream.flush()
 
     def measure(self, measured, classes, pooled=True):
@@ -445,10 +446,7 @@ def _part(options, part):
 def _stream_of_part(options, wanted, start, mask, *part):
     with one_thread():
         X, y = _part(options, part)
-        positions = np.arange(start, start + len(X))
-        if mask is not None:
-            X, positions, y = X[mask], positions[mask], None if y is None else y[mask]
-        return RowStream(wanted, X.shape[1]).add(X, y, positions).flush()
+        return RowStream(wanted, X.shape[1]).add(X, y, start, mask).flush()
 
 
 def _measured_part(options, measured, classes, *part):

@@ -242,9 +242,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _fit_full(self, X, codes, required):
         """The closed form, None where there is none."""
-        last = unwrapped(self.estimator_)[1]
+        last, X = self._last_input(X)
         reg_on = check_choice(last.reg_on, "reg_on", REG_ON)
-        X = self._last_input(X)
         kernel = None if is_precomputed(last.kernel) else last.kernel
         _, training = fit_training(
             X, codes, codes, kernel, last.spectrum, **kernel_settings(last, X)
@@ -264,14 +263,12 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return full
 
     def _last_input(self, X):
-        """Objects as the classifier takes them, after the steps before it, which learn nothing."""
-        before, last = unwrapped(self.estimator_)
-        for step in before:
-            X = step.transform(X)
+        """The classifier behind steps that learn nothing, and objects as it takes them."""
+        last, X = last_input(self.estimator_, X)
         if not takes_vectors(last.kernel):
-            return check_objects(X)
+            return last, check_objects(X)
         sparse = "csr" if takes_sparse(last.kernel) else False
-        return as_rows(check_array(X, dtype=np.float64, accept_sparse=sparse))
+        return last, as_rows(check_array(X, dtype=np.float64, accept_sparse=sparse))
 
     def _fit_folds(self, X, y, codes, method):
         if method == "split":
@@ -358,7 +355,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         X = self._query(X)
         if self._full is not None:
-            X = self._last_input(X)
+            _, X = self._last_input(X)
             if self._score == "distance":
                 return self._full.evaluate(X)[1]
             return self._full.margin_p_values(X)
@@ -414,6 +411,14 @@ def unwrapped(estimator):
             return before, estimator
 
 
+def last_input(estimator, X):
+    """The classifier behind pipelines and fitted searches, and what it gets for objects X."""
+    before, last = unwrapped(estimator)
+    for step in before:
+        X = step.transform(X)
+    return last, X
+
+
 def _wants_table(estimator):
     """True if rows reach the estimator as a table: not where its kernel takes objects."""
     while hasattr(estimator, "steps") or isinstance(estimator, SEARCHES):
@@ -453,14 +458,12 @@ def why_not_full(estimator):
 
 def distances_of(model, X):
     """Squared Mahalanobis distances by a fitted classifier, pipeline or search."""
-    before, last = unwrapped(model)
+    last, X = last_input(model, X)
     if not hasattr(last, "mahalanobis"):
         raise ValueError(
             f"nonconformity='distance' needs squared Mahalanobis distances, and "
             f"{type(last).__name__} has none. Use nonconformity='margin'."
         )
-    for step in before:
-        X = step.transform(X)
     return last.mahalanobis(X)
 
 

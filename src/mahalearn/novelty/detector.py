@@ -32,6 +32,7 @@ from .._validation import (
     check_share,
     check_symmetric,
     check_unless_word,
+    is_word,
     refuse_dask,
     sorted_labels,
 )
@@ -317,7 +318,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     @property
     def _standardize(self):
         """`standardize`; rows of unit length are in common units already."""
-        return False if self.normalize and isinstance(self.standardize, str) else self.standardize
+        return False if self.normalize and self.standardize == "auto" else self.standardize
 
     def _kernel_options(self, X):
         """gamma and standardize of a named kernel of training objects X."""
@@ -341,7 +342,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         return "precomputed" if precomputed else kernel, training
 
     def _reg(self, defaults):
-        return defaults.get(self.variant, OTHER_REG) if isinstance(self.reg, str) else self.reg
+        return defaults.get(self.variant, OTHER_REG) if is_word(self.reg, "auto") else self.reg
 
     def _refuse_lost_reg(self):
         raise ValueError(

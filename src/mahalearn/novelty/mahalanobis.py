@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import (
     as_numpy,
     check_choice,
+    check_labels,
     check_not_negative,
     check_positive,
     check_real,
@@ -144,10 +144,6 @@ class FittedClasses(NamedTuple):
         every = (limits * self.factors[codes])[:n_every]
         return limits_of(limits, codes, every, len(self.classes))
 
-    def left_out(self, d2, codes):
-        """Leave-one-out distances of training rows from those to their own classes."""
-        return leave_one_out_sq_distances(d2, self.counts[codes], self.row_numbers[codes])
-
     def limits_apart(self, X, codes):
         """Limits from rows that the distances do not depend on."""
         nearest, members = [], []
@@ -159,10 +155,6 @@ class FittedClasses(NamedTuple):
                 members.append(d2[np.arange(len(part)), codes[start : start + step]])
         members = None if codes is None else np.concatenate(members)
         return limits_of(members, codes, np.concatenate(nearest), len(self.classes))
-
-    def background(self, X):
-        """d² of rows to the mean of all rows in the covariance of all rows, (m,)."""
-        return relative_metric(self.counts, self.metric.shared).background(X)
 
 
 class Fitted(NamedTuple):
@@ -321,11 +313,18 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             return self._fit_groups(X, y, groups)
         rows = self._rows(X, y)
         wanted = self._wanted(rows.n_features, calibration)
-        stream = rows.collect(wanted)
-        if calibration != "loo":
+        if calibration == "loo":
+            self._stream = None  # of rows that come later the limits of these are not known
+            self._fitted = self._leave_one_out(rows, wanted)
+        else:
+            stream = rows.collect(wanted)
             self._stream = stream if calibration == "reservoir" else None
             self._fitted = self._finish(stream)
-            return self._warn_of_level()
+        return self._warn_of_level()
+
+    def _leave_one_out(self, rows, wanted):
+        """Distances that are ranked among all training rows, each bounded as if left out."""
+        stream = rows.collect(wanted)
         trimmed: Any = self._trimmed(rows, stream) if self.trim else None
         if self.trim:
             stream = rows.collect(wanted, ~trimmed)
@@ -337,15 +336,14 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             positions = np.arange(start, start := start + len(d2))
             ranked = ~trimmed[positions] if self.trim else np.ones(len(d2), bool)
             if rows.table:
-                scores.append(np.where(ranked, model.left_out(d2, codes), d2))
+                rows_behind = model.counts[codes], model.row_numbers[codes]
+                scores.append(np.where(ranked, leave_one_out_sq_distances(d2, *rows_behind), d2))
             ranked &= ~np.isin(random_keys(positions, wanted.seed), pilot.keys)
             part = model.training_limits(d2[ranked], codes[ranked])
             limits = part if limits is None else limits.merged(part)
-        self._stream = None  # of rows that come later the limits of these are not known
         if rows.table:
             self._judge_training(np.concatenate(scores), ~trimmed if self.trim else None)
-        self._fitted = Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
-        return self._warn_of_level()
+        return Fitted(model, limits, "loo", NO_PROMISE if self.trim else PROMISE)
 
     def _fit_groups(self, X, y, groups):
         """Fit on the rows of most groups, calibrate on a row of each of the others."""
@@ -425,7 +423,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return "_fitted" in vars(self)
 
-    def _state(self):
+    @property
+    def fitted_(self) -> Fitted:
         """The fitted distances and limits; made of the stream where rows were added."""
         check_is_fitted(self)
         if self._fitted is None:
@@ -502,9 +501,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return self._table_rows(self._table(X, reset=True), y)
 
     def _table_rows(self, X, y):
-        y = as_numpy(self, y)
-        if y is not None:
-            y = _labels(y, X)
+        y = self._labels(X, y)
         return LocalRows(lambda: self._pieces(X, y), X.shape[1], y, table=True)
 
     def _batch_rows(self, pairs):
@@ -513,20 +510,26 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                 X, y = _pair(batch)
                 if len(X):
                     X, reset = self._table(X, reset), False
-                    yield from self._pieces(X, None if y is None else _labels(y, X))
+                    yield from self._pieces(X, self._labels(X, y))
 
         if next(batches(reset=True), None) is None:
             raise ValueError("There are no rows to fit; the batches are empty.")
         return LocalRows(batches, self.n_features_in_)
 
+    def _labels(self, X, y):
+        """Checked labels of the rows of X; None without labels."""
+        if isinstance(y, (list, tuple)):
+            refuse_mixed_labels(y)  # numpy would make all of them text
+        return None if y is None else check_labels(self, X, y)
+
     def _pieces(self, X, y=None, numbers=None):
         """Prepared rows and labels, so few at a time that they stay in the cache."""
         for start in range(0, len(X), step := max(256, (numbers or PIECE) // X.shape[1])):
             part = slice(start, start + step)
-            yield self._prepare(X[part]), None if y is None else y[part]
+            yield prepared(X[part], self.normalize_), None if y is None else y[part]
 
     def _table(self, X, reset=False):
-        """A table of which the shape was checked; `_prepare` checks the values, part by part.
+        """A table of which the shape was checked; `prepared` checks the values, part by part.
 
         An array may be a file in virtual memory, which is not read as a whole.
         """
@@ -544,12 +547,8 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         X = validate_rows(self, X, reset=reset, dtype=FLOATS)
         if reset:
             embedding = X.dtype == np.float32 and X.shape[1] >= EMBEDDING_FEATURES
-            self.normalize_ = embedding if isinstance(self.normalize, str) else bool(self.normalize)
+            self.normalize_ = embedding if self.normalize == "auto" else bool(self.normalize)
         return X
-
-    def _prepare(self, X):
-        """Rows as they enter the moments, checked: of unit length, or as they are."""
-        return prepared(X, self.normalize_)
 
     # --- distances and their calibration ----------------------------------------------------------
 
@@ -575,7 +574,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         if not self.normalize_:  # (the mean variance of unit rows is at most 1/d)
             n_pilot = min(PILOT_ROWS, share_of_rows(stream.n_rows, PILOT_SHARE))
             scales, within = _pilot_scales(sample.at(slice(0, n_pilot)))
-        sigma2 = REG * within if isinstance(self.reg, str) else float(self.reg)
+        sigma2 = REG * within if self.reg == "auto" else float(self.reg)
         options = sigma2, scales, np.float32 if stream.single else np.float64
         if stream.pooled:
             kappas = factors = np.ones(len(counts))
@@ -583,7 +582,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             if self.relative:
                 metric = relative_metric(counts, metric)
         else:
-            pseudo_rows = d if isinstance(self.pseudo_rows, str) else self.pseudo_rows
+            pseudo_rows = d if self.pseudo_rows == "n_features" else self.pseudo_rows
             kappas, factors = borrowing(counts, pseudo_rows), mixture_factors(counts, pseudo_rows)
             metric = class_metrics(means, counts, lowers, pseudo_rows, *options)
         rows = row_numbers(counts, kappas)
@@ -624,10 +623,10 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         self : MahalanobisNovelty
             The detector, calibrated.
         """
-        model, X = self._state().model, self._check_rows(X)
+        model, X = self.fitted_.model, self._check_rows(X)
         codes = np.zeros(len(X), np.intp) if len(model.classes) == 1 else None
         if y is not None:
-            codes = known_codes(_labels(as_numpy(self, y), X), model.classes)
+            codes = known_codes(self._labels(X, y), model.classes)
         if groups is not None:
             check_consistent_length(X, groups)
         self._fitted = self._apart(model, X, codes, groups)
@@ -639,14 +638,14 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             order = check_random_state(self.random_state).permutation(len(X))
             rows = order[np.unique(np.asarray(groups)[order], return_index=True)[1]]
             X, codes = X[rows], None if codes is None else codes[rows]
-        limits = model.limits_apart(self._prepare(X), codes)
+        limits = model.limits_apart(prepared(X, self.normalize_), codes)
         promise = PROMISE if codes is not None else PROMISE_WITHOUT_LABELS
         promise = promise if groups is None else promise + ", one row of each group"
         return Fitted(model, limits, "calibrated", promise)
 
     def _queries(self, X):
         """Chunks of checked and prepared queries."""
-        numbers = PIECE if self._state().model.metric.pooled else QUERIES
+        numbers = PIECE if self.fitted_.model.metric.pooled else QUERIES
         for part, _ in self._pieces(self._table(X), numbers=numbers):
             yield part
 
@@ -667,14 +666,14 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return like(X, self._sq_distances(X))
 
     def _sq_distances(self, X):
-        metric = self._state().model.metric
+        metric = self.fitted_.model.metric
         return np.concatenate(
             [metric.sq_distances(part.astype(float)) for part in self._queries(X)]
         )
 
     def _nearest(self, X):
         """The least distance to any class and p_none, (m,) each."""
-        fitted = self._state()
+        fitted = self.fitted_
         least = [fitted.model.metric.nearest(part)[0] for part in self._queries(X)]
         least = np.concatenate(least).astype(float)
         return least, fitted.limits.every.p_values(least)
@@ -698,7 +697,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         return like(X, np.column_stack(p))
 
     def _class_limits(self):
-        limits = self._state().limits.by_class
+        limits = self.fitted_.limits.by_class
         if limits is None:
             raise ValueError(
                 "The detector was calibrated on rows without labels, which give p_none only; pass "
@@ -711,40 +710,40 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
     @property
     def _n_ranked(self):
-        return self._state().limits.every.n
+        return self.fitted_.limits.every.n
 
     @property
     def _n_unbounded(self):
-        return self._state().limits.every.n_unbounded
+        return self.fitted_.limits.every.n_unbounded
 
     @property
     def _distance_scale(self):
-        return self._state().limits.scale
+        return self.fitted_.limits.scale
 
     @property
     def class_labels_(self) -> np.ndarray:
         """Class labels (n_classes,)."""
-        return self._state().model.classes
+        return self.fitted_.model.classes
 
     @property
     def covariance_(self) -> str:
         """The covariances used, "class" or "shared"."""
-        return "shared" if self._state().model.metric.pooled else "class"
+        return "shared" if self.fitted_.model.metric.pooled else "class"
 
     @property
     def sigma2_(self) -> float:
         """Variance added to the covariances."""
-        return self._state().model.sigma2
+        return self.fitted_.model.sigma2
 
     @property
     def method_(self) -> str:
         """Method of the p-values: "loo", "reservoir", "split" or "calibrated"."""
-        return self._state().method
+        return self.fitted_.method
 
     @property
     def guarantee_(self) -> str:
         """Guarantee of the p-values, in words."""
-        return self._state().guarantee
+        return self.fitted_.guarantee
 
     def drift_test(
         self,
@@ -785,7 +784,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
                 f"this detector was calibrated on its training rows (method_={self.method_!r}). "
                 "Call calibrate with further rows, or fit with calibration='split'."
             )
-        limits, classes = self._state().limits, self.class_labels_
+        limits, classes = self.fitted_.limits, self.class_labels_
         nearest = self._nearest(X_batch)[0]
         p, counts = np.full(len(classes), np.nan), np.zeros(len(classes), int)
         codes = batch_codes(y_batch, nearest, classes)
@@ -817,11 +816,11 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             everything seen; small with a small p_none: between the classes); "contributions",
             {column: share of the squared distance to the nearest class}, which sum to it.
         """
-        model = self._state().model
+        model = self.fitted_.model
         d2, p = self._sq_distances(X), self._nearest(X)[1]
         Z = np.concatenate(list(self._queries(X))).astype(float)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        background = model.background(Z)
+        background = relative_metric(model.counts, model.metric.shared).background(Z)
         out = []
         for i, order in enumerate(np.argsort(d2, axis=1)[:, :n_classes]):
             parts = model.metric.contributions(Z[i], order[0])
@@ -872,15 +871,6 @@ def _is_iterable_of_batches(X):
     return (hasattr(first, "shape") and np.ndim(first) == 2) or (
         isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) == 2
     )
-
-
-def _labels(y, X):
-    """Checked labels of the rows of X."""
-    if isinstance(y, (list, tuple)):
-        refuse_mixed_labels(y)  # numpy would make all of them text
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    return y
 
 
 def _pair(batch):

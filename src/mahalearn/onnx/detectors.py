@@ -8,12 +8,12 @@ from .kernels import unit_rows
 
 def detector_outputs(estimator, X):
     """{name: value} of the distances and of what they say."""
-    fitted = estimator._state()
+    fitted = estimator.fitted_
     X = unit_rows(X) if estimator.normalize_ else X
     d2 = class_sq_distances(fitted.model.metric, X)
     p_none = p_values(d2.min(axis=1, keepdims=True), [fitted.limits.every.limits])
     # A score is below the offset where the p-value is at most the share of rejected ranks.
-    novel = p_none <= (estimator._n_rejected + 0.5) / (estimator._n_ranked + 1)
+    novel = p_none <= estimator.offset_ + 0.5 / (fitted.limits.every.n + 1)
     outputs = {
         "label": 1 - 2 * novel.cast(float),
         "distances": d2,

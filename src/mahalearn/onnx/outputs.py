@@ -4,12 +4,11 @@ from functools import singledispatch
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 
 from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer
 from ..formulas.offsets import TIE_RTOL
 from ..kernels.landmarks import LandmarkMap
-from ..model_selection.ensemble import MahalanobisClassifierCV
-from ..model_selection.search import KernelSearchCV
 from ..novelty.mahalanobis import MahalanobisNovelty
 from ..table_encoder import TableEncoder
 from .detectors import detector_outputs
@@ -28,7 +27,7 @@ def _label_array(classes):
 def output_names(estimator):
     """Names of the outputs of an estimator, in their order."""
     if isinstance(estimator, MahalanobisNovelty):
-        labelled = estimator._state().limits.by_class is not None
+        labelled = estimator.fitted_.limits.by_class is not None
         return ["label", "distances", "p_none", *(["p_values"] if labelled else [])]
     if not is_classifier(estimator):
         return ["features"]
@@ -90,17 +89,17 @@ def _table(encoder, X):
 
 @outputs_of.register(LandmarkMap)
 def _landmark_map(estimator, X):
-    rows = estimator._rows
+    rows = estimator.landmark_kernel_
     if rows.kernel is None:
-        k = X[:, estimator._columns]
+        k = X[:, estimator.columns_]
     else:
         k = kernel_values(rows.kernel, X, rows.landmarks)
-    return {"features": estimator._features.transform(k)}
+    return {"features": estimator.features_.transform(k)}
 
 
 @outputs_of.register(KernelMahalanobisTransformer)
 def _transformer(estimator, X):
-    d2 = sq_distances_of(estimator._distances, estimator.training_, X)
+    d2 = sq_distances_of(estimator.distances_, estimator.training_, X)
     return {"features": with_all_classes(estimator, d2, np.inf)}
 
 
@@ -108,29 +107,26 @@ def labels(estimator, scores):
     """The winning classes, `offsets.winners`: of scores equal up to rounding the first wins."""
     best = scores.max(axis=1, keepdims=True)
     size = np.maximum(abs(best), abs(scores))
-    tie = np.maximum(TIE_RTOL * size, decisive(estimator)._rounding)
+    tie = np.maximum(TIE_RTOL * size, rounding_of(estimator))
     # Of a class that cannot win the score is −inf, and so is the difference.
     first = (scores - best >= -np.where(tie < np.inf, tie, 0.0)).cast(float).argmax(axis=1)
     return scores.graph.add("Gather", _label_array(estimator.classes_), first)
 
 
-def decisive(estimator):
-    """The estimator whose scores decide: the best one of a search."""
-    if isinstance(estimator, MahalanobisClassifierCV):
-        if estimator.calibrations_ is not None:
-            return _Exact
-        return estimator._last_steps()[estimator.best_family_]
-    return estimator.best_estimator_ if isinstance(estimator, KernelSearchCV) else estimator
+def rounding_of(estimator):
+    """Size of the rounding errors of the scores that decide: of a search those of the best."""
+    if is_stack(estimator):
+        return 0.0
+    best = getattr(estimator, "best_estimator_", estimator)
+    return (best[-1] if isinstance(best, Pipeline) else best).rounding_
 
 
-class _Exact:
-    """Scores whose ties are those of their size alone."""
-
-    _rounding = 0.0
+def is_stack(estimator):
+    """True for an ensemble that weighs the probabilities of its members."""
+    return getattr(estimator, "calibrations_", None) is not None
 
 
 def probabilities(estimator, scores):
     """Class probabilities (q, c) of scores; those of a stack are their logarithms already."""
-    stacked = getattr(estimator, "calibrations_", None) is not None
-    temperature = 1.0 if stacked else getattr(estimator, "temperature_", 1.0)
+    temperature = 1.0 if is_stack(estimator) else getattr(estimator, "temperature_", 1.0)
     return scores.graph.add("Softmax", scores / temperature, axis=1)

@@ -7,6 +7,7 @@
 from functools import singledispatch
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from ..classifiers.dissimilarity_space import (
     DissimilaritySpaceDiscriminant,
@@ -140,13 +141,7 @@ def _one_vs_rest(estimator, X):
 @class_scores.register(KernelPCAQuadraticDiscriminant)
 def _kernel_pca(estimator, X):
     models, k = estimator.models_, kernel_rows(estimator.training_, X)
-    embedding = models.embedding
-    if hasattr(embedding, "projection"):
-        Z = embedding.coordinates(k)
-    else:
-        Z = (k - embedding.means.column_means) @ embedding.coordinates(
-            np.eye(len(embedding.vectors)) + embedding.means.column_means
-        )
+    Z = (k - models.embedding.mean) @ models.embedding.projection
     scores = _density_scores(models.classes, models.priors, Z, models.values[0])
     return with_all_classes(estimator, scores)
 
@@ -174,7 +169,7 @@ def _dissimilarity_space(estimator, X):
 def _gaussian_head(head, X):
     Z = (X - head.center_) / head.scale_
     known = head.singular == "pseudo_inverse"
-    return _density_scores(head._classes, head.priors_, Z, RANK_RTOL, within_axes_only=known)
+    return _density_scores(head.gaussians_, head.priors_, Z, RANK_RTOL, within_axes_only=known)
 
 
 @class_scores.register(LeastSquaresHead)
@@ -200,8 +195,8 @@ def _neighbors(estimator, X):
 
 @class_scores.register(GaussianClassifier)
 def _gaussian(estimator, X):
-    fitted = estimator._gaussians()
-    if estimator._ignores_missing():
+    fitted = estimator.fitted_
+    if estimator.missing == "ignore":
         raise NoGraphError(
             "GaussianClassifier(missing='ignore') has no ONNX graph: each pattern of missing "
             "values has Gaussians of its own. Impute, or fit with missing='raise'."
@@ -215,7 +210,7 @@ def _gaussian(estimator, X):
 
 def gaussian_sq_distances(estimator, X):
     """d² (q, c) of rows to the classes seen."""
-    fitted = estimator._gaussians()
+    fitted = estimator.fitted_
     if fitted.weighting is not None:
         raise NoGraphError("GaussianClassifier(feature_weights=...) has no ONNX graph.")
     g = fitted.gaussians
@@ -246,7 +241,7 @@ def _whitened(one, Z):
 @class_scores.register(MahalanobisSVC)
 def _mahalanobis_svc(estimator, X):
     n = len(estimator.classes_)
-    decisions = np.concatenate([_decisions(m, X) for m in estimator._machines], axis=1)
+    decisions = np.concatenate([_decisions(m, X) for m in estimator.machines_], axis=1)
     if n == 2:
         return np.concatenate([decisions * 0.0, decisions], axis=1)
     # One vote of each pair, and a share of less than half a vote for how sure the pairs are.
@@ -259,7 +254,7 @@ def _mahalanobis_svc(estimator, X):
 
 def _decisions(machine, X):
     svc, kernel = machine.svc, machine.kernel
-    D = sq_distances(kernel._whitening.apply(X), svc.support_vectors_)
+    D = sq_distances(kernel.whitening_.apply(X), svc.support_vectors_)
     A = pair_coefficients(svc.dual_coef_, svc.n_support_)
     decisions = np.exp(-kernel.gamma_ * D) @ A + svc.intercept_
     return decisions if len(svc.n_support_) == 2 else -decisions
@@ -267,9 +262,9 @@ def _decisions(machine, X):
 
 @class_scores.register(RecursiveFeatureMachine)
 def _learned_metric(estimator, X):
-    model, root = estimator._model, metric_root(estimator._model.metric)
-    X = (X - estimator._center) / estimator._spread
-    X, Z = (A * root if root.ndim == 1 else A @ root for A in (X, estimator._rows))
+    model, root = estimator.model_, metric_root(estimator.model_.metric)
+    X = (X - estimator.center_) / estimator.spread_
+    X, Z = (A * root if root.ndim == 1 else A @ root for A in (X, estimator.training_rows_))
     D = np.sqrt(sq_distances(X, Z))
     return np.exp(-D / model.scale) @ model.coefficients + model.intercept
 
@@ -284,9 +279,10 @@ def _search(estimator, X):
 
 @class_scores.register(MahalanobisClassifierCV)
 def _ensemble(estimator, X):
-    if estimator._by_name():
-        X = encoded_table(estimator._encoder, X)
-    members = estimator._last_steps()
+    members = estimator.members_
+    if isinstance(estimator.best_estimator_, Pipeline):  # one encoder stands before all members
+        X = encoded_table(estimator.best_estimator_[0], X)
+        members = {name: member[-1] for name, member in members.items()}
     if estimator.calibrations_ is None:
         return class_scores(members[estimator.best_family_], X)
     logits = 0.0
