@@ -167,6 +167,8 @@ class ScoreClassifierMixin(ClassifierMixin):
     # parts come one after the other.
     shares_kernel = False
     sharing_order: tuple[int, int] = (0, 0)
+    # It is fitted on rows in memory; of batches an ensemble gives it a sample.
+    needs_rows = False
 
     def shared_scores(self, queries: Any, rows: Any) -> np.ndarray:
         """Scores (m, c) of checked queries, relative to the largest: common terms are gone."""

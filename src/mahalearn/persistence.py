@@ -51,6 +51,7 @@ HOMES = {
     "LandmarkTraining": "training.landmark",
     "RowSample": "training.landmark",
     "SparseRows": "_sparse",
+    "BoostedTrees": "classifiers.boosted_trees",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",
     "GaussianHead": "classifiers.dissimilarity_space",
     "LeastSquaresHead": "classifiers.dissimilarity_space",

@@ -32,7 +32,7 @@ from mahalearn import (
     ProximityKernel,
 )
 from mahalearn.formulas.calibration import fit_temperature
-from mahalearn.model_selection import ensemble, grid, member_data, race
+from mahalearn.model_selection import ensemble, families, grid, member_data, race
 from mahalearn.model_selection.evaluation import Scored
 from mahalearn.model_selection.families import FAMILIES
 from mahalearn.model_selection.member_data import VectorData
@@ -41,7 +41,7 @@ from mahalearn.model_selection.splits import MOST_REPEATS, choose, make_splits
 SPLITS = StratifiedKFold(3, shuffle=True, random_state=0)
 CHEAP = ("gaussian", "kernel_fisher")
 VECTORS, OBJECTS = (
-    [name for name, family in FAMILIES.items() if kind in family.inputs]
+    [name for name, family in FAMILIES.items() if family.suits(kind, 100, False)]
     for kind in ("vectors", "objects")
 )
 both = pytest.mark.parametrize("combine", ["best", "stack"])
@@ -429,7 +429,7 @@ def test_every_value_of_a_path_can_reach_the_final():
     """The pilot tries every second one, the final the best of these and its neighbours."""
     data = VectorData(np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2, None)
     for family, kernel in (("kernel_fisher", "rbf"), ("svm", "laplacian"), ("kqd", "rbf")):
-        member = race.Member(family, family, kernel, family != "svm")
+        member = families.Member(family, family, kernel, family != "svm")
         candidates = race.member_candidates(member, data, "krein", 16)
         tried, reached = race.pilot_candidates(candidates), set()
         assert len(tried) <= 2 / 3 * len(candidates)
@@ -445,7 +445,7 @@ def test_finalists_are_the_best_cells_with_their_neighbours(monkeypatch):
     monkeypatch.setattr(grid, "GAMMAS", (0.1, 0.3, 1.0, 3.0, 10.0))
     data = VectorData(np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2, None)
     candidates = race.member_candidates(
-        race.Member("kernel_fisher", "kernel_fisher", "rbf"), data, "krein", 16
+        families.Member("kernel_fisher", "kernel_fisher", "rbf"), data, "krein", 16
     )
     values = sorted({c.params["reg"] for c in candidates})
     gammas = sorted({c.params["gamma"] for c in candidates})

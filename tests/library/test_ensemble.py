@@ -32,7 +32,7 @@ from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, sta
 from mahalearn.kernels.protocol import NamedKernel
 from mahalearn.measures import FunctionMeasure
 from mahalearn.model_selection import grid, member_data, race
-from mahalearn.model_selection.families import FAMILIES
+from mahalearn.model_selection.families import FAMILIES, Family, list_members
 from mahalearn.model_selection.weighing import held_out_rows
 from mahalearn.training.exact import DistanceModel
 
@@ -77,7 +77,7 @@ def held_out_tables(model, X, y):
 
 def test_members_of_both_kernels_and_a_leaderboard(fitted):
     rows = {row["member"]: row for row in fitted.leaderboard_}
-    first = {name for name, f in FAMILIES.items() if "vectors" in f.inputs}
+    first = {name for name, f in FAMILIES.items() if f.suits("vectors", 75, True)}
     second = {f"{name}/laplacian" for name, f in FAMILIES.items() if "kernels" in f.inputs}
     assert set(rows) == first | second
     assert not any(row["note"] for row in rows.values())
@@ -750,3 +750,87 @@ def test_rows_that_are_not_in_memory(small_limits, kind):
     assert model.members_["gaussian"][-1].classes_.tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="cv must be a number"):
         MahalanobisClassifierCV(CHEAP, cv=SPLITS).fit(*arguments)
+
+
+# --- gradient boosting as a member ----------------------------------------------------------------
+
+WITH_TREES = ("gaussian", "boosting")
+
+
+def rules(n, seed=0):
+    """Classes by thresholds on three columns of six, a tenth of the labels turned."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    y = (X[:, 0] > 0) ^ (X[:, 1] > 0.5)
+    return X, np.where(rng.random(n) < 0.1, ~y, y).astype(int)
+
+
+def test_trees_are_a_member_from_a_number_of_rows_on(monkeypatch):
+    X, y = rules(300)
+    kernels = ["rbf", "laplacian"]
+    first = {m.name for m in list_members(None, kernels, (), 999, True)}
+    assert {m.name for m in list_members(None, kernels, (), 1000, True)} == {*first, "boosting"}
+    assert "boosting" not in {m.name for m in list_members(None, kernels, (), 1000, False)}
+    assert "boosting" not in {m.name for m in list_members(None, [None], (), 1000, True)}
+    monkeypatch.setitem(FAMILIES, "boosting", FAMILIES["boosting"]._replace(least_objects=300))
+    for name in set(first) - set(WITH_TREES):
+        monkeypatch.setitem(FAMILIES, name.split("/")[0], Family(None, inputs=()))
+    model = MahalanobisClassifierCV(cv=SPLITS).fit(X, y)
+    assert set(model.members_) <= set(WITH_TREES) and model.weights_["boosting"] > 0.5
+
+
+def test_trees_follow_rules_and_are_saved_and_explained(tmp_path):
+    X, y = rules(600)
+    model = MahalanobisClassifierCV(WITH_TREES, cv=SPLITS).fit(X[:400], y[:400])
+    assert model.best_family_ == "boosting" and model.score(X[400:], y[400:]) > 0.8
+    in_processes = MahalanobisClassifierCV(WITH_TREES, cv=SPLITS, n_jobs=2).fit(X[:400], y[:400])
+    assert_array_equal(model.predict_proba(X), in_processes.predict_proba(X))
+    again = load_model(save_model(model, tmp_path / "trees.skops"))
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    told = model.explain(X[400:401])[0]
+    log_p = np.sort(model.predict_log_proba(X[400:401])[0])
+    assert_allclose(sum(told["members"].values()), log_p[-1] - log_p[-2], rtol=1e-9)
+    total = sum(told["contributions"].values()) + told["baseline"]
+    assert_allclose(total, log_p[-1] - log_p[-2], rtol=1e-6)
+
+
+def test_trees_take_weights():
+    X, y = rules(400)
+    weights = np.where(np.arange(400) < 300, 1.0, 0.0)
+    tree = FAMILIES["boosting"].estimator()
+    few, all_ = clone(tree).fit(X[:300], y[:300]), clone(tree).fit(X, y, sample_weight=weights)
+    # Bins are those of all rows, also of those without weight.
+    agree = few.predict(X[:300]) == all_.predict(X[:300])
+    assert agree.mean() > 0.95
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MahalanobisClassifierCV(WITH_TREES, cv=SPLITS).fit(X, y, sample_weight=weights + 0.5)
+
+
+def test_trees_of_batches_learn_from_a_sample(small_limits, monkeypatch):
+    monkeypatch.setattr(race, "FAR_BEHIND", np.inf)  # the pilot is very small
+    X, y = rules(400)
+    batches = [(X[i : i + 70], y[i : i + 70]) for i in range(0, 280, 70)]
+    model = MahalanobisClassifierCV(WITH_TREES, cv=3, random_state=0).fit(batches)
+    assert model.best_family_ == "boosting" and model.score(X[280:], y[280:]) > 0.75
+
+
+def test_trees_far_behind_do_not_reach_the_final(monkeypatch):
+    X, y = make_classification(300, 10, n_informative=8, n_redundant=0, random_state=0)
+    monkeypatch.setattr(race, "FAR_BEHIND", -10.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MahalanobisClassifierCV((*CHEAP, "boosting"), cv=SPLITS).fit(X, y)
+    row = next(row for row in model.leaderboard_ if row["member"] == "boosting")
+    assert row["note"] == race.BEHIND and row["n_finalists"] == 0 and row["weight"] == 0
+    full = MahalanobisClassifierCV((*CHEAP, "boosting"), effort="best", cv=SPLITS).fit(X, y)
+    assert not any(row["note"] for row in full.leaderboard_)
+
+
+def test_trees_keep_noise_at_chance():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 10)), np.arange(1000) % 2
+    model = MahalanobisClassifierCV(WITH_TREES, cv=SPLITS).fit(X, y)
+    scores = [row["mean_score"] for row in model.leaderboard_]
+    assert max(*scores, model.best_score_) <= binom.isf(0.001 / 10, 1000, 0.5) / 1000
+    assert held_out_log_loss(np.log(model.oof_proba_), y, np.ones(1000)) > 0.685

@@ -197,7 +197,7 @@ def test_ensembles_of_sparse_and_dense_rows_are_equal(options, rtol, tmp_path):
 
 def test_an_ensemble_leaves_out_families_of_dense_columns(data):
     X, y, Z = data
-    with pytest.warns(UserWarning, match="gaussian .left out: its covariances need dense"):
+    with pytest.warns(UserWarning, match="gaussian .left out: it needs dense"):
         model = MahalanobisClassifierCV(("gaussian", "kernel_ridge"), cv=3).fit(X, y)
     notes = {row["family"]: row["note"] for row in model.leaderboard_}
     assert "the rows are sparse" in notes["gaussian"] and not notes["kernel_ridge"]

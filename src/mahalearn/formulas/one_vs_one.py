@@ -12,13 +12,11 @@ def pair_coefficients(dual_coef, n_support):
     """
     if len(n_support) == 2:
         return dual_coef.T
-    ends = np.cumsum(n_support)
-    blocks = [slice(end - n, end) for n, end in zip(n_support, ends, strict=True)]
-    pairs = list(zip(*np.triu_indices(len(n_support), 1), strict=True))
-    A = np.zeros((ends[-1], len(pairs)))
-    for column, (i, j) in zip(A.T, pairs, strict=True):
-        column[blocks[i]], column[blocks[j]] = dual_coef[j - 1, blocks[i]], dual_coef[i, blocks[j]]
-    return A
+    own = np.repeat(np.arange(len(n_support)), n_support)
+    first, second = (k[:, None] for k in np.triu_indices(len(n_support), 1))
+    # Row r of a class's columns is that of another class: r itself, or r + 1 from the class on.
+    A = np.where(own == first, dual_coef[second.ravel() - 1], 0.0)
+    return np.where(own == second, dual_coef[first.ravel()], A).T
 
 
 def one_vs_one_scores(decisions, n_classes):
@@ -29,12 +27,8 @@ def one_vs_one_scores(decisions, n_classes):
     Σ/(3(|Σ| + 1)), Σ the sum of a class's signed decisions, only decides between equal votes;
     it is the convention of scikit-learn's one-vs-rest shaped decision functions.
     """
-    votes, sums = np.zeros((2, n_classes, len(decisions)))
-    pairs = zip(*np.triu_indices(n_classes, 1), strict=True)
-    for (i, j), decision in zip(pairs, np.ascontiguousarray(decisions.T), strict=True):
-        second = decision > 0
-        votes[j] += second
-        votes[i] += ~second
-        sums[j] += decision
-        sums[i] -= decision
-    return (votes + sums / (3 * (np.abs(sums) + 1))).T
+    first, second = (np.eye(n_classes)[k] for k in np.triu_indices(n_classes, 1))
+    wins = (decisions > 0).astype(float)
+    votes = wins @ second + (1 - wins) @ first
+    sums = decisions @ (second - first)
+    return votes + sums / (3 * (np.abs(sums) + 1))

@@ -47,7 +47,7 @@ from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
 from ..training.sources import check_batches
 from .explain import fit_explanation, kernel_member, typicality
-from .families import FAMILIES
+from .families import FAMILIES, list_members
 from .member_data import (
     BatchData,
     DaskBatches,
@@ -57,7 +57,7 @@ from .member_data import (
     ObjectData,
     VectorData,
 )
-from .race import EXACT_OBJECTS, Member, Rules, enough_folds, fitted_at_landmarks, race
+from .race import BEHIND, EXACT_OBJECTS, Rules, enough_folds, fitted_at_landmarks, race
 from .search import BestEstimatorMixin
 from .splits import choose, fold_metrics, make_splits
 from .weighing import (
@@ -338,18 +338,14 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check_options()
-        members = self._list_members()
         if self._by_name() and (is_dask_collection(X) or (y is None and not hasattr(X, "shape"))):
             data = self._check_batches(X, y, sample_weight, groups)
         else:
             refuse_dask(self, X, y)
             data = self._check_data(X, y)
-        members += [
-            Member(f"{m.family}/{view}", m.family, view, False)
-            for view in data.views
-            for m in members
-            if "views" in FAMILIES[m.family].inputs
-        ]
+        kernels = self._kernels() if self._by_name() else [None]
+        whole = self.combine == "stack"
+        members = list_members(self._wanted(), kernels, data.views, len(data.y), whole)
         weights = self._check_weights(data, sample_weight, members)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
@@ -371,6 +367,22 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             self._fit_members(candidates, data)
         return self
 
+    def _wanted(self):
+        """The families that the user names; None for all that suit the input."""
+        names = [self.families] if isinstance(self.families, str) else list(self.families)
+        if names == ["auto"]:
+            return None
+        possible = [n for n, f in FAMILIES.items() if self._by_name() or not f.needs_vectors]
+        if not names:
+            raise ValueError(f"families is empty; choose from {', '.join(FAMILIES)}.")
+        wanted = {check_choice(name, "families", FAMILIES) for name in names}
+        if unfit := sorted(wanted - set(possible)):
+            raise ValueError(
+                f"The families {unfit} need vectors and a kernel by name; got "
+                f"kernel={self.kernel!r}. Choose from {possible}."
+            )
+        return wanted
+
     def _check_options(self):
         check_choice(self.combine, "combine", COMBINE)
         check_choice(self.effort, "effort", EFFORTS)
@@ -383,6 +395,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 check_choice(kernel, "kernel", choices)
         if isinstance(self.scoring, str):
             get_scorer(self.scoring)
+        self._wanted()
 
     def _check_data(self, X, y):
         """The training objects as members take them; sets classes_."""
@@ -470,34 +483,6 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         data.weights = sample_weight
         return np.ones(len(y)) if one else object_weights(y, sample_weight, class_weight)
 
-    def _list_members(self):
-        """The members to search, as Members."""
-        kernels = self._kernels() if self._by_name() else [None]
-        kinds = ("vectors", *["kernels"] * (len(kernels) - 1)) if kernels[0] else ("objects",)
-        possible = [name for name, f in FAMILIES.items() if kernels[0] or not f.needs_vectors]
-        auto = isinstance(self.families, str) and self.families == "auto"
-        wanted = [self.families] if isinstance(self.families, str) else list(self.families)
-        if not wanted:
-            raise ValueError(f"families is empty; choose from {', '.join(FAMILIES)}.")
-        if not auto:
-            wanted = {check_choice(name, "families", FAMILIES) for name in wanted}
-            if unfit := sorted(wanted - set(possible)):
-                raise ValueError(
-                    f"The families {unfit} need vectors and a kernel by name; got "
-                    f"kernel={self.kernel!r}. Choose from {possible}."
-                )
-        members = []
-        for i, (kernel, kind) in enumerate(zip(kernels, kinds, strict=True)):
-            for name in possible:
-                family = FAMILIES[name]
-                if family.needs_vectors and i:
-                    continue
-                if kind in family.inputs if auto else name in wanted:
-                    member = name if i == 0 else f"{name}/{kernel}"
-                    by_name = None if family.needs_vectors else kernel
-                    members.append(Member(member, name, by_name, i == 0))
-        return members
-
     def _make_splits(self, data, groups):
         splits = data.splits
         if splits is None:
@@ -534,7 +519,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                 except ValueError as error:
                     row["note"] = f"failed: {error}"
             self.leaderboard_.append(row)
-        notes = [f"{r['member']} ({r['note']})" for r in self.leaderboard_ if r["note"]]
+        noted = [row for row in self.leaderboard_ if row["note"] not in ("", BEHIND)]
+        notes = [f"{row['member']} ({row['note']})" for row in noted]
         if not best:
             raise ValueError(f"No family could be fitted: {'; '.join(notes)}")
         if notes:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..classifiers.boosted_trees import BoostedTrees
 from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
@@ -30,7 +31,9 @@ class Family(NamedTuple):
     power of the number of objects that its time grows with. at_landmarks: it has a form at
     landmarks. weighted: it is trained with weights of the objects. bounded: of the forms of a
     measure, exp(−γd²) suits rather than −d and −d². flips: negative eigenvalues of objects are
-    flipped where the user leaves the spectrum as it is.
+    flipped where the user leaves the spectrum as it is. least_objects: the ensemble takes it by
+    itself for that many objects or more. foreign: it is no classifier of this library, and no
+    choice of combine="best" by itself.
     """
 
     estimator: Callable[..., Any]
@@ -43,11 +46,21 @@ class Family(NamedTuple):
     weighted: bool = False
     bounded: bool = False
     flips: bool = False
+    least_objects: int = 0
+    foreign: bool = False
+
+    def suits(self, kind, n_objects, in_ensemble):
+        """True where the ensemble takes it by itself; in_ensemble: beside others."""
+        return (
+            kind in self.inputs
+            and n_objects >= self.least_objects
+            and (in_ensemble or not self.foreign)
+        )
 
 
 # In the order of preference among equals, by what a fitted model keeps: means and covariances; the
 # support vectors; all objects with a weight for each class; a matrix of every class; that and a
-# second classifier; an embedding and its classifier.
+# second classifier; an embedding and its classifier; trees.
 FAMILIES = {
     "gaussian": Family(
         GaussianClassifier,
@@ -94,7 +107,53 @@ FAMILIES = {
     "neighbors": Family(
         KernelKNeighborsClassifier, inputs=("objects",), axis="n_neighbors", growth=2
     ),
+    "boosting": Family(
+        BoostedTrees,
+        inputs=("vectors",),
+        growth=1,
+        needs_vectors=True,
+        weighted=True,
+        least_objects=1000,
+        foreign=True,
+    ),
 }
+
+
+class Member(NamedTuple):
+    """A member of an ensemble: a family with a kernel.
+
+    kernel: by name, None where the family or the objects have no such kernel; first: it is not a
+    further kernel of several.
+    """
+
+    name: str
+    family: str
+    kernel: str | None = None
+    first: bool = True
+
+
+def list_members(wanted, kernels, views, n_objects, in_ensemble):
+    """The Members to search.
+
+    wanted: names of families, None for all that suit; kernels: by name, or [None] for objects and
+    matrices; views: further ones of objects; in_ensemble: they are combined, not one of them taken.
+    """
+    members = []
+    for i, kernel in enumerate(kernels):
+        kind = "objects" if kernel is None else "kernels" if i else "vectors"
+        for name, family in FAMILIES.items():
+            if family.needs_vectors and kind != "vectors":
+                continue
+            if family.suits(kind, n_objects, in_ensemble) if wanted is None else name in wanted:
+                own = None if family.needs_vectors else kernel
+                members.append(Member(f"{name}/{kernel}" if i else name, name, own, i == 0))
+    of_views = [
+        Member(f"{m.family}/{view}", m.family, view, False)
+        for view in views
+        for m in members
+        if "views" in FAMILIES[m.family].inputs
+    ]
+    return members + of_views
 
 
 def family_grid(estimator, settings, groups=(({},),), values=None, n_train=np.inf):

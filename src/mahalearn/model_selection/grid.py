@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
+from ..classifiers.boosted_trees import BoostedTrees
 from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
@@ -124,6 +125,7 @@ _GRIDS = {
     MahalanobisSVC: lambda: [{"C": C, "delta": 1.0} for C in PAPER_CS],
     GaussianClassifier: lambda: list(ParameterGrid(list(GAUSSIANS))),
     RecursiveFeatureMachine: lambda: list(ParameterGrid(LEARNED_METRICS)),
+    BoostedTrees: lambda: [{}],
 }
 
 

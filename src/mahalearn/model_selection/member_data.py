@@ -141,8 +141,12 @@ class BatchData(VectorData):
         return part
 
     def fit(self, estimators):
-        """The members fitted on all rows."""
-        return fit_members(estimators, self.batches, None)
+        """The members fitted on all rows, those that need rows in memory on the sample."""
+        in_memory = {name: e for name, e in estimators.items() if e.needs_rows}
+        others = {name: e for name, e in estimators.items() if not e.needs_rows}
+        fit_members(in_memory, self.X, self.y)
+        fit_members(others, self.batches, None)
+        return estimators
 
 
 class EncodedBatches:

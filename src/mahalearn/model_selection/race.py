@@ -52,23 +52,13 @@ TIE = 1e-10
 # Candidates of an ensemble are compared by log loss plus so many times the error: with many classes
 # of a dozen objects the log loss after one temperature prefers inaccurate ones (docs/chooser.md).
 ERROR_SHARE = 3.0
+# A foreign family that is so far behind the best in the pilot does not reach the final.
+FAR_BEHIND = 0.5
 # The note of a family that sparse rows leave out.
-NEEDS_DENSE = "left out: its covariances need dense columns, and the rows are sparse"
+NEEDS_DENSE = "left out: it needs dense columns, and the rows are sparse"
+BEHIND = "left out: it is far behind in the pilot"
 # Parameters that choose a kernel.
 _KERNEL = ("kernel", "gamma", "degree", "delta", "metric")
-
-
-class Member(NamedTuple):
-    """A member of an ensemble: a family with a kernel.
-
-    kernel: by name, None where the family or the objects have no such kernel; first: it is not a
-    further kernel of several.
-    """
-
-    name: str
-    family: str
-    kernel: str | None = None
-    first: bool = True
 
 
 class Candidate(NamedTuple):
@@ -266,16 +256,10 @@ def race(members, data, splits, spectrum, rules):
         results[member] = results[member]._replace(n_candidates=count)
     if rules.effort == "fast" or rules.time_budget is not None or at_landmarks:
         first = candidates_of(part)
-        tried = pilot_candidates(first, at_landmarks)
-        means, seconds = np.full(len(first), np.nan), np.zeros(len(first))
-        for k, one in score([first[i] for i in tried], part, part_splits, rules):
-            i = tried[k]
-            _record(results, first[i].member, one)
-            seconds[i] = one.seconds
-            means[i] = -np.inf if one.error is not None else one.metrics.mean()
-        for path in _paths(first):  # a value that was not tried takes as long as its neighbours
-            seconds[path] = seconds[path].sum() / np.maximum(1, np.isfinite(means[path]).sum())
+        means, seconds = _pilot(first, part, part_splits, rules, results, at_landmarks)
         chosen = finalists(first, means, rules.effort, at_landmarks)
+        for member in {c.member for c in first} - {first[i].member for i in chosen}:
+            results[member] = results[member]._replace(note=results[member].note or BEHIND)
         growth = _growth(part, part_splits, data, splits)
         expected = expected_seconds(first, chosen, seconds, growth, at_landmarks)
         entering = _entering(results, expected, rules.time_budget, start, len(data.y))
@@ -283,6 +267,20 @@ def race(members, data, splits, spectrum, rules):
     if at_landmarks:
         candidates = [_at_landmarks(c) for c in candidates]
     return _final(candidates, data, splits, rules, results)
+
+
+def _pilot(candidates, data, splits, rules, results, at_landmarks):
+    """Mean scores (k,) as `finalists` takes them, and seconds (k,), of candidates in a pilot."""
+    tried = pilot_candidates(candidates, at_landmarks)
+    means, seconds = np.full(len(candidates), np.nan), np.zeros(len(candidates))
+    for k, one in score([candidates[i] for i in tried], data, splits, rules):
+        i = tried[k]
+        _record(results, candidates[i].member, one)
+        seconds[i] = one.seconds
+        means[i] = -np.inf if one.error is not None else one.metrics.mean()
+    for path in _paths(candidates):  # a value that was not tried takes as long as its neighbours
+        seconds[path] = seconds[path].sum() / np.maximum(1, np.isfinite(means[path]).sum())
+    return means, seconds
 
 
 def _record(results, member, one):
@@ -418,15 +416,22 @@ def finalists(candidates, means, effort="fast", at_landmarks=False):
     means (k,): NaN where the pilot has not tried a candidate, −inf where it failed. Of each member
     the FINAL_CELLS best kernels, and for each of them the best candidate with its neighbours on the
     path; a family whose time grows no faster than the data keeps all. At landmarks LANDMARK_CELLS
-    kernels, and more values above: there regularisation grows with the data.
+    kernels, and more values above: there regularisation grows with the data. A foreign family has
+    none where it is far behind.
     """
     chosen = []
+    scores = np.where(np.isnan(means), -np.inf, means)
     for group in grouped(range(len(candidates)), lambda i: candidates[i].member):
-        if effort == "best" or family_of(candidates[group[0]].estimator).growth == 1:
+        family = family_of(candidates[group[0]].estimator)
+        if effort == "best":
+            chosen += group
+            continue
+        if family.foreign and scores[group].max() < scores.max() - FAR_BEHIND:
+            continue
+        if family.growth == 1:
             chosen += group
             continue
         cells = grouped(group, lambda i: candidates[i].cell)
-        scores = np.where(np.isnan(means), -np.inf, means)
         leaders = [cell[int(np.argmax(scores[cell]))] for cell in cells]
         leaders = sorted(leaders, key=lambda i: -scores[i])
         first = candidates[group[0]]

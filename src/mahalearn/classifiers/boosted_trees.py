@@ -1,0 +1,104 @@
+"""Gradient boosting of small trees by scikit-learn, as a member of an ensemble."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from .._base import ScoreClassifierMixin
+from .._typing import ArrayLike, Objects
+from .._validation import refuse_dask, refuse_dask_query, validate_rows
+from .explanation import explain
+
+
+class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
+    """scikit-learn's HistGradientBoostingClassifier with small trees.
+
+    It is no Mahalanobis classifier: an ensemble has it for tables whose classes follow rules along
+    the columns. It has no distances, and its scores jump, so that no gradient explains them.
+
+    Parameters
+    ----------
+    max_leaf_nodes : int, default=8
+        Number of leaves of a tree.
+    learning_rate : float, default=0.2
+        Factor of each tree.
+    max_iter : int, default=50
+        Number of trees of each class; with two classes that of all.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    model_ : HistGradientBoostingClassifier
+        The fitted model.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    """
+
+    smooth_scores = False
+    needs_rows = True
+
+    def __init__(
+        self, max_leaf_nodes: int = 8, *, learning_rate: float = 0.2, max_iter: int = 50
+    ) -> None:
+        self.max_leaf_nodes = max_leaf_nodes
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+
+    def fit(self, X: Objects, y: Objects, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the objects.
+
+        Returns
+        -------
+        self : BoostedTrees
+            The fitted classifier.
+        """
+        self._search_temperature = None
+        refuse_dask(self, X, y)
+        X, y = validate_rows(self, X, y, dtype=np.float64)
+        model = HistGradientBoostingClassifier(
+            max_leaf_nodes=self.max_leaf_nodes,
+            learning_rate=self.learning_rate,
+            max_iter=self.max_iter,
+            early_stopping=False,
+            random_state=0,
+        )
+        self.model_ = model.fit(X, y, sample_weight)
+        self.classes_ = self.model_.classes_
+        return self
+
+    explain = explain
+
+    def _contributions(self, x, a, b):
+        return None, None
+
+    def _model_temperature(self):
+        return 1.0  # the trees minimise the log loss
+
+    def _expects_probabilities(self):
+        return True
+
+    def _check_query(self, X):
+        check_is_fitted(self)
+        refuse_dask_query(X)
+        return validate_rows(self, X, reset=False, dtype=np.float64)
+
+    def _scores(self, X):
+        return self.query_scores(self._check_query(X))
+
+    def query_scores(self, queries: Any) -> np.ndarray:
+        """Scores (m, c) of queries that need no more checks."""
+        scores = self.model_.decision_function(queries)
+        return scores if scores.ndim == 2 else np.column_stack([np.zeros(len(scores)), scores])
