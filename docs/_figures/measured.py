@@ -111,6 +111,14 @@ def figures():
     found["neighbors"] = speed["kernel neighbours"]["ratio"]
     band = table("benchmarks_matrices", "measure", "as is")["DTW, 10 % band"]
     found |= {"svm_raw": band["as is"], "svm_clip": band["clip"]}
+    cells = table("benchmarks_defaults", "k", "set to 0, plain")["3"]
+    found |= {
+        "cells_zero": cells["set to 0, plain"],
+        "cells_nan": cells['NaN, `missing="ignore"'],
+    }
+    variants = table("benchmarks_novelty", "'other-classes'", "RC+ (default)")["mean"]
+    found["default_rc"] = variants["RC+ (default)"].removeprefix("0")
+    found["default_other"] = variants["'other-classes'"].removeprefix("0")
     matrices = table("benchmarks_matrices", "ensemble", "KQD", "k-NN")["mean"]
     found |= {f"matrices {name}": matrices[name] for name in ("ensemble", "KQD", "ridge", "k-NN")}
     cells = re.search(
