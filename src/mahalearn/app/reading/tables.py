@@ -631,6 +631,16 @@ def find_target(names, target):
     )
 
 
+def find_columns(names, wanted, faults):
+    """Role -> name of its column, of those that are chosen; absent ones are recorded as faults."""
+    chosen = {}
+    for role, column in wanted.items():
+        if column is not None:
+            with faults.collected():
+                chosen[role] = find_target(names, column)
+    return chosen
+
+
 def table_problem(
     frame, target, name, notes=(), *, drop=(), id=None, groups=None, weights=None, faults=None
 ):
@@ -670,15 +680,8 @@ def table_problem(
 def _table_problem(frame, target, name, notes, drop, roles, weights, faults):
     columns = list(frame.columns)
     target = find_target(columns, target)
-    chosen = {"classes": target}
-    for role, column in {**roles, "weights": weights}.items():
-        if column is not None:
-            with faults.collected():
-                chosen[role] = find_target(columns, column)
-    dropped = []
-    for column in drop:
-        with faults.collected():
-            dropped.append(find_target(columns, column))
+    chosen = {"classes": target, **find_columns(columns, {**roles, "weights": weights}, faults)}
+    dropped = list(find_columns(columns, dict(enumerate(drop)), faults).values())
     other = [column for role, column in chosen.items() if role != "classes"]
     for column in [*dropped, *other]:
         if column == target:
