@@ -231,12 +231,10 @@ def _typed(grid, classes, texts, commas, points_within):
 
 def _merged_classes(column, values):
     """A sentence on classes that are written differently and are one number."""
+    import pandas as pd
+
     if values.dtype.kind == "f":
-        written_as = {}
-        for cell, value in zip(column, values):
-            if value == value:
-                written_as.setdefault(value, set()).add(cell)
-        for cells in written_as.values():
+        for cells in pd.Series(column).groupby(values).unique():
             if len(cells) > 1:
                 yield (
                     f"The classes {listed(map(repr, sorted(cells)))} are one number and count as "
