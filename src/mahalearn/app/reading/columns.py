@@ -6,7 +6,7 @@ with a table come last, for its owner to judge.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -706,13 +706,12 @@ def stand_ins(X):
     for at, V in number_blocks(X):
         for j in np.flatnonzero(np.isin(V, STAND_INS).any(axis=0)):
             x = V[np.isfinite(V[:, j]), j]
-            for value in STAND_INS:
-                times, rest = int((x == value).sum()), x[x != value]
-                if times and len(rest) > 2:
-                    low, high = rest.min(), rest.max()
-                    away = max(low - value, value - high)
-                    if away > FAR * (high - low) and away > 0:
-                        suspects.append((X.columns[at[j]], value, times))
+            for value in np.intersect1d(x, STAND_INS):
+                rest = x[x != value]
+                if len(rest) > 2:
+                    away = max(rest.min() - value, value - rest.max())
+                    if away > max(0, FAR * np.ptp(rest)):
+                        suspects.append((X.columns[at[j]], value, len(x) - len(rest)))
     return suspects
 
 
@@ -755,10 +754,9 @@ def duplicate_notices(X, y):
     texts = text_columns(X)
     block = np.ascontiguousarray(X.loc[:, ~texts].to_numpy(dtype=float))
     texts = X.loc[:, texts].to_numpy(dtype=object).tolist()
-    classes = defaultdict(list)  # of each row of features
-    for values, words, label in zip(block, texts, np.asarray(y).tolist()):
-        classes[values.tobytes(), tuple(words)].append(label)
-    again = sum(len(labels) - len(set(labels)) for labels in classes.values())
+    features = [(values.tobytes(), *words) for values, words in zip(block, texts)]
+    different = set(zip(features, np.asarray(y).tolist()))
+    again = len(X) - len(different)
     notes = []
     if 0 < again <= len(X) / 2:  # more than that are rows of few possible values
         notes.append(
@@ -767,7 +765,8 @@ def duplicate_notices(X, y):
                 "class included; where they are copies, errors of a cross-validation are too small."
             )
         )
-    clash = sum(len(set(labels)) for labels in classes.values() if len(set(labels)) > 1)
+    classes = Counter(row for row, _ in different)
+    clash = sum(times for times in classes.values() if times > 1)
     if clash:
         notes.append(
             Note(

@@ -109,17 +109,18 @@ EMPTY_DIAGONAL = "The diagonal is empty; it was read as 0, the distance of an ob
 
 def _square(values, notes):
     """A matrix, also of the distances of all pairs in one row (scipy's condensed form)."""
-    values = np.asarray(values)
-    n = round((1 + (1 + 8 * values.size) ** 0.5) / 2)
-    if values.ndim != 1 or n * (n - 1) // 2 != values.size or n < 3:
-        return values
     from scipy.spatial.distance import squareform
 
-    notes.append(
-        f"{values.size} numbers in a row were taken for the distances of all pairs of {n} objects "
-        "(scipy's pdist)."
-    )
-    return squareform(values, checks=False)
+    try:
+        M = squareform(values, checks=False) if values.ndim == 1 and values.size > 2 else values
+    except ValueError:  # another number of them
+        return values
+    if M is not values:
+        notes.append(
+            f"{values.size} numbers in a row were taken for the distances of all pairs of {len(M)} "
+            "objects (scipy's pdist)."
+        )
+    return M
 
 
 def _completed(M, notes):

@@ -23,7 +23,7 @@ from .problem import (
     symbols_met_once,
 )
 from .source import decoded, lines_of, load
-from .tables import COMMAS, find_target, load_arrays
+from .tables import COMMAS, find_columns, load_arrays
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -52,6 +52,8 @@ class Collection:
         What was decided while reading.
     suits : str or None
         The measure that suits such objects, where that is clear.
+    columns : dict or None
+        The columns id, time and value (a list) of the long table that series were read from.
     """
 
     objects: list
@@ -59,6 +61,7 @@ class Collection:
     names: list | None = None
     notes: list = field(default_factory=list)
     suits: str | None = None
+    columns: dict | None = None
 
 
 def read_collection(path, interpolate=False):
@@ -303,7 +306,7 @@ def finish_series(collection, places, interpolate):
             x = x[:, : filled[-1] + 1]
             gaps = ~np.isfinite(x)
             if gaps.any() and interpolate and np.isfinite(x).any(axis=1).all():
-                x = np.array([interpolated(channel) for channel in x])
+                x = _interpolated(x)
                 n_filled += int(gaps.sum())
             elif gaps.any():
                 with_gaps.append((place, gaps))
@@ -324,11 +327,12 @@ def finish_series(collection, places, interpolate):
         )
 
 
-def interpolated(values):
-    """A series with its gaps on the line between their neighbours; ends are continued level."""
-    present = np.isfinite(values)
-    times = np.arange(len(values))
-    return np.interp(times, times[present], values[present])
+def _interpolated(x):
+    """Channels with gaps on the line between their neighbours; ends are continued level."""
+    import pandas as pd
+
+    gappy = pd.DataFrame(np.where(np.isfinite(x), x, np.nan))
+    return gappy.interpolate(axis=1, limit_direction="both").to_numpy()
 
 
 def _arrays(path):
@@ -384,13 +388,8 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
     """
     columns = list(frame.columns)
     with Faults().raised() as faults:
-        roles = {}
-        for role, column in [("id", id), ("time", time), *enumerate(value)]:
-            with faults.collected():
-                roles[role] = find_target(columns, column)
-        if target is not None:
-            with faults.collected():
-                roles["target"] = find_target(columns, target)
+        wanted = {"id": id, "time": time, "target": target, **dict(enumerate(value))}
+        roles = find_columns(columns, wanted, faults)
     with Faults().raised() as faults:
         with faults.collected():
             times = _times(frame[roles["time"]])
@@ -430,6 +429,7 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
                 continue
             objects.append(_on_grid(times[at], V[:, at], step))
     collection = Collection(objects, labels or None, list(positions), suits="elastic")
+    collection.columns = {"id": roles["id"], "time": roles["time"], "value": channels}
     spare = [c for c in columns if c not in roles.values()]
     collection.notes.append(
         f"{counted(len(frame), 'row')} became {counted(len(objects), 'series', 'series')} of "
@@ -477,13 +477,11 @@ def _dates(column):
     dates = pd.to_datetime(texts, errors="coerce", format="ISO8601", utc=True)
     if not dates.isna().all():
         return dates
-    orders = []
-    for dayfirst in (True, False):
-        with warnings.catch_warnings():  # of texts that show another order, or no date
-            warnings.simplefilter("ignore", UserWarning)
-            read = pd.to_datetime(texts, errors="coerce", dayfirst=dayfirst, utc=True)
-        if not read.isna().any():
-            orders.append(read)
+    with warnings.catch_warnings():  # of texts that show another order, or no date
+        warnings.simplefilter("ignore", UserWarning)
+        options = {"errors": "coerce", "utc": True}
+        orders = [pd.to_datetime(texts, dayfirst=first, **options) for first in (True, False)]
+    orders = [read for read in orders if not read.isna().any()]
     if len(orders) > 1 and (orders[0] != orders[1]).any() and "." not in texts.iloc[0][:6]:
         raise DataError(
             f"Column {column.name!r} holds dates such as {texts.iloc[0]!r}: day or month may come "
@@ -613,4 +611,5 @@ def collection_problem(collection, name, measure=None, labels=None, **options):
         proximity="dissimilarity",
         notes=notes,
         alternatives=alternatives,
+        series=collection.columns,
     )

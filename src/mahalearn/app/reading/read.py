@@ -45,6 +45,8 @@ def read_problem(
     -------
     problem : Problem
     """
+    how = {"measure": measure, "window": window, "normalize": normalize}
+    find = functools.partial(find_target, target=target)
     if proximity:
         from .matrices import proximity_problem
 
@@ -54,20 +56,16 @@ def read_problem(
     if objects:
         from .objects import objects_problem
 
-        how = {"measure": measure, "window": window, "normalize": normalize}
         return objects_problem(objects, labels=labels, interpolate=interpolate, **how)
     if time is not None:
         from .objects import collection_problem, long_collection
 
-        how = {"measure": measure, "window": window, "normalize": normalize}
-        frame, notes = read_table(data, find=functools.partial(find_target, target=target), **form)
-        target = find_target(list(frame.columns), target)
+        frame, notes = read_table(data, find=find, **form)
+        target = find(list(frame.columns))
         collection = long_collection(frame, id, time, value, target, interpolate)
         collection.notes[:0] = notes
         problem = collection_problem(collection, stem(data), **how)
         problem.target = target
-        names = [find_target(list(frame.columns), column) for column in (id, time, *value)]
-        problem.series = {"id": names[0], "time": names[1], "value": names[2:]}
         return problem
     if names_set(data):
         problem = builtin_problem(data)
@@ -75,7 +73,6 @@ def read_problem(
     else:
         roles = {"drop": drop or (), "id": id, "groups": groups, "weights": weights}
         with Faults().raised() as faults:
-            find = functools.partial(find_target, target=target)
             frame, notes = read_table(data, find=find, faults=faults, **form)
             problem = table_problem(frame, target, stem(data), notes, faults=faults, **roles)
     if problem.kind != "vectors":
@@ -91,16 +88,17 @@ def read_problem(
 
 def stem(path):
     """Name of a problem, by that of its file."""
-    path = Path(path)
-    path = path.with_suffix("") if path.suffix in _PACKED else path
-    return "stdin" if str(path) == "-" else path.stem
+    return "stdin" if str(path) == "-" else _unpacked(path).stem
 
 
 def unpacked_suffix(path):
     """The suffix of a file's name, of a compressed one the suffix before; in lower case."""
+    return _unpacked(path).suffix.lower()
+
+
+def _unpacked(path):
     path = Path(path)
-    packed = path.suffix.lower() in _PACKED
-    return (path.with_suffix("") if packed else path).suffix.lower()
+    return path.with_suffix("") if path.suffix.lower() in _PACKED else path
 
 
 def as_gower(problem):

@@ -231,12 +231,10 @@ def _typed(grid, classes, texts, commas, points_within):
 
 def _merged_classes(column, values):
     """A sentence on classes that are written differently and are one number."""
+    import pandas as pd
+
     if values.dtype.kind == "f":
-        written_as = {}
-        for cell, value in zip(column, values):
-            if value == value:
-                written_as.setdefault(value, set()).add(cell)
-        for cells in written_as.values():
+        for cells in pd.Series(column).groupby(values).unique():
             if len(cells) > 1:
                 yield (
                     f"The classes {listed(map(repr, sorted(cells)))} are one number and count as "
@@ -631,6 +629,16 @@ def find_target(names, target):
     )
 
 
+def find_columns(names, wanted, faults):
+    """Role -> name of its column, of those that are chosen; absent ones are recorded as faults."""
+    chosen = {}
+    for role, column in wanted.items():
+        if column is not None:
+            with faults.collected():
+                chosen[role] = find_target(names, column)
+    return chosen
+
+
 def table_problem(
     frame, target, name, notes=(), *, drop=(), id=None, groups=None, weights=None, faults=None
 ):
@@ -670,15 +678,8 @@ def table_problem(
 def _table_problem(frame, target, name, notes, drop, roles, weights, faults):
     columns = list(frame.columns)
     target = find_target(columns, target)
-    chosen = {"classes": target}
-    for role, column in {**roles, "weights": weights}.items():
-        if column is not None:
-            with faults.collected():
-                chosen[role] = find_target(columns, column)
-    dropped = []
-    for column in drop:
-        with faults.collected():
-            dropped.append(find_target(columns, column))
+    chosen = {"classes": target, **find_columns(columns, {**roles, "weights": weights}, faults)}
+    dropped = list(find_columns(columns, dict(enumerate(drop)), faults).values())
     other = [column for role, column in chosen.items() if role != "classes"]
     for column in [*dropped, *other]:
         if column == target:
