@@ -165,7 +165,10 @@ def classes_section(values):
         "that are predicted as this class, the share that belongs to it. F1 is their harmonic mean."
     )
     curves = _curves(values)
-    blocks = [side_by_side([by_class], [words]), curves] if curves else [by_class, words]
+    blocks = [by_class, words]
+    if curves:
+        parts = [blocks] if len(curves) == 1 else [[by_class], [words]]
+        blocks = [side_by_side(*parts, *curves)]
     return section("classes", "Results by class", *blocks, short="Classes", half=not curves)
 
 
@@ -208,7 +211,7 @@ def _curves(values):
                     "words": f"Each class against the others, held-out. {words}{which}",
                 }
             )
-    return side_by_side(*figures) if figures else None
+    return figures
 
 
 def calibration_section(values):
@@ -240,7 +243,7 @@ def calibration_section(values):
                 "xlim": (low, 1.005),
                 "ylim": (low, 1.02),
                 "diagonal": (low, 1),
-                "series": [{**_bins(one), "colour": c} for one, c in zip(series, (6, 0))],
+                "series": [{**_bins(after), "colour": 0}, {**_bins(before), "colour": 6}],
                 "words": "Each point is a bin of about as many predictions, with the 95 % interval "
                 "of its share. Points on the dashed line are calibrated, below it overconfident.",
             },

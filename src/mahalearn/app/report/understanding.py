@@ -119,7 +119,8 @@ def importance_section(values):
     """The columns that matter, and the hardest objects."""
     importance, hardest = values.get("importance"), _hardest(values)
     if not importance:
-        return section("hardest", "Hardest objects", *hardest)
+        half = values["problem"]["kind"] == "proximity"  # texts and reasons need the width
+        return section("hardest", "Hardest objects", *hardest, half=half)
     rows, by = importance["rows"], error_name(values)
     text = (
         f"Rise of the {by} of {values['winner']['title']} when the values of one column are "
