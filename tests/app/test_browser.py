@@ -201,7 +201,7 @@ def test_a_figure_is_saved_as_svg_png_and_csv(browser, page, tmp_path):
     assert (tmp_path / "learning-curve.png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / "learning-curve.png").read_bytes()) > 3000
     lines = (tmp_path / "learning-curve.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "training objects,mean,low,high" and len(lines) >= 3
+    assert lines[0] == "series,training objects,error,low,high" and len(lines) >= 3
 
 
 def test_a_phone_needs_no_sideways_scrolling(browser, page):

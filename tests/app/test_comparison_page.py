@@ -581,7 +581,14 @@ def test_the_policy_allows_this_script_and_this_style_alone(page):
 
 @pytest.mark.parametrize("name", EVIL)
 def test_names_in_figures_are_whole_and_harmless(name):
-    block = {"kind": "rates", "title": name, "xlabel": "x", "ylabel": "y", "area": "area"}
+    block = {
+        "kind": "curves",
+        "plain": True,
+        "title": name,
+        "xlabel": "x",
+        "ylabel": "y",
+        "area": "area",
+    }
     block["series"] = [{"name": name, "x": [0, 1], "y": [0, 1], "text": "0.5"}]
     root = ElementTree.fromstring(svg(drawn(block), "roc", name))
     said = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
@@ -729,8 +736,8 @@ def test_a_scatter_has_a_mark_for_every_point(log):
 @pytest.mark.parametrize("high", [0.16, 0.4, 0.03, 0.004])
 def test_ticks_in_percent_are_not_rounded(high):
     """Ticks at 2.5 and 7.5 were labelled 2 and 8."""
-    block = {"kind": "learning", "title": "t", "xlabel": "n", "sizes": [1, 2]}
-    block["errors"] = [(high / 2, 0, high)] * 2
+    block = {"kind": "curves", "title": "t", "xlabel": "n", "ylabel": "error", "percent": "y"}
+    block |= {"x": [1, 2], "series": [{"name": "m", "y": [high / 2, high]}]}
     root = ElementTree.fromstring(svg(drawn(block), "learning", "t"))
     texts = root.iter("{http://www.w3.org/2000/svg}text")
     places = {t.text: float(t.get("y")) for t in texts if t.text.endswith(" %")}

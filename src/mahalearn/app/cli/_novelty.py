@@ -207,4 +207,8 @@ def explanations(detector, vectors, columns):
         total = sum(shares.values()) or 1.0
         largest = sorted(shares, key=shares.get, reverse=True)[:MOST_COLUMNS]
         named = [f"{c} ({shares[c] / total:.0%})" for c in largest if shares[c] > 0]
-        yield {"columns": ", ".join(named), "background": explanation["background"]}
+        yield {
+            "columns": ", ".join(named),
+            "first": str(largest[0]),
+            "background": explanation["background"],
+        }

@@ -45,6 +45,7 @@ WIDTH, HEIGHT = 460, 330
 LONGEST_LABEL = 600
 # Widths of a letter and heights of a line of the legend, in pixels.
 LETTER, LEGEND_LINE = 6.1, 18
+LINEAR_BELOW = 0.2
 # Stands for the name of the figure in ids; names never hold it, because it is not printable.
 NAME = "\ue000"
 _VARIABLE = re.compile(r"var\(--\w+,(#[0-9a-f]{6})\)")
@@ -90,7 +91,7 @@ def round_powers(low, high):
 
 
 class Axis(NamedTuple):
-    """One direction of a plot; `linear_below` is for the scale symlog."""
+    """One direction of a plot, its scale linear, log or symlog (linear up to `LINEAR_BELOW`)."""
 
     low: float
     high: float
@@ -98,14 +99,13 @@ class Axis(NamedTuple):
     scale: str = "linear"
     percent: bool = False
     at: list | None = None
-    linear_below: float = 0.2
 
     def _scaled(self, value):
         if self.scale == "log":
             return math.log10(value)
-        if self.scale == "symlog" and abs(value) > self.linear_below:
-            return math.copysign(1 + math.log10(abs(value) / self.linear_below), value)
-        return value / self.linear_below if self.scale == "symlog" else value
+        if self.scale == "symlog" and abs(value) > LINEAR_BELOW:
+            return math.copysign(1 + math.log10(abs(value) / LINEAR_BELOW), value)
+        return value / LINEAR_BELOW if self.scale == "symlog" else value
 
     def place(self, value):
         """Where a value lies, from 0 to 1; what lies outside is moved to the edge."""

@@ -33,51 +33,6 @@ def svg(drawing, name, label, *, themed=True):
     return drawing.picture.svg(name, label, themed=themed)
 
 
-def rates(block):
-    """Curves in the unit square: series of name, x, y, text; with ``diagonal`` its dashed line."""
-    picture = Picture(block["title"], height=346)
-    axes = Axes(picture, Axis(0, 1, block["xlabel"]), Axis(0, 1, block["ylabel"]))
-    if block.get("diagonal"):
-        axes.line([0, 1], [0, 1], SOFT, width=1, dash="4 3")
-    legend, rows = [], []
-    for i, one in enumerate(block["series"]):
-        colour, dash = SERIES[i % 8], DASHES[i % 8]
-        axes.line(one["x"], one["y"], colour, dash=dash)
-        label = clean(f"{clean(one['name'], 17)} ({one['text']})", 30)
-        legend.append((label, colour, None, dash))
-        rows += [[one["name"], x, y] for x, y in zip(one["x"], one["y"])]
-    picture.legend(legend)
-    return Drawing(picture, ["class", block["xlabel"], block["ylabel"]], rows)
-
-
-def reliability(block):
-    """Share of right predictions against their probability, with intervals: series of bins."""
-    bins = [(b["predicted"], *b["interval"]) for one in block["series"] for b in one["bins"]]
-    low = math.floor(10 * min([0.5, *(v for point in bins for v in point)]) + 1e-9) / 10
-    picture = Picture(block["title"])
-    across, up = (
-        Axis(low, high, block[key], percent=True)
-        for high, key in ((1.005, "xlabel"), (1.02, "ylabel"))
-    )
-    axes = Axes(picture, across, up)
-    axes.line([low, 1], [low, 1], SOFT, width=1, dash="4 3")
-    legend, rows = [], []
-    styles = ((SERIES[6], "6 3", "square", 6, 1.2), (SERIES[0], "", "circle", 8, 2.2))
-    for one, (colour, dash, shape, size, width) in zip(block["series"], styles):
-        x, y = zip(*((b["predicted"], b["right"]) for b in one["bins"]))
-        axes.bars(x, *zip(*(b["interval"] for b in one["bins"])), colour, width=width, opacity=0.5)
-        axes.line(x, y, colour, dash=dash)
-        axes.marks(x, y, shape, colour, size, rows=range(len(rows), len(rows) + len(x)))
-        legend.append((f"{one['name']} calibration", colour, shape, dash))
-        rows += [
-            [one["name"], b["predicted"], b["right"], *b["interval"], b["count"]]
-            for b in one["bins"]
-        ]
-    picture.legend(legend)
-    columns = ["probabilities", block["xlabel"], block["ylabel"], "low", "high", "predictions"]
-    return Drawing(picture, columns, rows)
-
-
 def object_map(block):
     """All objects in two dimensions: names, x, y, class, wrong, unusual; classes are the names.
 
@@ -178,21 +133,6 @@ def stems(block):
     return Drawing(picture, ["number", "eigenvalue"], [list(r) for r in zip(at, values)])
 
 
-def learning(block):
-    """The error by the number of training objects, with its interval."""
-    x = block["sizes"]
-    mean, low, high = zip(*block["errors"])
-    top = min(max(high), 2.2 * max(mean) + 0.02) * 1.06 or 0.01
-    picture = Picture(block["title"])
-    up = Axis(0, top, block.get("ylabel", ""), percent=True)
-    axes = Axes(picture, Axis(0, 1.04 * x[-1], block["xlabel"]), up)
-    axes.band(x, low, high, SERIES[0])
-    axes.line(x, mean, SERIES[0])
-    axes.marks(x, mean, "circle", SERIES[0], 8, rows=range(len(x)))
-    columns = [block["xlabel"], "mean", "low", "high"]
-    return Drawing(picture, columns, [[n, *e] for n, e in zip(x, block["errors"])])
-
-
 def matrix(block):
     """Shares of a confusion matrix as shades, for more classes than a table shows."""
     names, table = block["classes"], block["table"]
@@ -218,32 +158,49 @@ def matrix(block):
 
 
 def curves(block):
-    """A line chart: x, series of name, y (and grey), xlabel, ylabel, log (x on a symlog scale)."""
-    x, series = block["x"], block["series"]
+    """Lines: series of name, y, and x (or one x for all); low and high are intervals.
+
+    Options of a series: text (behind its name), count, colour (a number) or grey. Of the block:
+    xlim and ylim, by default a little wider than the values; percent, the axes in percent; xticks;
+    log, for x linear near 0 and logarithmic beyond; diagonal, two ends of a dashed line; band,
+    intervals as an area; plain, lines without marks.
+    """
+    series = [{"x": block.get("x"), **one} for one in block["series"]]
     picture = Picture(block["title"])
-    scale = "symlog" if block.get("log") else "linear"
-    below = block.get("linear_below", 0.2)
-    room = 0.04 * ((max(x) - min(x)) or 1.0) if scale == "linear" else 0.0
-    across = Axis(
-        min(x) - room,
-        max(x) + room,
-        block["xlabel"],
-        scale,
-        at=block.get("xticks") or x,
-        linear_below=below,
-    )
-    up = _around([value for one in series for value in one["y"]], label=block["ylabel"])
-    axes = Axes(picture, across, up, grid="y")
+    axes = Axes(picture, _axis(block, series, "x"), _axis(block, series, "y"))
+    if ends := block.get("diagonal"):
+        axes.line(ends, ends, SOFT, width=1, dash="4 3")
     legend, rows = [], []
     for i, one in enumerate(series):
-        colour = SOFT if one.get("grey") else SERIES[i % 8]
-        axes.line(x, one["y"], colour, dash=DASHES[i % 8])
-        numbers = range(len(rows), len(rows) + len(x))
-        axes.marks(x, one["y"], MARKS[i % 8], colour, 7, rows=numbers)
-        legend.append((clean(one["name"], 30), colour, MARKS[i % 8], DASHES[i % 8]))
-        rows += [[one["name"], *point] for point in zip(x, one["y"])]
-    picture.legend(legend)
-    return Drawing(picture, ["series", block["xlabel"], block["ylabel"]], rows)
+        colour = SOFT if one.get("grey") else SERIES[one.get("colour", i % 8)]
+        shape, dash = None if block.get("plain") else MARKS[i % 8], DASHES[i % 8]
+        if "low" in one:
+            draw = axes.band if block.get("band") else axes.bars
+            draw(one["x"], one["low"], one["high"], colour)
+        axes.line(one["x"], one["y"], colour, dash=dash)
+        if shape:
+            numbers = range(len(rows), len(rows) + len(one["x"]))
+            axes.marks(one["x"], one["y"], shape, colour, 7, rows=numbers)
+        label = f"{clean(one['name'], 17)} ({one['text']})" if "text" in one else one["name"]
+        legend.append((clean(label, 30), colour, shape, dash))
+        columns = [one[key] for key in ("x", "y", "low", "high", "count") if key in one]
+        rows += [[one["name"], *values] for values in zip(*columns)]
+    if not block.get("band"):
+        picture.legend(legend)
+    heads = ["series", block["xlabel"], block["ylabel"], "low", "high", "count"]
+    return Drawing(picture, heads[: len(rows[0])], rows)
+
+
+def _axis(block, series, key):
+    """The axis x or y of curves."""
+    symlog = key == "x" and block.get("log")
+    values = [value for one in series for value in one[key]]
+    low, high, *_ = _around(values, 0.0 if symlog else 0.04)
+    low, high = block.get(f"{key}lim") or (low, high)
+    ticks = block.get("xticks") or block.get("x") if key == "x" else None
+    percent = key in block.get("percent", "")
+    scale = "symlog" if symlog else "linear"
+    return Axis(low, high, block[f"{key}label"], scale, percent, ticks)
 
 
 # States of a scatter's points: colour, mark and name; those that differ are drawn last, on top.
@@ -331,12 +288,9 @@ def maps(block, size=180, columns=4):
 
 
 FIGURES = {
-    "rates": rates,
-    "reliability": reliability,
     "map": object_map,
     "space": space,
     "stems": stems,
-    "learning": learning,
     "matrix": matrix,
     "curves": curves,
     "maps": maps,

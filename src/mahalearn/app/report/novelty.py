@@ -1,7 +1,12 @@
 """The page of `mahalearn novelty`: values → a document."""
 
+from collections import Counter
+
 from ..words import counted
-from .blocks import words_cell
+from .answers import card
+from .blocks import paragraph, section, table, words_cell
+
+MOST_NAMED = 3
 
 
 def document(values):
@@ -24,10 +29,6 @@ def document(values):
         if values["fdr"] is None
         else f"an expected share of false alarms of at most {values['fdr']:g}"
     )
-    lead = (
-        f"{values['n_flagged']} of {counted(values['n_new'], 'new row')} "
-        f"{'is' if values['n_flagged'] == 1 else 'are'} flagged as novel, by {rule}."
-    )
     facts = [
         ("training rows", f"{values['n_train']} ({values['train']})"),
         ("new rows", f"{values['n_new']} ({values['new']})"),
@@ -35,14 +36,8 @@ def document(values):
     ]
     columns = ["p-value", "squared distance", "distance to all rows"]
     columns += [words_cell("nearest class")] if several else []
-    table = {
-        "kind": "table",
-        "caption": "The most novel rows",
-        "corner": "row",
-        "sortable": True,
-        "columns": [*columns, words_cell("unusual columns")],
-        "rows": [_row(row, several) for row in values["most_novel"]],
-    }
+    columns.append(words_cell("unusual columns"))
+    rows = [_row(row, several) for row in values["most_novel"]]
     words = (
         "The p-value says how unusual it is for a row like the training rows to be as far from "
         "every class. Percentages are shares of a column in the squared distance to the nearest "
@@ -52,17 +47,39 @@ def document(values):
     promise = {
         "kind": "details",
         "summary": "What the p-values promise",
-        "items": [{"kind": "text", "text": f"{values['guarantee'].capitalize()}."}],
+        "items": [paragraph(f"{values['guarantee'].capitalize()}.")],
     }
-    blocks = [{"kind": "text", "text": words}, table, promise]
+    title = "The most novel rows"
+    most_novel = table(None, "row", columns, rows)
     return {
         "title": f"Which rows of {values['new']} are novel?",
-        "lead": [lead],
+        "answers": list(_cards(values, rule)),
         "facts": facts,
         "notices": values["notes"],
-        "sections": [{"id": "novel", "title": "The most novel rows", "blocks": blocks}],
+        "sections": [section("novel", title, paragraph(words), most_novel, promise)],
         "footer": "This page is one file and needs no network.",
     }
+
+
+def _cards(values, rule):
+    """The questions of the first screen."""
+    n, flagged = values["n_new"], values["n_flagged"]
+    detail = (
+        f"{flagged} of {counted(n, 'new row')} {'is' if flagged == 1 else 'are'} flagged, by "
+        f"{rule}."
+    )
+    few = flagged <= values["level"] * n
+    if values["fdr"] is None:
+        detail += f" Of rows like the training rows about {values['level'] * n:.2g} would be."
+    answer, state = (str(flagged), "good" if few else "fair") if flagged else ("None", "good")
+    yield card("How many rows are unlike the training rows?", answer, detail, "novel", state)
+    first = Counter(row["first"] for row in values["most_novel"] if row["novel"])
+    if first:
+        named = first.most_common(MOST_NAMED)
+        counts = "; ".join(f"{name} {times}" for name, times in named)
+        detail = f"Listed rows in which the column has the largest share of the distance: {counts}."
+        names = ", ".join(name for name, _ in named)
+        yield card("Which columns make them unusual?", names, detail, "novel")
 
 
 def _row(row, several):

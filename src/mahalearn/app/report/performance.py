@@ -1,5 +1,7 @@
 """Sections on how well the methods do: leaderboard, classes, curves, calibration."""
 
+import math
+
 from ..words import number, percent
 from .blocks import (
     area_cell,
@@ -163,7 +165,10 @@ def classes_section(values):
         "that are predicted as this class, the share that belongs to it. F1 is their harmonic mean."
     )
     curves = _curves(values)
-    blocks = [side_by_side([by_class], [words]), curves] if curves else [by_class, words]
+    blocks = [by_class, words]
+    if curves:
+        parts = [blocks] if len(curves) == 1 else [[by_class], [words]]
+        blocks = [side_by_side(*parts, *curves)]
     return section("classes", "Results by class", *blocks, short="Classes", half=not curves)
 
 
@@ -193,17 +198,20 @@ def _curves(values):
         if series and min(one["area"] for one in series) < CORNER:
             figures.append(
                 {
-                    "kind": "rates",
+                    "kind": "curves",
+                    "plain": True,
+                    "xlim": (0, 1),
+                    "ylim": (0, 1),
                     "id": name.replace("_", "-"),
                     "title": title,
                     "xlabel": xlabel,
                     "ylabel": ylabel,
                     "series": series,
-                    "diagonal": name == "roc",
+                    "diagonal": (0, 1) if name == "roc" else None,
                     "words": f"Each class against the others, held-out. {words}{which}",
                 }
             )
-    return side_by_side(*figures) if figures else None
+    return figures
 
 
 def calibration_section(values):
@@ -211,6 +219,8 @@ def calibration_section(values):
     calibration = values["calibration"]
     series = [{"name": name, **calibration[name]} for name in ("before", "after")]
     before, after = series
+    shares = [v for one in series for b in one["bins"] for v in (b["predicted"], *b["interval"])]
+    low = math.floor(10 * min([0.5, *shares]) + 1e-9) / 10
     rows = [
         {
             "label": f"{one['name']} calibration",
@@ -224,12 +234,16 @@ def calibration_section(values):
         "Can the probabilities be relied on?",
         side_by_side(
             {
-                "kind": "reliability",
+                "kind": "curves",
                 "id": "reliability",
                 "title": "Calibration of the probabilities",
                 "xlabel": "probability of the predicted class",
                 "ylabel": "share of correct predictions",
-                "series": series,
+                "percent": "xy",
+                "xlim": (low, 1.005),
+                "ylim": (low, 1.02),
+                "diagonal": (low, 1),
+                "series": [{**_bins(after), "colour": 0}, {**_bins(before), "colour": 6}],
                 "words": "Each point is a bin of about as many predictions, with the 95 % interval "
                 "of its share. Points on the dashed line are calibrated, below it overconfident.",
             },
@@ -248,6 +262,19 @@ def calibration_section(values):
         short="Calibration",
         half=True,
     )
+
+
+def _bins(one):
+    """Points of a calibration curve, with their intervals."""
+    lows, highs = zip(*(b["interval"] for b in one["bins"]))
+    return {
+        "name": f"{one['name']} calibration",
+        "x": [b["predicted"] for b in one["bins"]],
+        "y": [b["right"] for b in one["bins"]],
+        "low": lows,
+        "high": highs,
+        "count": [b["count"] for b in one["bins"]],
+    }
 
 
 def _calibration_verdict(calibration, before, after):

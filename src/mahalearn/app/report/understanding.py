@@ -119,7 +119,8 @@ def importance_section(values):
     """The columns that matter, and the hardest objects."""
     importance, hardest = values.get("importance"), _hardest(values)
     if not importance:
-        return section("hardest", "Hardest objects", *hardest)
+        half = values["problem"]["kind"] == "proximity"  # texts and reasons need the width
+        return section("hardest", "Hardest objects", *hardest, half=half)
     rows, by = importance["rows"], error_name(values)
     text = (
         f"Rise of the {by} of {values['winner']['title']} when the values of one column are "
@@ -285,18 +286,23 @@ def learning_section(values):
     if not learning:
         return None
     answer, change = learning_verdict(values)
+    name, sizes = values["winner"]["title"], learning["sizes"]
+    mean, low, high = zip(*learning["errors"])
     return section(
         "learning",
         "Would more data help?",
         side_by_side(
             {
-                "kind": "learning",
+                "kind": "curves",
+                "band": True,
+                "percent": "y",
+                "xlim": (0, 1.04 * sizes[-1]),
+                "ylim": (0, min(max(high), 2.2 * max(mean) + 0.02) * 1.06 or 0.01),
                 "id": "learning-curve",
                 "title": "Learning curve",
                 "xlabel": "training objects",
                 "ylabel": error_name(values),
-                "sizes": learning["sizes"],
-                "errors": learning["errors"],
+                "series": [{"name": name, "x": sizes, "y": mean, "low": low, "high": high}],
             },
             [
                 paragraph(f"{answer}. {change}"),
