@@ -42,7 +42,7 @@ class _Machine(NamedTuple):
 
     def decisions(self, X):
         """(m, pairs), positive where the second class of a pair wins."""
-        svc, Z = self.svc, self.kernel._whitening.apply(X)
+        svc, Z = self.svc, self.kernel.whitening_.apply(X)
         A = pair_coefficients(svc.dual_coef_, svc.n_support_)
         parts = []
         with scratch() as workspace:
@@ -95,7 +95,7 @@ class _Problem(NamedTuple):
             A[svc.support_] = coefficients
             machines.append((svc.gamma, A, svc.intercept_))
         for rows in row_chunks(len(X), 2 * n):
-            D = sq_euclidean(self.kernel._whitening.apply(X[rows]), self.Z)
+            D = sq_euclidean(self.kernel.whitening_.apply(X[rows]), self.Z)
             parts.append([np.exp(-gamma * D) @ A + intercept for gamma, A, intercept in machines])
         return [_signed(np.concatenate(rows), svc) for rows in zip(*parts, strict=True)]
 
@@ -275,7 +275,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
             kernel = MahalanobisKernel(self.covariance, self.delta, self.shrinkage)
             part = None if weights is None else weights[rows]
             kernel.fit(X[rows], sample_weight=part)
-            Z = kernel._whitening.apply(X[rows])
+            Z = kernel.whitening_.apply(X[rows])
             margins = None if (of_classes == 1).all() else {j: of_classes[j] for j in group}
             problems.append(_Problem(rows, kernel, Z, codes[rows], margins, part))
         return classes, problems
@@ -309,13 +309,13 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
         """(position, squared distance) of the support vectors nearest to a query."""
         kernel, svc, support = self._machine_of(a, b)[0]
-        d2 = sq_euclidean(kernel._whitening.apply(x), svc.support_vectors_)[0]
+        d2 = sq_euclidean(kernel.whitening_.apply(x), svc.support_vectors_)[0]
         near = np.argsort(d2, kind="stable")[:n_neighbors]
         distances = 2 - 2 * np.exp(-kernel.gamma_ * d2[near])
         return list(zip(support[near].tolist(), distances.tolist(), strict=True))
 
     def _contributions(self, x, a, b):
-        center, matrix, *_ = self._machine_of(a, b)[0].kernel._whitening
+        center, matrix, *_ = self._machine_of(a, b)[0].kernel.whitening_
         lengths = np.linalg.norm(matrix.reshape(len(center), -1), axis=1)
         spread = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return named_contributions(self, self._margin(a, b), x, center, spread)

@@ -58,6 +58,8 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
         δ/m: on whitened data this is the RBF kernel with that parameter.
     shrinkage_ : float
         The shrinkage s that was applied.
+    whitening_ : Whitening
+        The map of rows to the space in which their Mahalanobis distances are Euclidean ones.
     n_features_in_ : int
         Number of features seen in `fit`.
 
@@ -124,9 +126,9 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
         if weights is not None:
             X, weights = X[weights > 0], weights[weights > 0]
         self.shrinkage_ = _resolve_shrinkage(self.shrinkage, X, weights) if full else 0.0
-        self._whitening = whitening(X, full=full, shrinkage=self.shrinkage_, weights=weights)
-        self.mean_sq_ = self._whitening.mean_sq
-        self.rank_ = self._whitening.rank
+        self.whitening_ = whitening(X, full=full, shrinkage=self.shrinkage_, weights=weights)
+        self.mean_sq_ = self.whitening_.mean_sq
+        self.rank_ = self.whitening_.rank
         self.gamma_ = delta / self.mean_sq_
         return self
 
@@ -150,7 +152,7 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_dask_query(X)
-        return self._whitening.apply(validate_rows(self, X, reset=False, dtype=np.float64))
+        return self.whitening_.apply(validate_rows(self, X, reset=False, dtype=np.float64))
 
     def __call__(self, X: Objects, Y: Objects | None = None) -> np.ndarray:
         """The matrix of kernel values."""

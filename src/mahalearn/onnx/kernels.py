@@ -88,7 +88,7 @@ def kernel_values(kernel, X, references):
     """k(x, z) of queries X, a value (q, d), and reference vectors (n, d)."""
     Z = np.asarray(references, dtype=float)
     if isinstance(kernel, MahalanobisKernel):
-        D = sq_distances(kernel._whitening.apply(X), kernel._whitening.apply(Z))
+        D = sq_distances(kernel.whitening_.apply(X), kernel.whitening_.apply(Z))
         return np.exp(-kernel.gamma_ * D)
     if not isinstance(kernel, NamedKernel):
         raise NoGraphError(

@@ -259,7 +259,7 @@ def _mahalanobis_svc(estimator, X):
 
 def _decisions(machine, X):
     svc, kernel = machine.svc, machine.kernel
-    D = sq_distances(kernel._whitening.apply(X), svc.support_vectors_)
+    D = sq_distances(kernel.whitening_.apply(X), svc.support_vectors_)
     A = pair_coefficients(svc.dual_coef_, svc.n_support_)
     decisions = np.exp(-kernel.gamma_ * D) @ A + svc.intercept_
     return decisions if len(svc.n_support_) == 2 else -decisions
