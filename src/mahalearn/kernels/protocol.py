@@ -1,6 +1,6 @@
 """Kernels by name, and how an estimator gets a kernel ready for its training data.
 
-`base.py` says what a kernel is.
+`base_kernel.py` says what a kernel is.
 """
 
 import copy
