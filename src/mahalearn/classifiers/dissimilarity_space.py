@@ -221,7 +221,7 @@ def head_rounding(head, X):
     """
     if not isinstance(head, ScoreClassifierMixin):
         return 0.0
-    sizes = np.abs(np.sort(head._scores(X), axis=1)[:, -2:]).max(axis=1)
+    sizes = np.abs(np.sort(head.query_scores(X), axis=1)[:, -2:]).max(axis=1)
     size = sizes.max() if len(head.classes_) == 2 else np.median(sizes)
     return float(64 * np.finfo(float).eps * size)
 
@@ -231,7 +231,7 @@ def head_scores(head, X, *, complete=False):
     `complete`.
     """
     if complete and isinstance(head, ScoreClassifierMixin):
-        return head._scores(X)
+        return head.query_scores(X)
     return class_scores(head, X)[0]
 
 

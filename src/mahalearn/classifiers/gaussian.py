@@ -247,10 +247,15 @@ class FittedGaussians(NamedTuple):
         out[self.seen] = rows
         return out
 
+    @property
+    def by_rows(self):
+        """The covariances are given by rows: there are fewer than features."""
+        return isinstance(self.covariances, RowCovariances)
+
     def dense(self):
         """The Gaussians by matrices or variances of the features, not by rows."""
         covariances = self.covariances
-        if isinstance(covariances, RowCovariances):
+        if self.by_rows:
             check_room(*self.means.shape)
             covariances = covariances.dense()
         return class_gaussians(self.means, covariances, self.shares, self.units)
@@ -354,7 +359,7 @@ def fitted_gaussians(estimates, weighting):
     fitted = FittedGaussians(*estimates, None)
     means, covariances, units, shares = estimates[:4]
     gaussians = None
-    if isinstance(covariances, RowCovariances):
+    if fitted.by_rows:
         gaussians = row_gaussians(means, covariances, shares, units)
     return fitted.weighted(weighting, gaussians or fitted.dense())
 
@@ -825,7 +830,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         """Class covariances as estimated, divisor n_j."""
         fitted = self._gaussians()
         covariances = fitted.covariances
-        if isinstance(covariances, RowCovariances):
+        if fitted.by_rows:
             n_classes, d = len(self.classes_), self.n_features_in_
             check_memory(n_classes * d**2, f"The covariances of {d} features", _ROOM_REMEDY)
             covariances = covariances.dense()
@@ -935,8 +940,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             Squared distances.
         """
         X, fitted = self._check_query(X, complete=True), self._gaussians()
-        by_rows = isinstance(fitted.covariances, RowCovariances)
-        gaussians = fitted.dense() if by_rows else fitted.gaussians
+        gaussians = fitted.dense() if fitted.by_rows else fitted.gaussians
         Z = gaussians.zca_cor().feature_sq_distances(X, Workspace())
         return fitted.all_classes(Z.transpose(1, 0, 2), np.inf).transpose(1, 0, 2)
 

@@ -58,6 +58,8 @@ class MahalanobisKernel(BaseKernel, BaseEstimator):
         δ/m: on whitened data this is the RBF kernel with that parameter.
     shrinkage_ : float
         The shrinkage s that was applied.
+    whitening_ : Whitening
+        The map of rows to the space in which their Mahalanobis distances are Euclidean ones.
     n_features_in_ : int
         Number of features seen in `fit`.
 

@@ -1,6 +1,6 @@
 """Kernels by name, and how an estimator gets a kernel ready for its training data.
 
-`base.py` says what a kernel is.
+`base_kernel.py` says what a kernel is.
 """
 
 import copy
@@ -336,16 +336,22 @@ def check_kernel_name(kernel):
     return check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES, *GROUPS))
 
 
+def name_of(kernel):
+    """The name of a kernel, checked; None for a function or an object."""
+    return check_kernel_name(kernel) if isinstance(kernel, str) else None
+
+
 def is_precomputed(kernel):
     """True where X is the kernel matrix itself."""
-    return isinstance(kernel, str) and check_kernel_name(kernel) == "precomputed"
+    return name_of(kernel) == "precomputed"
 
 
 def takes_vectors(kernel):
     """True for a kernel of numeric rows, False for one that takes objects as they are."""
-    if isinstance(kernel, str):
-        return check_kernel_name(kernel) not in (*MEASURES, *GROUPS)
-    return getattr(kernel, "requires_vector_input", True)
+    name = name_of(kernel)
+    if name is None:
+        return getattr(kernel, "requires_vector_input", True)
+    return name not in (*MEASURES, *GROUPS)
 
 
 def takes_sparse(kernel):
@@ -371,7 +377,7 @@ def check_kernel_list(kernels):
 
 def is_named(kernel):
     """True for one of scikit-learn's kernels by name."""
-    return isinstance(kernel, str) and check_kernel_name(kernel) in KERNEL_NAMES
+    return name_of(kernel) in KERNEL_NAMES
 
 
 def as_kernel(kernel):

@@ -27,7 +27,7 @@ from ..classifiers.kernel_ridge import KernelRidgeClassifier
 from ..classifiers.learned_metric import RecursiveFeatureMachine
 from ..classifiers.one_vs_rest_svm import OneVsRestSVC
 from ..classifiers.svm import MahalanobisSVC
-from ..kernels.protocol import POLYNOMIAL, WITH_GAMMA, check_kernel_name, is_named
+from ..kernels.protocol import POLYNOMIAL, WITH_GAMMA, name_of
 
 
 class Multiple(NamedTuple):
@@ -82,7 +82,7 @@ def widths(kernel, gammas=None, degrees=None) -> list[dict[str, Any]]:
 
     gammas, degrees: values in place of the default ones.
     """
-    name = check_kernel_name(kernel) if is_named(kernel) else None
+    name = name_of(kernel)
     settings: list[dict[str, Any]] = [{}]
     if name in WITH_GAMMA:
         if gammas is None:
