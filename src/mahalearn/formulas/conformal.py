@@ -471,12 +471,8 @@ def _rank_sum_tail(doubled, m, observed, alternative):
         # With the continuity correction of half a rank: 1 in doubled ranks.
         lower = stats.norm.cdf((observed - mean + 1) / deviation)
         upper = stats.norm.sf((observed - mean - 1) / deviation)
-    match alternative:
-        case "greater":
-            return float(min(1.0, upper))
-        case "less":
-            return float(min(1.0, lower))
-    return float(min(1.0, 2 * min(lower, upper)))
+    tails = {"greater": upper, "less": lower, "two-sided": 2 * min(lower, upper)}
+    return float(min(1.0, tails[alternative]))
 
 
 def pooled_leverages(K, alpha, *, definite=True):

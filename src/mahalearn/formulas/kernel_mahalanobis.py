@@ -59,6 +59,34 @@ CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
 SMALL_CONDITION = 100.0
 
 
+def _drop_small(lam, alpha, weight):
+    lam = lam + 0 * alpha
+    large = (np.abs(lam) >= alpha) & (lam != 0)
+    return np.where(large, weight(np.where(large, lam, 1.0)), 0.0)
+
+
+# w and w' of each variant: functions of λ, J, α and n.
+SPECTRAL_WEIGHTS = {
+    "IC-": lambda lam, J, alpha, n: _drop_small(lam, alpha, lambda large: n / large**2),
+    "IC+": lambda lam, J, alpha, n: n / (lam + alpha * J) ** 2,
+    "RC+": lambda lam, J, alpha, n: -n / alpha / (lam + alpha * J),
+    "RC-": lambda lam, J, alpha, n: -n / alpha**2 * J * np.ones_like(lam + alpha),
+}
+COORDINATE_WEIGHTS = {
+    "IC-": lambda lam, J, alpha, n: _drop_small(lam, alpha, lambda large: n / large),
+    "IC+": lambda lam, J, alpha, n: n * lam / (lam + alpha * J) ** 2,
+    "RC+": lambda lam, J, alpha, n: n * J / (lam + alpha * J),
+    "RC-": lambda lam, J, alpha, n: n / alpha * (1 - J * lam / alpha),
+}
+
+
+def _columns(values, signs, alpha):
+    """λ, J and α such that functions of them have a row for each λ, and the axes of α."""
+    alpha = np.asarray(alpha, float)
+    lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
+    return lam, J, alpha
+
+
 def self_weight(variant, n, alpha):
     """s in d² = s·k̃_xx + Σ w P²: 1/σ² = n/α for RC, 0 for IC."""
     return n / np.asarray(alpha, float) if variant.startswith("RC") else np.zeros(np.shape(alpha))
@@ -66,18 +94,7 @@ def self_weight(variant, n, alpha):
 
 def spectral_weights(variant, values, signs, n, alpha):
     """w in d² = s·k̃_xx + Σ w P², a column for each α: (len(values), *shape of alpha)."""
-    alpha = np.asarray(alpha, float)
-    lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
-    match variant:
-        case "IC-":
-            return _drop_small(lam, alpha, lambda large: n / large**2)
-        case "IC+":
-            return n / (lam + alpha * J) ** 2
-        case "RC+":
-            return -n / alpha / (lam + alpha * J)
-        case "RC-":
-            return -n / alpha**2 * J * np.ones_like(lam + alpha)
-    raise ValueError(f"not a class-wise variant: {variant!r}")
+    return SPECTRAL_WEIGHTS[variant](*_columns(values, signs, alpha), n)
 
 
 def coordinate_weights(variant, values, signs, n, alpha):
@@ -86,18 +103,7 @@ def coordinate_weights(variant, values, signs, n, alpha):
     κ is what of k̃_xx lies outside of their span: 0 for the class's own objects, t² = λU_i². The
     subtraction of RC is done in algebra, not in rounding: λ − λ²/(λ + αJ) = αλJ/(λ + αJ).
     """
-    alpha = np.asarray(alpha, float)
-    lam, J = (a.reshape(-1, *[1] * alpha.ndim) for a in (values, signs))
-    match variant:
-        case "IC-":
-            return _drop_small(lam, alpha, lambda large: n / large)
-        case "IC+":
-            return n * lam / (lam + alpha * J) ** 2
-        case "RC+":
-            return n * J / (lam + alpha * J)
-        case "RC-":
-            return n / alpha * (1 - J * lam / alpha)
-    raise ValueError(f"not a class-wise variant: {variant!r}")
+    return COORDINATE_WEIGHTS[variant](*_columns(values, signs, alpha), n)
 
 
 def log_volumes(variant, values, n, alpha):
@@ -109,12 +115,6 @@ def log_volumes(variant, values, n, alpha):
     large = lam > 0 if variant == "IC+" else (lam > 0) & (lam >= alpha)
     ridge = alpha if variant == "IC+" else 0.0
     return np.where(large, np.log(np.where(large, lam + ridge, n) / n), 0.0).sum(axis=0)
-
-
-def _drop_small(lam, alpha, weight):
-    lam = lam + 0 * alpha
-    large = (np.abs(lam) >= alpha) & (lam != 0)
-    return np.where(large, weight(np.where(large, lam, 1.0)), 0.0)
 
 
 class SpectralModel(NamedTuple):
