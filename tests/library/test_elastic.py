@@ -16,7 +16,7 @@ from mahalearn import KernelKNeighborsClassifier, MeasureKernel
 from mahalearn.measures import (
     MEASURES,
     Elastic,
-    _elastic_loops,
+    _recurrences,
     elastic_measures,
     make_measure,
     pairwise,
@@ -51,13 +51,13 @@ def library(request, monkeypatch):
     """With the compiled loops, and with the same loops in Python."""
     if request.param == "python":
         monkeypatch.setitem(sys.modules, "numba", None)
-        name = "mahalearn.measures._elastic_loops"
+        name = "mahalearn.measures._recurrences"
         spec = importlib.util.find_spec(name)
         plain = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(plain)
-        assert not plain.COMPILED and _elastic_loops.COMPILED
+        assert not plain.COMPILED and _recurrences.COMPILED
         monkeypatch.setitem(sys.modules, name, plain)
-        monkeypatch.setattr("mahalearn.measures._elastic_loops", plain)
+        monkeypatch.setattr("mahalearn.measures._recurrences", plain)
 
 
 @pytest.mark.parametrize("window", [None, 0, 0.1, 0.3, 0.5, 1])
@@ -91,18 +91,18 @@ def test_python_and_compiled_loops_agree_to_the_bit(monkeypatch):
     measures = [Elastic(method, window=w) for method in ELASTIC for w in (None, 0.2)]
     compiled = [[m.between(x) for x in (ONE, MANY)] for m in measures]
     monkeypatch.setitem(sys.modules, "numba", None)
-    spec = importlib.util.find_spec("mahalearn.measures._elastic_loops")
+    spec = importlib.util.find_spec("mahalearn.measures._recurrences")
     plain = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(plain)
-    monkeypatch.setattr("mahalearn.measures._elastic_loops", plain)
+    monkeypatch.setattr("mahalearn.measures._recurrences", plain)
     for measure, values in zip(measures, compiled, strict=True):
         for objects, expected in zip((ONE, MANY), values, strict=True):
             assert_array_equal(measure.between(objects), expected)
 
 
 def test_without_numba_much_work_is_announced(monkeypatch):
-    monkeypatch.setattr(_elastic_loops, "COMPILED", False)
-    monkeypatch.setattr("mahalearn.measures.elastic._SLOW", 1e3)
+    monkeypatch.setattr(_recurrences, "COMPILED", False)
+    monkeypatch.setattr("mahalearn.measures._series._SLOW", 1e3)
     with pytest.warns(UserWarning, match=r"slow; install .*mahalearn\[measures\]"):
         Elastic().between(ONE)
 
@@ -311,7 +311,7 @@ def test_measures_by_name_and_options():
         make_measure("guess")
 
 
-@pytest.mark.skipif(not _elastic_loops.COMPILED, reason="needs numba")
+@pytest.mark.skipif(not _recurrences.COMPILED, reason="needs numba")
 def test_a_second_process_compiles_another_measure(tmp_path):
     """Loops that a first process has cached serve the measures of the next one."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

@@ -1,9 +1,11 @@
 """Measures against naive loops, known values, and what a measure promises."""
 
 import bz2
+import importlib.util
 import itertools
 import lzma
 import math
+import sys
 import zlib
 
 import numpy as np
@@ -22,7 +24,6 @@ from mahalearn.measures import (
     FunctionMeasure,
     Gower,
     Hausdorff,
-    _edit_loops,
     edit,
 )
 
@@ -53,12 +54,23 @@ OBJECTS = {
 }
 
 
-@pytest.fixture(params=["fast", "numpy"])
+def use_python_loops(monkeypatch):
+    """As if numba were not installed."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    spec = importlib.util.find_spec("mahalearn.measures._recurrences")
+    plain = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plain)
+    assert not plain.COMPILED
+    monkeypatch.setitem(sys.modules, "mahalearn.measures._recurrences", plain)
+    monkeypatch.setattr("mahalearn.measures._recurrences", plain, raising=False)
+
+
+@pytest.fixture(params=["fast", "python"])
 def library(request, monkeypatch):
     """The edit distance with rapidfuzz and numba, and without."""
-    if request.param == "numpy":
+    if request.param == "python":
         monkeypatch.setattr(edit, "_rapidfuzz", lambda: None)
-        monkeypatch.setattr(_edit_loops, "compiled_loops", lambda: None)
+        use_python_loops(monkeypatch)
 
 
 @pytest.mark.parametrize("modified", [False, True])
@@ -164,10 +176,10 @@ def test_edit_distance_with_a_function(library):
     assert_allclose(measure.between(WORDS[:5], WORDS, "max"), np.maximum(expected, expected.T)[:5])
 
 
-def test_numpy_and_compiled_loops_agree_to_the_bit(monkeypatch):
+def test_python_and_compiled_loops_agree_to_the_bit(monkeypatch):
     measure = EditDistance("euclidean", insertion=0.3, deletion=0.4)
     compiled = measure.between(PATHS)
-    monkeypatch.setattr(_edit_loops, "compiled_loops", lambda: None)
+    use_python_loops(monkeypatch)
     assert_array_equal(measure.between(PATHS), compiled)
 
 

@@ -18,7 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ._elastic_loops import _compiled
+from ._recurrences import _compiled
 
 # The positions of the three large weights of each kernel.
 KERNELS = np.array(list(combinations(range(9), 3)))

@@ -5,10 +5,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .._typing import ArrayLike, Objects
+from .._typing import ArrayLike
 from .._validation import check_choice, is_whole
-from ._ragged import check_not_empty, label
-from .base import Measure, Prepared, object_list
+from ._objects import check_not_empty, named
+from .base import Measure, Prepared
 
 Mode = Literal["local", "global"]
 # Scores up to this size, and intermediate values, fit the 16 bits that parasail is fastest with.
@@ -102,10 +102,25 @@ class Alignment(Measure):
         """Value of a sequence with itself; a score has to be computed."""
         return 0.0 if self.normalize else None
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the sequences and score each with itself, see Measure."""
-        for name in ("gap_open", "gap_extend"):
-            value = getattr(self, name)
+    def _prepared(self, X, rows=None):
+        self._check_gaps()
+        matrix, letters = self._matrix()
+        objects = named(X, rows is not None)
+        texts = [self._text(x, name, letters) for name, x in objects]
+        bits = self._bits(matrix, max(len(text) for text in texts))
+        create, align = self._functions(bits)
+        gaps = (self.gap_open, self.gap_extend)
+        self_scores = np.array([float(align(create(a, matrix), a, *gaps).score) for a in texts])
+        if self.normalize and (self_scores <= 0).any():
+            i = int(np.argmax(self_scores <= 0))
+            raise ValueError(
+                f"{objects[i][0]} ({texts[i][:20]!r}) has the score {self_scores[i]:g} with "
+                "itself, which nothing can be normalised by; remove it, or pass normalize=False."
+            )
+        return _Sequences(texts, self_scores, bits)
+
+    def _check_gaps(self):
+        for name, value in (("gap_open", self.gap_open), ("gap_extend", self.gap_extend)):
             if not is_whole(value) or not 0 <= value < _SHORT:
                 raise ValueError(
                     f"{name} must be a whole number that is not negative; got {value!r}."
@@ -115,25 +130,21 @@ class Alignment(Measure):
                 f"gap_extend={self.gap_extend} is larger than gap_open={self.gap_open}: several "
                 "short gaps would cost less than one long gap. Let it be at most gap_open."
             )
-        matrix, letters = self._matrix()
-        sides = [self._texts(object_list(X), letters)]
-        if Y is not None:
-            sides.append(self._texts(object_list(Y), letters, of_columns=True))
-        longest = max(len(text) for side in sides for text in side)
+
+    def _bits(self, matrix, longest):
+        """Bits that the scores of sequences of this length, and intermediate values, need."""
         size = longest * max(abs(int(matrix.max)), abs(int(matrix.min)))
         bound = 2 * (size + self.gap_open + longest * self.gap_extend)
-        bits = 16 if bound < _SHORT else 32
         if bound >= 2**30:
             raise ValueError(
                 f"Sequences of {longest} letters with these scores and gap costs exceed 32 bits; "
                 "use smaller scores."
             )
-        P, *Q = (self._sequences(side, bits, k > 0) for k, side in enumerate(sides))
-        return P, *(Q or [P])
+        return 16 if bound < _SHORT else 32
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
-        create, align = self._functions(P.bits)
+        create, align = self._functions(max(P.bits, Q.bits))
         matrix, _ = self._matrix()
         same = Q is P
         scores = np.zeros((len(P), len(Q)))
@@ -183,37 +194,18 @@ class Alignment(Measure):
                 matrix.set_value(i, j, int(value))
         return matrix, frozenset(alphabet)
 
-    def _texts(self, objects, letters, of_columns=False):
-        texts = []
-        for i, x in enumerate(objects):
-            if not isinstance(x, str):
-                raise ValueError(
-                    f"{label(i, of_columns)} must be a string of letters; got {type(x).__name__}."
-                )
-            text = str(x).upper() if isinstance(self.matrix, str) else str(x)
-            strange = sorted(set(text) - letters)
-            if strange:
-                raise ValueError(
-                    f"{label(i, of_columns)} contains {strange[0]!r}, for which the matrix has no "
-                    f"scores; its letters are {''.join(sorted(letters))}. Remove or replace such "
-                    "letters (X stands for any amino acid, N for any nucleotide)."
-                )
-            texts.append(text)
-        check_not_empty(texts, of_columns)
-        return texts
-
-    def _sequences(self, texts, bits, of_columns):
-        create, align = self._functions(bits)
-        matrix, _ = self._matrix()
-        gaps = (self.gap_open, self.gap_extend)
-        self_scores = np.array([float(align(create(a, matrix), a, *gaps).score) for a in texts])
-        if self.normalize and (self_scores <= 0).any():
-            i = int(np.argmax(self_scores <= 0))
+    def _text(self, x, name, letters):
+        if not isinstance(x, str):
+            raise ValueError(f"{name} must be a string of letters; got {type(x).__name__}.")
+        text = str(x).upper() if isinstance(self.matrix, str) else str(x)
+        if strange := sorted(set(text) - letters):
             raise ValueError(
-                f"{label(i, of_columns)} ({texts[i][:20]!r}) has the score {self_scores[i]:g} with "
-                "itself, which nothing can be normalised by; remove it, or pass normalize=False."
+                f"{name} contains {strange[0]!r}, for which the matrix has no scores; its letters "
+                f"are {''.join(sorted(letters))}. Remove or replace such letters (X stands for any "
+                "amino acid, N for any nucleotide)."
             )
-        return _Sequences(texts, self_scores, bits)
+        check_not_empty(text, name)
+        return text
 
 
 def _parasail():

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .._validation import check_choice
-from ._ragged import check_not_empty, label
-from .base import Measure, Prepared, object_list
+from ._objects import check_not_empty, named
+from .base import Measure, Prepared
 
 
 def _lzma(data):
@@ -103,15 +103,15 @@ class Compression(Measure):
         return COMPRESSORS[check_choice(self.compressor, "compressor", tuple(COMPRESSORS))]
 
     def _prepared(self, X, rows=None):
-        compress, of_columns, texts = self._compress(), rows is not None, []
-        for i, x in enumerate(object_list(X)):
+        compress, texts = self._compress(), []
+        for name, x in named(X, rows is not None):
             if not isinstance(x, (str, bytes, bytearray)):
                 raise ValueError(
-                    f"{label(i, of_columns)} must be a string or bytes to be compressed; got "
-                    f"{type(x).__name__}. For arrays take their tobytes()."
+                    f"{name} must be a string or bytes to be compressed; got {type(x).__name__}. "
+                    "For arrays take their tobytes()."
                 )
+            check_not_empty(x, name)
             texts.append(x.encode("utf-8", "surrogatepass") if isinstance(x, str) else bytes(x))
-        check_not_empty(texts, of_columns)
         lengths = [len(compress(text)) for text in texts]
         if min(lengths) == 0:
             raise ValueError("The compressor returned nothing for an object; it must return bytes.")

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.metrics import euclidean_distances
 
 from .._typing import Objects
+from ._series import packed
 from .base import Measure
 from .elastic import series_arrays
 
@@ -119,8 +120,7 @@ class Convolution(Measure):
                 raise ValueError(
                     f"The series have {len(x)} channels, those of the training {n_channels}."
                 )
-        starts = np.concatenate([[0], np.cumsum([x.shape[1] for x in arrays])])
-        return np.concatenate([x.ravel() for x in arrays]).astype(np.float32), starts
+        return packed([x.astype(np.float32) for x in arrays])
 
     def _features(self, values, starts):
         from . import _convolution_loops as loops

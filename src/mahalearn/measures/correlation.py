@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ._ragged import number_table
+from ._objects import number_table
 from .base import Measure
 
 

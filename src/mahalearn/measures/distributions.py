@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import rel_entr
 
 from .._validation import is_real
-from ._ragged import label, number_table, ragged_numbers
+from ._objects import named, number_table, point_arrays
 from .base import Measure, object_list
 
 
@@ -45,9 +45,9 @@ class JensenShannon(Measure):
         P = number_table(X, "Histograms", rows)
         bad = (P < 0).any(axis=1) | (P.sum(axis=1) <= 0)
         if bad.any():
+            name, _ = named(P, rows is not None)[np.argmax(bad)]
             raise ValueError(
-                f"{label(int(np.argmax(bad)), rows is not None)} is not a histogram: its values "
-                "must not be negative, and not all 0."
+                f"{name} is not a histogram: its values must not be negative, and not all 0."
             )
         return P / P.sum(axis=1, keepdims=True)
 
@@ -98,23 +98,19 @@ class Wasserstein(Measure):
     def _prepared(self, X, rows=None):
         if not is_real(self.p) or not 1 <= self.p < np.inf:
             raise ValueError(f"p must be a finite number of at least 1; got {self.p!r}.")
-        objects = object_list(X)
-        if np.ndim(objects[0] if rows is None else rows.values) == 2:
+        if np.ndim((object_list(X) if rows is None else rows)[0]) == 2:
             what = "a sample of points, an array of shape (n_points, n_dimensions)"
-            return ragged_numbers(objects, 2, what, rows)
-        return ragged_numbers(objects, 1, "a sample of numbers", rows)
+            return point_arrays(X, 2, what, rows)
+        return point_arrays(X, 1, "a sample of numbers", rows)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
-        line = P.values.ndim == 1 or P.values.shape[1] == 1
-        distance = _on_the_line if line else _in_space
+        distance = _on_the_line if P[0].size == len(P[0]) else _in_space
         same = Q is P
         values = np.zeros((len(P), len(Q)))
-        for i in range(len(P)):
-            a = P.values[P.starts[i] : P.starts[i + 1]]
+        for i, a in enumerate(P):
             for j in range(i + 1 if same else 0, len(Q)):
-                b = Q.values[Q.starts[j] : Q.starts[j + 1]]
-                values[i, j] = distance(a, b, float(self.p))
+                values[i, j] = distance(a, Q[j], float(self.p))
         return values + values.T if same else values
 
 

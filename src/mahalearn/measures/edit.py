@@ -10,24 +10,25 @@ from typing import Any, Literal
 import numpy as np
 
 from .._typing import Objects
-from .._validation import check_choice, check_memory, check_positive
-from ._edit_loops import ABSOLUTE, ANGULAR, CONSTANT, EUCLIDEAN, TABLE, edit_block
-from ._ragged import Ragged, check_not_empty, join, label, ragged_numbers
-from .base import Measure, Prepared, object_list
+from .._validation import check_choice, check_memory, check_positive, is_real
+from ._objects import check_not_empty, named, point_arrays
+from ._series import ANGLE, DISTANCE, MATCH, TABLE, all_pairs
+from .base import Measure, Prepared
 
-NUMERIC = {"absolute": ABSOLUTE, "angular": ANGULAR, "euclidean": EUCLIDEAN}
+NUMERIC = ("absolute", "angular", "euclidean")
 NORMALIZE = ("longer", "sum", None)
 # Fractional numbers are no symbols if more than this share of them, among at least so many, differ;
 # nor if there are more different ones than an alphabet of codes has (measurements to one decimal).
 _DISTINCT, _FEW_SYMBOLS, _ALPHABET = 0.9, 20, 30
+_NO_TABLE = np.zeros((1, 1))
 
 
 @dataclass(frozen=True)
 class _Coded(Prepared):
-    """Sequences of symbols as codes, and the substitution costs of all codes."""
+    """Sequences as arrays of numbers, points in rows, or codes; costs of replacing codes."""
 
     common = ("table",)
-    codes: Ragged
+    arrays: list
     table: np.ndarray
 
 
@@ -36,7 +37,7 @@ class EditDistance(Measure):
 
     The least total cost of insertions, deletions and substitutions that turn the first sequence
     into the second. rapidfuzz does it where the costs are whole numbers, compiled loops otherwise
-    (``pip install "mahalearn[measures]"``); without these libraries numpy does.
+    (``pip install "mahalearn[measures]"``); without these libraries plain Python, which is slow.
 
     Read more in the :doc:`user guide </measures>`.
 
@@ -102,41 +103,47 @@ class EditDistance(Measure):
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the sequences and code their symbols, see Measure."""
-        for name in ("insertion", "deletion"):
-            _check_cost(getattr(self, name), name)
-        X, Y = object_list(X), None if Y is None else object_list(Y)
-        if isinstance(self.substitution, str):
-            name = check_choice(self.substitution, "substitution", tuple(NUMERIC))
-            if name == "angular":
-                check_positive(self.period, "period")
-            what = "a sequence of numbers" if name != "euclidean" else "an array of points in rows"
-            P = ragged_numbers(X, 2 if name == "euclidean" else 1, what)
-            return P, P if Y is None else ragged_numbers(Y, P.values.ndim, what, P)
-        if not callable(self.substitution):
-            _check_cost(self.substitution, "substitution")
-        X, Y = _symbols(X), None if Y is None else _symbols(Y, of_columns=True)
-        alphabet = _alphabet(X, Y)
-        if not callable(self.substitution):
-            _refuse_measurements(X if Y is None else [*X, *Y], alphabet)
-        if self._whole_costs() and _rapidfuzz() is not None:
-            P = _as_text(X, alphabet)
-            return P, P if Y is None else _as_text(Y, alphabet)
-        table = self._table(alphabet)
-        P = _Coded(_as_codes(X, alphabet), table)
-        return P, P if Y is None else _Coded(_as_codes(Y, alphabet), table)
+        _check_cost(self.insertion, "insertion")
+        _check_cost(self.deletion, "deletion")
+        kind, _ = self._replacing()
+        if kind in (DISTANCE, ANGLE):
+            return super().prepare(X, Y)
+        sides = [_symbols(X)] if Y is None else [_symbols(X), _symbols(Y, of_columns=True)]
+        alphabet = _alphabet([*chain.from_iterable(sides)])
+        if kind == MATCH:
+            _refuse_measurements([*chain.from_iterable(sides)], alphabet)
+        P, *Q = self._coded(sides, alphabet)
+        return P, Q[0] if Q else P
+
+    def _prepared(self, X, rows=None):
+        if self.substitution == "euclidean":
+            ndim, what = 2, "an array of points in rows"
+        else:
+            ndim, what = 1, "a sequence of numbers"
+        return _Coded(point_arrays(X, ndim, what, rows and rows.arrays), _NO_TABLE)
+
+    def _coded(self, sides, alphabet):
+        """The sequences as rapidfuzz takes them, or as arrays of codes."""
+        if self._by_rapidfuzz():
+            return [_as_text(sequences, alphabet) for sequences in sides]
+        table = self._table(alphabet) if callable(self.substitution) else _NO_TABLE
+        return [
+            _Coded([np.array([alphabet[s] for s in x], dtype=np.float64) for x in side], table)
+            for side in sides
+        ]
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
-        if isinstance(P, list):
-            lengths = np.array([len(x) for x in P]), np.array([len(y) for y in Q])
+        kind, size = self._replacing()
+        if kind == MATCH and self._by_rapidfuzz():
             values = self._with_rapidfuzz(P, Q)
         else:
-            mode, extra = self._mode()
-            table = P.table if isinstance(P, _Coded) else np.zeros((1, 1))
-            P, Q = (x.codes if isinstance(x, _Coded) else x for x in (P, Q))
-            lengths = P.sizes, Q.sizes
-            costs = (float(self.deletion), float(self.insertion), extra)
-            values = edit_block(P, Q, mode, costs, table)
+            numbers = float(self.deletion), float(self.insertion), kind, size, P.table
+            a = [np.atleast_2d(x.T) for x in P.arrays]
+            b = a if Q is P else [np.atleast_2d(x.T) for x in Q.arrays]
+            values = all_pairs("edit", a, b, *numbers, symmetric=self.symmetric)
+            P, Q = P.arrays, Q.arrays
+        lengths = [len(x) for x in P], [len(y) for y in Q]
         match check_choice(self.normalize, "normalize", NORMALIZE):
             case "longer":
                 return values / np.maximum.outer(*lengths)
@@ -144,15 +151,21 @@ class EditDistance(Measure):
                 return values / np.add.outer(*lengths)
         return values
 
-    def _mode(self):
-        if isinstance(self.substitution, str):
-            name = check_choice(self.substitution, "substitution", tuple(NUMERIC))
-            return NUMERIC[name], float(self.period)
-        return (TABLE, 0.0) if callable(self.substitution) else (CONSTANT, float(self.substitution))
+    def _replacing(self):
+        """Kind of the cost of replacing one symbol by another, and its number."""
+        if callable(self.substitution):
+            return TABLE, 0.0
+        if not isinstance(self.substitution, str):
+            return MATCH, _check_cost(self.substitution, "substitution")
+        if check_choice(self.substitution, "substitution", NUMERIC) == "angular":
+            return ANGLE, check_positive(self.period, "period")
+        return DISTANCE, 0.0
 
-    def _whole_costs(self):
+    def _by_rapidfuzz(self):
+        """True for symbols with whole costs, where rapidfuzz is installed."""
         costs = (self.insertion, self.deletion, self.substitution)
-        return not callable(self.substitution) and all(float(c).is_integer() for c in costs)
+        whole = not callable(self.substitution) and all(float(c).is_integer() for c in costs)
+        return whole and _rapidfuzz() is not None
 
     def _with_rapidfuzz(self, P, Q):
         process, distance = _rapidfuzz()
@@ -162,9 +175,7 @@ class EditDistance(Measure):
         ).astype(np.float64)
 
     def _table(self, alphabet):
-        """Substitution costs between all symbols, where a function gives them."""
-        if not callable(self.substitution):
-            return np.zeros((1, 1))
+        """Costs of replacing each symbol by each, where a function gives them."""
         n = len(alphabet)
         check_memory(n**2, f"A table of the costs of {n} symbols", "Use fewer symbols.")
 
@@ -176,8 +187,7 @@ class EditDistance(Measure):
 
 def _check_cost(value, name):
     """A cost: a finite number, not negative."""
-    ok = isinstance(value, (numbers.Real, np.number)) and not isinstance(value, (bool, np.bool_))
-    if ok and math.isfinite(value) and value >= 0:
+    if is_real(value) and math.isfinite(value) and value >= 0:
         return float(value)
     choices = " (or one of 'absolute', 'angular', 'euclidean', or a function that returns one)"
     raise ValueError(
@@ -197,42 +207,39 @@ def _rapidfuzz():
 
 def _kind(symbol):
     """Kind of a symbol; only symbols of one kind can be compared."""
-    if isinstance(symbol, (bool, np.bool_)):
+    if isinstance(symbol, bool | np.bool_):
         return "truth value"
-    return "number" if isinstance(symbol, (numbers.Number, np.number)) else type(symbol).__name__
+    return "number" if isinstance(symbol, numbers.Number) else type(symbol).__name__
 
 
-def _symbols(objects, of_columns=False):
-    """Sequences of hashable symbols: strings and bytes as they are, others as lists."""
+def _symbols(X, of_columns=False):
+    """Sequences of hashable symbols: strings as they are, others as lists."""
     sequences = []
-    for i, x in enumerate(objects):
-        if isinstance(x, str):
-            sequences.append(str(x))  # numpy's strings are not quite strings
-            continue
-        if not hasattr(x, "__len__") or isinstance(x, (dict, set, frozenset)):
-            raise ValueError(
-                f"{label(i, of_columns)} must be a string or a sequence; got {type(x).__name__}."
-            )
-        if getattr(x, "ndim", 1) != 1:
-            raise ValueError(
-                f"{label(i, of_columns)} is an array of shape {x.shape}; sequences of points need "
-                "substitution='euclidean' or a list of tuples."
-            )
-        sequences.append(x.tolist() if hasattr(x, "tolist") else list(x))
-    check_not_empty(sequences, of_columns)
+    for name, x in named(X, of_columns):
+        if isinstance(x, (dict, set, frozenset)) or not hasattr(x, "__len__"):
+            raise ValueError(f"{name} must be a string or a sequence; got {type(x).__name__}.")
+        if hasattr(x, "tolist"):
+            array = np.asarray(x)
+            if array.ndim > 1:
+                raise ValueError(
+                    f"{name} is an array of shape {array.shape}; sequences of points need "
+                    "substitution='euclidean' or a list of tuples."
+                )
+            x = x.tolist()
+        check_not_empty(x, name)
+        sequences.append(x if isinstance(x, str) else list(x))
     return sequences
 
 
-def _alphabet(X, Y):
+def _alphabet(sequences):
     """{symbol: code} of all sequences, which must be of one type."""
-    sequences = X if Y is None else [*X, *Y]
-    for x in sequences:
-        if isinstance(x, str) != isinstance(sequences[0], str):
-            raise ValueError(
-                "Strings and other sequences cannot be mixed: some objects are str, others "
-                f"{type(x if not isinstance(x, str) else sequences[0]).__name__}. Make them alike, "
-                "for example with list(text)."
-            )
+    kinds = {type(x).__name__ for x in sequences}
+    if len(kinds) > 1 and "str" in kinds:
+        (other,) = kinds - {"str"}
+        raise ValueError(
+            f"Strings and other sequences cannot be mixed: some objects are str, others {other}. "
+            "Make them alike, for example with list(text)."
+        )
     try:
         alphabet = {s: i for i, s in enumerate(dict.fromkeys(chain.from_iterable(sequences)))}
     except TypeError:
@@ -276,7 +283,3 @@ def _as_text(sequences, alphabet):
     if len(alphabet) > 0x110000:
         raise ValueError(f"{len(alphabet)} different symbols are too many; 1114112 is the limit.")
     return ["".join(chr(alphabet[symbol]) for symbol in x) for x in sequences]
-
-
-def _as_codes(sequences, alphabet):
-    return join([np.array([alphabet[symbol] for symbol in x], dtype=np.float64) for x in sequences])

@@ -1,17 +1,15 @@
 """Elastic distances of time series, and the Euclidean distance for comparison."""
 
 import math
-import warnings
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._typing import Objects
 from .._validation import check_choice, check_real, is_real
-from ._ragged import as_floats, label
-from .base import Measure, object_list
+from ._objects import as_floats, named
+from ._series import all_pairs
+from .base import Measure
 
 # The methods, and the parameters that each of them has besides `normalize`.
 Method = Literal["euclidean", "dtw", "msm", "erp", "twe", "lcss", "edr", "frechet"]
@@ -26,34 +24,6 @@ OPTIONS: dict[Method, tuple[str, ...]] = {
     "frechet": ("window",),
 }
 METHODS = tuple(OPTIONS)
-# Cells of the recurrence above which plain Python is too slow not to say so (about a minute).
-_SLOW = 3e7
-
-
-@dataclass(frozen=True)
-class _Series:
-    """Series one after another: series i is the (channels, length) block from channels·starts[i].
-
-    epsilon : (series, channels), what two values may differ by and still match (LCSS, EDR)
-    """
-
-    values: np.ndarray
-    starts: np.ndarray
-    epsilon: np.ndarray
-
-    def __len__(self):
-        return len(self.starts) - 1
-
-    def __getitem__(self, rows):
-        first, stop, _ = rows.indices(len(self))
-        starts = self.starts[first : stop + 1]
-        channels = self.epsilon.shape[1]
-        values = self.values[channels * starts[0] : channels * starts[-1]]
-        return _Series(values, starts - starts[0], self.epsilon[first:stop])
-
-    @property
-    def sizes(self):
-        return np.diff(self.starts)
 
 
 class Elastic(Measure):
@@ -149,33 +119,26 @@ class Elastic(Measure):
         self.epsilon = epsilon
         self.normalize = normalize
 
-    def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
-        """Check the series, see Measure."""
+    def _prepared(self, X, rows=None):
         method = check_choice(self.method, "method", METHODS)
         self._check_window(method)
         self._parameters(method)
         if self.epsilon is not None:
             _check_not_negative(self.epsilon, "epsilon, unless it is None,")
-        rows = series_arrays(X)
-        cols = [] if Y is None else series_arrays(Y, of_columns=True)
-        self._check_alike(method, rows, cols)
-        P = self._series(method, rows)
-        return P, P if Y is None else self._series(method, cols)
+        arrays = series_arrays(X, rows is not None)
+        _check_alike(method, arrays, rows)
+        return [_z_normalized(x) for x in arrays] if self.normalize else arrays
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         method = check_choice(self.method, "method", METHODS)
         if method == "euclidean":
-            return cdist(P.values.reshape(len(P), -1), Q.values.reshape(len(Q), -1))
-        from . import _elastic_loops as loops
-
+            return cdist(*(np.array(side).reshape(len(side), -1) for side in (P, Q)))
+        numbers = self._parameters(method)
+        if "epsilon" in OPTIONS[method]:
+            numbers = self._tolerances(P), self._tolerances(Q)
         window = 1.0 if self.window is None else float(self.window)
-        if not loops.COMPILED:
-            _warn_if_slow(P, Q, window)
-        out = np.zeros((len(P), len(Q)))
-        A, B = ((side.values, side.starts, side.epsilon) for side in (P, Q))
-        loops.ALL_PAIRS[method](A, B, window, Q is P, out, *self._parameters(method))
-        return out + out.T if Q is P else out
+        return all_pairs(method, P, Q, *numbers, window=window)
 
     def _check_window(self, method):
         if self.window is None:
@@ -204,59 +167,59 @@ class Elastic(Measure):
                 return stiffness, _check_not_negative(self.cost, "cost")
         return ()
 
-    def _check_alike(self, method, rows, cols):
-        first = rows[0]
-        for i, x in enumerate(rows + cols):
-            name = label(i - len(rows) * (i >= len(rows)), i >= len(rows))
-            if len(x) != len(first):
-                raise ValueError(
-                    f"{name} has {len(x)} channels, object 0 has {len(first)}; all series need the "
-                    "same channels. Series are arrays of shape (n_channels, length): transpose "
-                    "them if yours are (length, n_channels)."
-                )
-            if method == "euclidean" and x.shape[1] != first.shape[1]:
-                raise ValueError(
-                    f"{name} has length {x.shape[1]}, object 0 has {first.shape[1]}; the Euclidean "
-                    "distance needs series of equal length. Choose an elastic measure such as "
-                    "'dtw' or 'msm'."
-                )
+    def _tolerances(self, arrays):
+        """(series, channels): what two values may differ by and still match."""
+        if self.epsilon is None:
+            return np.array([x.std(axis=1) / 4 for x in arrays])
+        return np.full((len(arrays), len(arrays[0])), float(self.epsilon))
 
-    def _series(self, method, arrays):
-        if self.normalize:
-            arrays = [_z_normalized(x) for x in arrays]
-        if self.epsilon is None and method in ("lcss", "edr"):
-            epsilon = np.array([x.std(axis=1) / 4 for x in arrays])
-        else:
-            epsilon = np.full((len(arrays), len(arrays[0])), float(self.epsilon or 0))
-        starts = np.concatenate([[0], np.cumsum([x.shape[1] for x in arrays])])
-        return _Series(np.concatenate([x.ravel() for x in arrays]), starts, epsilon)
+
+def _check_alike(method, arrays, rows):
+    """All series must have the channels of the first, for the Euclidean distance its length, too.
+
+    rows : the series of the rows, where these are the columns.
+    """
+    of_columns = rows is not None
+    first = (rows if of_columns else arrays)[0]
+    for name, x in named(arrays, of_columns):
+        if len(x) != len(first):
+            raise ValueError(
+                f"{name} has {len(x)} channels, object 0 has {len(first)}; all series need the "
+                "same channels. Series are arrays of shape (n_channels, length): transpose "
+                "them if yours are (length, n_channels)."
+            )
+        if method == "euclidean" and x.shape[1] != first.shape[1]:
+            raise ValueError(
+                f"{name} has length {x.shape[1]}, object 0 has {first.shape[1]}; the Euclidean "
+                "distance needs series of equal length. Choose an elastic measure such as "
+                "'dtw' or 'msm'."
+            )
 
 
 def series_arrays(X, of_columns=False):
     """The series as a list of finite arrays (n_channels, length), padding removed."""
-    arrays = [_as_numbers(x, label(i, of_columns)) for i, x in enumerate(object_list(X))]
-    if all(array.shape[1] == 1 < len(array) for array in arrays):
+    objects = [(name, _as_numbers(x, name)) for name, x in named(X, of_columns)]
+    if all(array.shape[1] == 1 < len(array) for _, array in objects):
         raise ValueError(
-            f"Every series has {len(arrays[0])} channels of a single value. Series are arrays of "
-            "shape (length,) or (n_channels, length); those of tslearn, (length, n_channels), must "
-            "be transposed: X.transpose(0, 2, 1)."
+            f"Every series has {len(objects[0][1])} channels of a single value. Series are arrays "
+            "of shape (length,) or (n_channels, length); those of tslearn, (length, n_channels), "
+            "must be transposed: X.transpose(0, 2, 1)."
         )
-    for i, array in enumerate(arrays):
-        name = label(i, of_columns)
-        padding = np.isnan(array).all(axis=0)
-        length = array.shape[1] - int(np.cumprod(padding[::-1]).sum())
-        if length == 0:
-            raise ValueError(
-                f"{name} is empty, so there is nothing to compare; leave such series out."
-            )
-        array = array[:, :length]
-        if not np.isfinite(array).all():
-            raise ValueError(
-                f"{name} contains NaN or infinite values before its end; interpolate or remove "
-                "such time points. Only NaN at the end is taken for padding."
-            )
-        arrays[i] = np.ascontiguousarray(array)
-    return arrays
+    return [_without_padding(array, name) for name, array in objects]
+
+
+def _without_padding(array, name):
+    """A series without the time points at its end that are NaN in every channel."""
+    present = np.flatnonzero(~np.isnan(array).all(axis=0))
+    if not len(present):
+        raise ValueError(f"{name} is empty, so there is nothing to compare; leave such series out.")
+    array = array[:, : present[-1] + 1]
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"{name} contains NaN or infinite values before its end; interpolate or remove "
+            "such time points. Only NaN at the end is taken for padding."
+        )
+    return np.ascontiguousarray(array)
 
 
 def _as_numbers(x, name):
@@ -281,15 +244,3 @@ def _check_not_negative(value, name):
     if not is_real(value) or not math.isfinite(value) or value < 0:
         raise ValueError(f"{name} must be a finite number that is not negative; got {value!r}.")
     return float(value)
-
-
-def _warn_if_slow(P, Q, window):
-    longest = max(P.sizes.max(), Q.sizes.max())
-    cells = P.sizes.sum() * Q.sizes.sum() * min(1.0, 2 * window + 1 / longest)
-    if cells > _SLOW:
-        warnings.warn(
-            "Elastic distances without numba are slow; install it with "
-            'pip install "mahalearn[measures]".',
-            UserWarning,
-            stacklevel=2,
-        )

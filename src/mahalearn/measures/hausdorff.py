@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ._ragged import ragged_numbers
-from .base import Measure, object_list
+from ._objects import point_arrays
+from .base import Measure
 
 # Distances held at once: about the size of a core's second cache.
 _CHUNK = 2**15
@@ -49,24 +49,21 @@ class Hausdorff(Measure):
 
     def _prepared(self, X, rows=None):
         what = "a set of points, an array of shape (n_points, n_dimensions)"
-        return ragged_numbers(object_list(X), 2, what, rows)
+        return point_arrays(X, 2, what, rows)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
         # By size: the sets that are padded to a common size are then almost of one size.
-        order = np.argsort(Q.sizes, kind="stable")
-        columns = Q.take(order)
+        sizes = np.array([len(points) for points in Q])
+        order = np.argsort(sizes, kind="stable")
         out = np.empty((len(P), len(Q)))
-        step = max(1, _CHUNK // int(P.sizes.max() * Q.sizes.max()))
+        step = max(1, _CHUNK // int(max(len(points) for points in P) * sizes.max()))
         for j in range(0, len(Q), step):
-            part = columns[j : j + step]
-            # (dimensions, points, sets): the sets last, so that every operation runs over them
-            coordinates = np.ascontiguousarray(part.padded().transpose(2, 1, 0))
-            sizes = part.sizes
-            real = np.arange(coordinates.shape[1])[:, None] < sizes
-            for i in range(len(P)):
-                points = P.values[P.starts[i] : P.starts[i + 1]]
-                out[i, order[j : j + step]] = self._to_sets(points, coordinates, real, sizes)
+            columns = order[j : j + step]
+            coordinates = _padded([Q[c] for c in columns])
+            real = np.arange(coordinates.shape[1])[:, None] < sizes[columns]
+            for i, points in enumerate(P):
+                out[i, columns] = self._to_sets(points, coordinates, real, sizes[columns])
         return out
 
     def _to_sets(self, points, coordinates, real, sizes):
@@ -81,3 +78,14 @@ class Hausdorff(Measure):
             return np.sqrt(np.maximum(there.max(axis=0), back.max(axis=0)))
         there = np.sqrt(there).sum(axis=0) / len(points)
         return np.maximum(there, (np.sqrt(back) * real).sum(axis=0) / sizes)
+
+
+def _padded(sets):
+    """(dimensions, points, sets): the sets last, so that every operation runs over them.
+
+    Small sets are filled up with their first point.
+    """
+    largest = max(len(points) for points in sets)
+    fillers = [np.repeat(points[:1], largest - len(points), axis=0) for points in sets]
+    full = [np.concatenate(parts) for parts in zip(sets, fillers, strict=True)]
+    return np.ascontiguousarray(np.transpose(full, (2, 1, 0)))

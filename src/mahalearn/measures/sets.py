@@ -2,14 +2,15 @@
 
 import numbers
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._typing import Objects
-from ._ragged import label
-from .base import Measure, Prepared, object_list
+from ._objects import as_floats, named
+from .base import Measure, Prepared
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,13 @@ class Jaccard(Measure):
 
     def prepare(self, X: Objects, Y: Objects | None = None) -> tuple[Any, Any]:
         """Check the sets and count their members, see Measure."""
-        sides = [(object_list(X), False)] + ([] if Y is None else [(object_list(Y), True)])
-        if any(_is_set(x) for objects, _ in sides for x in objects):
-            _refuse_bits_among_sets(sides)
-            matrices = _incidence([_sets(*side) for side in sides])
+        sides = [named(X)] if Y is None else [named(X), named(Y, of_columns=True)]
+        if any(_is_set(x) for _, x in chain.from_iterable(sides)):
+            matrices = _incidence([[_as_set(x, name) for name, x in side] for side in sides])
         else:
-            matrices = [_bit_rows(*side) for side in sides]
-            widths = {M.shape[1] for M in matrices}
-            if len(widths) > 1:
-                raise ValueError(
-                    f"The bit vectors of the rows have {matrices[0].shape[1]} bits, those of the "
-                    f"columns {matrices[1].shape[1]}; they must agree."
-                )
+            rows = [[_as_bits(x, name) for name, x in side] for side in sides]
+            _check_widths(sides, rows)
+            matrices = [np.array(side) for side in rows]
         P, *Q = (_Bits(np.asarray(M.sum(axis=1)).ravel(), M) for M in matrices)
         return P, Q[0] if Q else P
 
@@ -75,86 +71,74 @@ class Jaccard(Measure):
         return np.where(union > 0, 1 - common / np.where(union > 0, union, 1), 0.0)
 
 
+def _is_vector(x):
+    """True for a row of numbers, which are bits."""
+    row = isinstance(x, list | tuple | np.ndarray) and len(x) > 0
+    numeric = row and all(isinstance(value, numbers.Number | np.bool_) for value in x)
+    return numeric or sparse.issparse(x)
+
+
 def _is_set(x):
-    """True if an object is a set or a list of words, False for a vector of bits."""
-    if isinstance(x, (set, frozenset)):
-        return True
-    words = isinstance(x, (list, tuple)) and len(x)
-    return bool(words) and not all(isinstance(v, (numbers.Number, np.number)) for v in x)
+    """True for a set or a list of words."""
+    return isinstance(x, set | frozenset) or (
+        isinstance(x, list | tuple) and len(x) > 0 and not _is_vector(x)
+    )
 
 
-def _refuse_bits_among_sets(sides):
-    """Refuse vectors of numbers beside sets: they could be members or bits."""
-    for objects, of_columns in sides:
-        for i, x in enumerate(objects):
-            vector = sparse.issparse(x) or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf")
-            if vector or (isinstance(x, (list, tuple)) and len(x) and not _is_set(x)):
-                raise ValueError(
-                    f"{label(i, of_columns)} is a vector of numbers, others are sets; bits and "
-                    "sets cannot be mixed. If the numbers are members of a set, pass set(...); "
-                    "the places of the bits that are set: set(numpy.flatnonzero(bits).tolist())."
-                )
+def _as_set(x, name):
+    """An object among sets as a set."""
+    if _is_vector(x):
+        raise ValueError(
+            f"{name} is a vector of numbers, others are sets; bits and sets cannot be mixed. If "
+            "the numbers are members of a set, pass set(...); the places of the bits that are "
+            "set: set(numpy.flatnonzero(bits).tolist())."
+        )
+    if isinstance(x, str | bytes | dict) or not np.iterable(x):
+        raise ValueError(
+            f"{name} must be a set of hashable members; got {type(x).__name__} {str(x)[:40]!r}. "
+            "For the letters or words of a text pass set(text) or set(text.split())."
+        )
+    try:
+        return set(x)
+    except TypeError:
+        raise ValueError(
+            f"{name} has members that are not hashable; make them words, numbers or tuples."
+        ) from None
 
 
-def _sets(objects, of_columns):
-    sets = []
-    for i, x in enumerate(objects):
-        if isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__"):
+def _as_bits(x, name):
+    """An object as a row of zeros and ones."""
+    what = "a set or a vector of zeros and ones"
+    row = as_floats(x.toarray().ravel() if sparse.issparse(x) else x, what, name)
+    if row.ndim != 1:
+        raise ValueError(f"{name} must be {what}; got {type(x).__name__} {str(x)[:40]!r}.")
+    if not np.isin(row, (0, 1)).all():
+        raise ValueError(
+            f"{name} has values other than 0 and 1; the Jaccard distance compares bits or sets. "
+            "Packed bits: numpy.unpackbits; members of a set: set(...)."
+        )
+    return row
+
+
+def _check_widths(sides, rows):
+    """All rows of bits must be as long as the first."""
+    first = rows[0][0]
+    for (name, _), row in zip(chain.from_iterable(sides), chain.from_iterable(rows), strict=True):
+        if len(row) != len(first):
             raise ValueError(
-                f"{label(i, of_columns)} must be a set of hashable members; got "
-                f"{type(x).__name__} {str(x)[:40]!r}. For the letters or words of a text pass "
-                "set(text) or set(text.split())."
+                f"{name} has {len(row)} bits, the first has {len(first)}; they must agree. If the "
+                "numbers are members of a set, pass set(...)."
             )
-        try:
-            sets.append(set(x))
-        except TypeError:
-            raise ValueError(
-                f"{label(i, of_columns)} has members that are not hashable; make them words, "
-                "numbers or tuples."
-            ) from None
-    return sets
 
 
 def _incidence(sides):
     """Sparse matrices of zeros and ones over the members of all sets."""
-    members = {}
-    for sets in sides:
-        for x in sets:
-            for member in x:
-                members.setdefault(member, len(members))
+    members = dict.fromkeys(chain.from_iterable(chain.from_iterable(sides)))
+    codes = {member: code for code, member in enumerate(members)}
     matrices = []
     for sets in sides:
-        columns = [np.array([members[v] for v in x], dtype=np.intp) for x in sets]
-        starts = np.concatenate([[0], np.cumsum([len(c) for c in columns])])
-        shape = (len(sets), max(1, len(members)))
-        values = np.ones(starts[-1])
-        matrices.append(sparse.csr_array((values, np.concatenate(columns), starts), shape=shape))
+        columns = [codes[member] for x in sets for member in x]
+        starts = np.cumsum([0, *(len(x) for x in sets)])
+        shape = (len(sets), max(1, len(codes)))
+        matrices.append(sparse.csr_array((np.ones(len(columns)), columns, starts), shape=shape))
     return matrices
-
-
-def _bit_rows(objects, of_columns):
-    first = None
-    rows = []
-    for i, x in enumerate(objects):
-        try:
-            row = np.asarray(x.toarray().ravel() if sparse.issparse(x) else x, dtype=float)
-        except (TypeError, ValueError):
-            row = None
-        if row is None or isinstance(x, (str, bytes)) or row.ndim != 1:
-            raise ValueError(
-                f"{label(i, of_columns)} must be a set or a vector of zeros and ones; got "
-                f"{type(x).__name__} {str(x)[:40]!r}."
-            )
-        if not np.isin(row, (0, 1)).all():
-            raise ValueError(
-                f"{label(i, of_columns)} has values other than 0 and 1; the Jaccard distance "
-                "compares bits or sets. Packed bits: numpy.unpackbits; members of a set: set(...)."
-            )
-        first = row if first is None else first
-        if len(row) != len(first):
-            raise ValueError(
-                f"{label(i, of_columns)} has {len(row)} bits, the first has {len(first)}; they "
-                "must agree. If the numbers are members of a set, pass set(...)."
-            )
-        rows.append(row)
-    return np.array(rows)

@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist
 
 from .._validation import SYMMETRY_RTOL, check_choice
 from ..formulas.linalg import rank_tolerance
-from ._ragged import label, number_arrays
-from .base import Measure, object_list
+from ._objects import named, number_arrays
+from .base import Measure
 
 Metric = Literal["log_euclidean", "affine_invariant"]
 
@@ -54,10 +54,10 @@ class SPDDistance(Measure):
 
     def _prepared(self, X, rows=None):
         metric = check_choice(self.metric, "metric", get_args(Metric))
-        matrices = number_arrays(object_list(X), 2, "a square matrix of numbers", rows is not None)
+        matrices = number_arrays(X, 2, "a square matrix of numbers", rows is not None)
         size = len(matrices[0]) if rows is None else rows.shape[1]
-        for i, A in enumerate(matrices):
-            _check_spd(A, size, label(i, rows is not None))
+        for name, A in named(matrices, rows is not None):
+            _check_spd(A, size, name)
         M = np.array(matrices)
         M = (M + M.transpose(0, 2, 1)) / 2
         return _logarithms(M) if metric == "log_euclidean" else M

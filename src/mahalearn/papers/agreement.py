@@ -5,6 +5,7 @@ cells that would agree if another published number of the same kind stood there.
 """
 
 import math
+import statistics
 from typing import NamedTuple
 
 from .experiment import Published
@@ -248,8 +249,9 @@ def rank_correlation(cells):
     n = len(pairs)
     if n < 4:
         return None
-    value = _pearson(*(_ranks(list(side)) for side in zip(*pairs)))
-    if value is None:
+    try:
+        value = statistics.correlation(*(_ranks(side) for side in zip(*pairs)))
+    except statistics.StatisticsError:
         return None
     most = 1 - 12 / (n**3 - n)
     inner = max(-most, min(most, value))
@@ -264,9 +266,3 @@ def _ranks(values):
         sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values
     ]
 
-
-def _pearson(a, b):
-    mean_a, mean_b = sum(a) / len(a), sum(b) / len(b)
-    cross = sum((x - mean_a) * (y - mean_b) for x, y in zip(a, b))
-    norm = math.sqrt(sum((x - mean_a) ** 2 for x in a) * sum((y - mean_b) ** 2 for y in b))
-    return cross / norm if norm else None

@@ -139,7 +139,7 @@ def _known(dataset):
 
 
 def _dissimilarities(dataset):
-    """The matrix whose negative squares, after scaling, are the kernel of a dissimilarity set.
+    """The matrix whose negative squares, after scaling, are the kernel of a set.
 
     Gower's distance is √(1 − s), so that Heart's kernel is −(1 − s); the other reading is its root.
     """
@@ -153,9 +153,7 @@ def real(draw):
 
     data = _loaded(draw.dataset)
     train, test = hold_out(data.target, data.train_fraction, draw.seed)
-    dissimilar = data.kind == "dissimilarity"
-    matrix = _dissimilarities(draw.dataset) if dissimilar else data.matrix
-    kernel = ProximityKernel("neg_squared" if dissimilar else "similarity")
+    matrix, kernel = _dissimilarities(draw.dataset), ProximityKernel("neg_squared")
     with warnings.catch_warnings():
         # The measure of News-COR is negative for documents that are nearly equal.
         warnings.filterwarnings("ignore", message=".*dissimilarities are negative")
@@ -172,20 +170,20 @@ def board_spectrum(problem, seed, earlier):
     (kernel,) = problem.kernel["kernels"]
     K = kernel(problem.X)
     groups = [np.flatnonzero(problem.y == label) for label in (0, 1)]
-    return _spectrum(eigh(K, vectors=False), mean_distance_sq=mean_distance_sq(K, *groups))
+    return _spectrum(eigh(K, vectors=False).values, mean_distance_sq=mean_distance_sq(K, *groups))
 
 
 def real_spectrum(problem, seed, earlier):
     """Spectrum of the centred training kernel (table 6)."""
     from ..formulas.linalg import center_gram, centering, eigh
 
-    return _spectrum(eigh(center_gram(problem.X, centering(problem.X)), vectors=False))
+    K = center_gram(problem.X, centering(problem.X))
+    return _spectrum(eigh(K, vectors=False).values)
 
 
 def _spectrum(values, **others):
     from ..formulas.linalg import negative_fraction, signature
 
-    values = values[0] if isinstance(values, tuple) else values
     p, q = signature(values)
     return Measured(values={"r_neg": negative_fraction(values), "p": p, "q": q, **others})
 

@@ -1,4 +1,4 @@
-"""The recurrences of the elastic measures, compiled by numba where it is installed.
+"""The recurrences of edit distances and elastic measures, compiled by numba where it is installed.
 
 Each function compares two series a (channels, n) and b (channels, m). D(i, j) is the cost of the
 best alignment of the first i points of a with the first j points of b. Only cells in the band are
@@ -8,8 +8,8 @@ visited: with e = n − m,
 
 which for series of equal length is |i − j| ≤ radius. Cells outside of the band are infinite. DTW,
 Fréchet, MSM and TWE go along the diagonals i + j = d, whose cells do not depend on each other, so
-that the processor computes several at once. The others keep a row of D: row[j] is D(i − 1, j) until
-D(i, j) takes its place.
+that the processor computes several at once. The edit distance and its kin (ERP, EDR, LCSS) go by
+rows, which costs less for short sequences such as words.
 
 Without numba the same functions run in plain Python: the same numbers, a few hundred times slower.
 This module imports numba when it is itself imported, so it is imported inside the function that
@@ -20,6 +20,8 @@ import math
 
 import numpy as np
 
+from ._series import ANGLE, DISTANCE, MATCH, TABLE
+
 try:
     from numba import njit as _njit
 except ImportError:
@@ -28,32 +30,15 @@ except ImportError:
     def _compiled(function):
         return function
 
-    _compiled_generator = _compiled
+    _compiled_generator = _inlined = _compiled
 
 else:
     COMPILED = True
     _compiled = _njit(cache=True, nogil=True)
+    _inlined = _njit(inline="always")  # for what is called once in each row
     # A generator that was loaded from the cache cannot be compiled into a new caller: numba raises
     # a KeyError in the first process that uses another measure.
     _compiled_generator = _njit(nogil=True)
-
-
-@_compiled
-def _band(i, n, m, radius):
-    """First and last column of row i, both counted from 1."""
-    return max(1, i - radius - max(0, n - m)), min(m, i + radius + max(0, m - n))
-
-
-@_compiled
-def _sq_distances(a, i, b, low, high, out):
-    """out[j] = ‖a_i − b_j‖² for low ≤ j ≤ high, the points counted from 1."""
-    for j in range(low, high + 1):
-        out[j] = 0.0
-    for c in range(a.shape[0]):
-        x = a[c, i - 1]
-        for j in range(low, high + 1):
-            gap = x - b[c, j - 1]
-            out[j] += gap * gap
 
 
 @_compiled
@@ -180,13 +165,77 @@ def _msm(a, b, radius, cost):
     return total
 
 
+@_inlined
+def _costs(out, a, i, b, low, high, kind, size, tolerance, table):
+    """out[j]: the cost of replacing a_i by b_j for low ≤ j < high, the points counted from 0.
+
+    kind : DISTANCE ‖x − y‖; ANGLE the shorter arc on a circle of the circumference `size`; MATCH 0
+    if no channel differs by more than its `tolerance`, else `size`; TABLE table[x, y] of codes.
+    """
+    x = a[0, i]
+    if kind == TABLE:
+        for j in range(low, high):
+            out[j] = table[int(x), int(b[0, j])]
+    elif kind == ANGLE:
+        for j in range(low, high):
+            gap = abs(x - b[0, j])
+            if gap >= size:  # a remainder is slow, and seldom needed
+                gap %= size
+            out[j] = min(gap, size - gap)
+    elif kind == MATCH:
+        for j in range(low, high):
+            out[j] = 0.0 if abs(x - b[0, j]) <= tolerance[0] else size
+        for c in range(1, len(a)):
+            for j in range(low, high):
+                out[j] = out[j] if abs(a[c, i] - b[c, j]) <= tolerance[c] else size
+    elif len(a) == 1:
+        for j in range(low, high):
+            out[j] = abs(x - b[0, j])
+    else:
+        for j in range(low, high):
+            total = 0.0
+            for c in range(len(a)):
+                gap = a[c, i] - b[c, j]
+                total += gap * gap
+            out[j] = math.sqrt(total)
+
+
+@_compiled
+def _edit(a, b, radius, gap_a, gap_b, kind, size, tolerance, table, row, cost):
+    """Edit distance: R. A. Wagner and M. J. Fischer, Journal of the ACM 21, 1974.
+
+    D(i, j) = min(D(i−1, j−1) + c(a_i, b_j), D(i−1, j) + gap_a(i), D(i, j−1) + gap_b(j)), and
+    D(i, 0), D(0, j) are the sums of what is left out; for c see `_costs`. row, cost (m + 1,) are
+    memory: row[j] is D(i − 1, j) until D(i, j) takes its place.
+    """
+    n, m = a.shape[1], b.shape[1]
+    below, right = radius + max(0, n - m), radius + max(0, m - n)
+    row[0] = 0.0
+    for j in range(m):
+        row[j + 1] = row[j] + gap_b[j] if j < right else np.inf
+    for i in range(n):
+        low, high = max(0, i - below), min(m, i + right + 1)
+        _costs(cost, a, i, b, low, high, kind, size, tolerance, table)
+        for j in range(low, high):
+            cost[j] = min(row[j + 1] + gap_a[i], row[j] + cost[j])
+        # Only this last step of a row has to wait for its left neighbour.
+        left = row[0] + gap_a[i] if i < below else np.inf
+        row[low] = left
+        for j in range(low, high):
+            left += gap_b[j]
+            if cost[j] < left:
+                left = cost[j]
+            row[j + 1] = left
+    return row[m]
+
+
 @_compiled
 def _norms(a, origin):
-    """‖a_i − origin‖ of each point, at i counted from 1; 0 at 0."""
-    out = np.zeros(a.shape[1] + 1)
+    """‖a_i − origin‖ of each point."""
+    out = np.zeros(a.shape[1])
     for c in range(a.shape[0]):
         for i in range(a.shape[1]):
-            out[i + 1] += (a[c, i] - origin) ** 2
+            out[i] += (a[c, i] - origin) ** 2
     return np.sqrt(out)
 
 
@@ -194,36 +243,49 @@ def _norms(a, origin):
 def _erp(a, b, radius, gap):
     """Edit distance with real penalty: L. Chen and R. Ng, VLDB 2004.
 
-    D(i, j) = min(D(i−1, j−1) + ‖a_i − b_j‖, D(i−1, j) + ‖a_i − g‖, D(i, j−1) + ‖b_j − g‖), and
-    D(i, 0), D(0, j) are the sums of what is left out.
+    The edit distance with c(x, y) = ‖x − y‖, where leaving out x costs ‖x − g‖.
+    """
+    gaps, memory = (_norms(a, gap), _norms(b, gap)), np.empty((2, b.shape[1] + 1))
+    nothing = np.zeros((1, 1))
+    return _edit(a, b, radius, *gaps, DISTANCE, 0.0, nothing[0], nothing, memory[0], memory[1])
+
+
+@_compiled
+def _matching(a, b, radius, tolerance, cost):
+    """The edit distance whose gaps cost 1, and points that do not match `cost`.
+
+    Points match if no channel differs by more than its tolerance.
+    """
+    gaps, memory = (np.ones(a.shape[1]), np.ones(b.shape[1])), np.empty((2, b.shape[1] + 1))
+    nothing = np.zeros((1, 1))
+    return _edit(a, b, radius, *gaps, MATCH, cost, tolerance, nothing, memory[0], memory[1])
+
+
+@_compiled
+def _edr(a, b, radius, tolerance):
+    """Edit distance on real sequences: L. Chen, M. T. Özsu and V. Oria, SIGMOD 2005."""
+    return _matching(a, b, radius, tolerance, 1.0)
+
+
+@_compiled
+def _lcss(a, b, radius, tolerance):
+    """Longest common subsequence: M. Vlachos, G. Kollios and D. Gunopulos, ICDE 2002.
+
+    The dissimilarity is 1 − L/min(n, m), L the largest number of matches in the band. If points
+    that do not match cost as much as two gaps, the edit distance is n + m − 2L.
     """
     n, m = a.shape[1], b.shape[1]
-    out_a, out_b = _norms(a, gap), _norms(b, gap)
-    row, cost = np.full(m + 1, np.inf), np.zeros(m + 1)
-    row[0] = 0.0
-    for j in range(1, _band(0, n, m, radius)[1] + 1):
-        row[j] = row[j - 1] + out_b[j]
-    for i in range(1, n + 1):
-        low, high = _band(i, n, m, radius)
-        _sq_distances(a, i, b, low, high, cost)
-        corner = row[low - 1]
-        in_band = i - radius - max(0, n - m) <= 0
-        row[low - 1] = corner + out_a[i] if in_band else np.inf
-        for j in range(low, high + 1):
-            value = min(corner + math.sqrt(cost[j]), row[j] + out_a[i], row[j - 1] + out_b[j])
-            corner = row[j]
-            row[j] = value
-    return row[m]
+    return 1 - (n + m - _matching(a, b, radius, tolerance, 2.0)) / 2 / min(n, m)
 
 
 @_compiled
 def _steps(a):
-    """‖a_i − a_{i−1}‖ of each point, at i counted from 1; the point before the first is 0."""
-    out = np.zeros(a.shape[1] + 1)
+    """‖a_i − a_{i−1}‖ of each point; the point before the first is 0."""
+    out = np.zeros(a.shape[1])
     for c in range(a.shape[0]):
         before = 0.0
         for i in range(a.shape[1]):
-            out[i + 1] += (a[c, i] - before) ** 2
+            out[i] += (a[c, i] - before) ** 2
             before = a[c, i]
     return np.sqrt(out)
 
@@ -248,12 +310,12 @@ def _twe(a, b, radius, stiffness, cost):
     """
     n, m = a.shape[1], b.shape[1]
     back = b[:, ::-1].copy()
-    step_a, step_b = _steps(a)[1:], _steps(b)[:0:-1].copy()
+    step_a, step_b = _steps(a), _steps(b)[::-1].copy()
     size_a, size_b = _norms(a, 0.0), _norms(b, 0.0)
     now, one, two = _diagonals(n)
     # ‖a_i − b_j‖ on the same diagonals, place i; those of the points 0 are norms.
     gap, gap_one, gap_two = np.zeros(n + 2), np.zeros(n + 2), np.zeros(n + 2)
-    gap_one[0], gap_one[1] = size_b[1], size_a[1]
+    gap_one[0], gap_one[1] = size_b[0], size_a[0]
     for d in range(2, n + m + 1):
         low, high = _diagonal(d, n, m, radius)
         i, j, out, length = low - 1, low + m - d, now[low : high + 1], gap[low : high + 1]
@@ -272,9 +334,9 @@ def _twe(a, b, radius, stiffness, cost):
             cost,
         )
         if d <= m:
-            gap[0] = size_b[d]
+            gap[0] = size_b[d - 1]
         if d <= n:
-            gap[d] = size_a[d]
+            gap[d] = size_a[d - 1]
         now[i] = now[high + 1] = np.inf
         now, one, two = two, now, one
         gap, gap_one, gap_two = gap_two, gap, gap_one
@@ -282,84 +344,42 @@ def _twe(a, b, radius, stiffness, cost):
 
 
 @_compiled
-def _matches(a, i, b, j, epsilon):
-    """True if a_i and b_j, counted from 1, differ by at most ε in every channel."""
-    for c in range(a.shape[0]):  # noqa: SIM110, numba compiles no generators
-        if abs(a[c, i - 1] - b[c, j - 1]) > epsilon[c]:
-            return False
-    return True
-
-
-@_compiled
-def _lcss(a, b, radius, epsilon):
-    """Longest common subsequence: M. Vlachos, G. Kollios and D. Gunopulos, ICDE 2002.
-
-    L(i, j) = L(i−1, j−1) + 1 if a_i and b_j match and are in the band, else
-    max(L(i−1, j), L(i, j−1)); the dissimilarity is 1 − L(n, m)/min(n, m).
-    """
-    n, m = a.shape[1], b.shape[1]
-    row = np.zeros(m + 1)
-    reached = 0
-    for i in range(1, n + 1):
-        low, high = _band(i, n, m, radius)
-        for j in range(reached + 1, high + 1):  # beyond the band nothing was added
-            row[j] = row[j - 1]
-        reached = high
-        corner = row[low - 1]
-        for j in range(low, high + 1):
-            value = corner + 1 if _matches(a, i, b, j, epsilon) else max(row[j], row[j - 1])
-            corner = row[j]
-            row[j] = value
-    return 1 - row[m] / min(n, m)
-
-
-@_compiled
-def _edr(a, b, radius, epsilon):
-    """Edit distance on real sequences: L. Chen, M. T. Özsu and V. Oria, SIGMOD 2005.
-
-    D(i, j) = min(D(i−1, j−1) + [a_i and b_j do not match], D(i−1, j) + 1, D(i, j−1) + 1).
-    """
-    n, m = a.shape[1], b.shape[1]
-    row = np.full(m + 1, np.inf)
-    for j in range(_band(0, n, m, radius)[1] + 1):
-        row[j] = j
-    for i in range(1, n + 1):
-        low, high = _band(i, n, m, radius)
-        corner = row[low - 1]
-        row[low - 1] = i if i - radius - max(0, n - m) <= 0 else np.inf
-        for j in range(low, high + 1):
-            value = corner if _matches(a, i, b, j, epsilon) else corner + 1
-            value = min(value, row[j] + 1, row[j - 1] + 1)
-            corner = row[j]
-            row[j] = value
-    return row[m]
+def _at(series, i):
+    """Series i of (values, starts): the (channels, n) block of values from channels·starts[i]."""
+    values, starts = series
+    channels = len(values) // starts[-1]
+    block = values[channels * starts[i] : channels * starts[i + 1]]
+    return block.reshape((channels, starts[i + 1] - starts[i]))
 
 
 @_compiled_generator
 def _pairs(A, B, window, same):
     """All pairs of series of A and B, or each pair of A once: i, j, both series, the radius.
 
-    A, B : (values, starts, epsilon); series i is the (channels, n) block of values from
-    channels·starts[i]. window : share of the longer series; same : A is B.
+    A, B : see `_at`; window : share of the longer series; same : A is B.
     """
-    channels = A[2].shape[1]
     for i in range(len(A[1]) - 1):
-        n = A[1][i + 1] - A[1][i]
-        a = A[0][channels * A[1][i] : channels * A[1][i + 1]].reshape((channels, n))
+        a = _at(A, i)
         for j in range(i + 1 if same else 0, len(B[1]) - 1):
-            m = B[1][j + 1] - B[1][j]
-            b = B[0][channels * B[1][j] : channels * B[1][j + 1]].reshape((channels, m))
-            yield i, j, a, b, int(window * max(n, m) + 1e-9)  # 0.07·100 is a little more than 7
+            b = _at(B, j)
+            # 0.07·100 is a little more than 7
+            yield i, j, a, b, int(window * max(a.shape[1], b.shape[1]) + 1e-9)
 
 
 # Each of these is compiled when it is first called. They fill out[i, j], its upper triangle where
-# `same`; epsilon (series, channels) holds tolerances, of which the larger one of a pair counts.
+# `same`.
 
 
 @_compiled
 def _all_dtw(A, B, window, same, out):
     for i, j, a, b, radius in _pairs(A, B, window, same):
         out[i, j] = _warp(a, b, radius, False)
+
+
+@_compiled
+def _all_frechet(A, B, window, same, out):
+    for i, j, a, b, radius in _pairs(A, B, window, same):
+        out[i, j] = _warp(a, b, radius, True)
 
 
 @_compiled
@@ -380,30 +400,40 @@ def _all_twe(A, B, window, same, out, stiffness, cost):
         out[i, j] = _twe(a, b, radius, stiffness, cost)
 
 
-@_compiled
-def _all_lcss(A, B, window, same, out):
-    for i, j, a, b, radius in _pairs(A, B, window, same):
-        out[i, j] = _lcss(a, b, radius, np.maximum(A[2][i], B[2][j]))
+# Tolerances are (series, channels); the larger one of a pair counts.
 
 
 @_compiled
-def _all_edr(A, B, window, same, out):
+def _all_lcss(A, B, window, same, out, tolerance_a, tolerance_b):
     for i, j, a, b, radius in _pairs(A, B, window, same):
-        out[i, j] = _edr(a, b, radius, np.maximum(A[2][i], B[2][j]))
+        out[i, j] = _lcss(a, b, radius, np.maximum(tolerance_a[i], tolerance_b[j]))
 
 
 @_compiled
-def _all_frechet(A, B, window, same, out):
+def _all_edr(A, B, window, same, out, tolerance_a, tolerance_b):
     for i, j, a, b, radius in _pairs(A, B, window, same):
-        out[i, j] = _warp(a, b, radius, True)
+        out[i, j] = _edr(a, b, radius, np.maximum(tolerance_a[i], tolerance_b[j]))
+
+
+@_compiled
+def _all_edit(A, B, window, same, out, deletion, insertion, kind, size, table):
+    longest = max(np.diff(A[1]).max(), np.diff(B[1]).max())
+    gap_a, gap_b = np.full(longest, deletion), np.full(longest, insertion)
+    row, cost, tolerance = np.empty(longest + 1), np.empty(longest + 1), np.zeros(1)
+    for i in range(len(out)):  # words are short: the generator would take longer than they do
+        a = _at(A, i)
+        for j in range(i + 1 if same else 0, out.shape[1]):
+            b = _at(B, j)
+            out[i, j] = _edit(a, b, longest, gap_a, gap_b, kind, size, tolerance, table, row, cost)
 
 
 ALL_PAIRS = {
     "dtw": _all_dtw,
+    "frechet": _all_frechet,
     "msm": _all_msm,
     "erp": _all_erp,
     "twe": _all_twe,
     "lcss": _all_lcss,
     "edr": _all_edr,
-    "frechet": _all_frechet,
+    "edit": _all_edit,
 }

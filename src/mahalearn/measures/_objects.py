@@ -1,0 +1,93 @@
+"""Checks of objects: messages name the object at fault, what was expected and what came."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .base import object_list
+
+
+def named(X, of_columns=False):
+    """(name for messages, object) of each object of a collection."""
+    place = " of the columns" if of_columns else ""
+    return [(f"Object {i}{place}", x) for i, x in enumerate(object_list(X))]
+
+
+def as_floats(x, what, name):
+    """An object as an array of floats, NaN where a mask hides a value.
+
+    what : "a sequence of numbers" or the like; name : that of the object, for the messages.
+    """
+    try:
+        array = x.astype(float).filled(np.nan) if np.ma.isMaskedArray(x) else np.asarray(x)
+        if array.dtype.kind in "USTcmM":
+            raise ValueError("text, complex numbers, dates")
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be {what}; got {type(x).__name__} {str(x)[:40]!r}."
+        ) from None
+
+
+def check_not_empty(x, name):
+    """An object must not be empty: there would be nothing to compare."""
+    if len(x) == 0:
+        raise ValueError(
+            f"{name} is empty, so there is nothing to compare; leave it out or give it a symbol of "
+            "its own that says so."
+        )
+
+
+def number_arrays(X, ndim, what, of_columns=False):
+    """The objects as float arrays of `ndim` axes, none empty, all finite."""
+    arrays = []
+    for name, x in named(X, of_columns):
+        array = as_floats(x, what, name)
+        if array.ndim:
+            check_not_empty(array, name)
+        if array.ndim != ndim or array.shape[-1] == 0:
+            raise ValueError(f"{name} must be {what}; got an array of shape {array.shape}.")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} contains NaN or infinite values; remove or repair them.")
+        arrays.append(array)
+    return arrays
+
+
+def number_table(X, what, rows=None):
+    """Rows of equally many finite numbers as an array; sparse rows are made dense.
+
+    what : "Histograms" or the like, for the messages. rows : the table of the rows, where X is that
+    of the columns.
+    """
+    if sparse.issparse(X):
+        X = X.toarray()
+    elif isinstance(X, list) and X and all(sparse.issparse(x) for x in X):
+        X = sparse.vstack(X).toarray()
+    elif not hasattr(X, "shape"):
+        lengths = sorted({len(x) for x in X if hasattr(x, "__len__")})
+        if len(lengths) > 1:
+            raise ValueError(
+                f"{what} must have equally many values; got lengths from {lengths[0]} to "
+                f"{lengths[-1]}."
+            )
+    table = check_array(X, dtype=np.float64, input_name="X" if rows is None else "Y")
+    if rows is not None and table.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"{what} of the rows have {rows.shape[1]} values, those of the columns "
+            f"{table.shape[1]}; they must agree."
+        )
+    return table
+
+
+def point_arrays(X, ndim, what, rows=None):
+    """Number arrays, all points of one dimension; rows: as in `number_table`."""
+    of_columns = rows is not None
+    arrays = number_arrays(X, ndim, what, of_columns)
+    shape = (rows if of_columns else arrays)[0].shape[1:]
+    for (name, _), array in zip(named(arrays, of_columns), arrays, strict=True):
+        if array.shape[1:] != shape:
+            raise ValueError(
+                f"{name} has points of dimension {array.shape[1]}, object 0 of {shape[0]}; they "
+                "must agree."
+            )
+    return arrays
