@@ -394,11 +394,13 @@ class KernelEstimator(BaseEstimator):
         sparse = takes_sparse(self.kernel)
         return validate_rows(self, X, reset=reset, dtype=dtype, accept_sparse=sparse)
 
-    def _check_query(self, X):
-        check_is_fitted(self)
+    def checked_queries(self, X: Objects) -> Any:
+        """Queries as the kernel takes them; of a matrix with all its columns."""
         refuse_dask_query(X)
-        training = self._training
-        return training.query(self._check_objects(X, reset=False, dtype=training.dtypes))
+        return self._check_objects(X, reset=False, dtype=self.training_.dtypes)
+
+    def _check_query(self, X):
+        return self.training_.query(self.checked_queries(X))
 
     def kernel_spectrum(self) -> np.ndarray:
         """Eigenvalues of the training kernel matrix, before any correction; computed once.

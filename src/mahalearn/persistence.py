@@ -96,6 +96,7 @@ HOMES = {
     "Moments": "formulas.moments",
     "SpectrumCorrection": "formulas.spectrum",
     "Calibration": "formulas.stacking",
+    "Trees": "formulas.trees",
     "Whitening": "formulas.whitening",
     "LandmarkKernel": "kernels.landmarks",
     "LandmarkMap": "kernels.landmarks",

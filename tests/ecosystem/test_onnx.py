@@ -33,6 +33,7 @@ from mahalearn import (
     RecursiveFeatureMachine,
     to_onnx,
 )
+from mahalearn.classifiers.boosted_trees import BoostedTrees
 
 pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -70,6 +71,7 @@ CLASSIFIERS = [
     DissimilaritySpaceDiscriminant("least_squares"),
     RecursiveFeatureMachine(),
     RecursiveFeatureMachine(metric="full"),
+    BoostedTrees(),
     GaussianClassifier(),
     GaussianClassifier(covariance="diag"),
     GaussianClassifier(covariance="spherical"),

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -792,6 +793,17 @@ def test_trees_follow_rules_and_are_saved_and_explained(tmp_path):
     assert_allclose(sum(told["members"].values()), log_p[-1] - log_p[-2], rtol=1e-9)
     total = sum(told["contributions"].values()) + told["baseline"]
     assert_allclose(total, log_p[-1] - log_p[-2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_trees_are_those_of_scikit_learn(n_classes):
+    X, y = make_classification(300, 8, n_informative=6, n_classes=n_classes, random_state=0)
+    tree = FAMILIES["boosting"].estimator().fit(X[:200], y[:200])
+    theirs = HistGradientBoostingClassifier(
+        max_leaf_nodes=8, learning_rate=0.2, max_iter=50, early_stopping=False
+    ).fit(X[:200], y[:200])
+    assert_allclose(tree.decision_function(X), theirs.decision_function(X), rtol=0, atol=1e-12)
+    assert_allclose(tree.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
 
 
 def test_trees_take_weights():

@@ -8,8 +8,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreClassifierMixin
+from .._memory import BLOCKS, IN_CACHE, row_chunks
 from .._typing import ArrayLike, Objects
 from .._validation import refuse_dask, refuse_dask_query, validate_rows
+from ..formulas.trees import join_trees
 from .explanation import explain
 
 
@@ -32,8 +34,8 @@ class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    model_ : HistGradientBoostingClassifier
-        The fitted model.
+    trees_ : Trees
+        The trees in arrays.
     n_features_in_ : int
         Number of features seen in `fit`.
     """
@@ -75,8 +77,8 @@ class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
             early_stopping=False,
             random_state=0,
         )
-        self.model_ = model.fit(X, y, sample_weight)
-        self.classes_ = self.model_.classes_
+        model.fit(X, y, sample_weight)
+        self.classes_, self.trees_ = model.classes_, _trees(model, X[:1])
         return self
 
     explain = explain
@@ -100,5 +102,38 @@ class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        scores = self.model_.decision_function(queries)
-        return scores if scores.ndim == 2 else np.column_stack([np.zeros(len(scores)), scores])
+        chunks = row_chunks(len(queries), BLOCKS * len(self.trees_.roots), IN_CACHE)
+        return np.concatenate([self.trees_.scores(queries[rows]) for rows in chunks])
+
+
+# Fields of scikit-learn's nodes.
+_FIELDS = {
+    "feature": "feature_idx",
+    "threshold": "num_threshold",
+    "left": "left",
+    "right": "right",
+    "value": "value",
+    "leaf": "is_leaf",
+    "depth": "depth",
+}
+
+
+def _trees(model, X):
+    """The Trees of a fitted HistGradientBoostingClassifier; X: a row or more.
+
+    scikit-learn shows them nowhere else. As arrays they predict one row fifty times faster, and
+    files and graphs need not know scikit-learn's own types.
+    """
+    trees, owners = [], []
+    two = len(model.classes_) == 2  # then all trees are those of the second class
+    for iteration in model._predictors:
+        for j, predictor in enumerate(iteration):
+            nodes = predictor.nodes
+            tree = {name: nodes[field].astype(int) for name, field in _FIELDS.items()}
+            tree |= {name: nodes[_FIELDS[name]].astype(float) for name in ("threshold", "value")}
+            trees.append(tree)
+            owners.append(j + two)
+    joined = join_trees(trees, owners, np.zeros(len(model.classes_)))
+    scores = model.decision_function(X)
+    scores = np.column_stack([np.zeros(len(X)), scores]) if two else scores
+    return joined._replace(start=(scores - joined.scores(X)).mean(axis=0))

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from .calibration import fit_temperature, log_loss, log_softmax, smoothed_targets
 
 # Members with a smaller weight are left out, and the others' weights found again.
-SMALLEST_WEIGHT = 0.02
+SMALLEST_WEIGHT = 0.05
 # Curvature of the penalty that holds the scales at 1 and the biases at 0, in objects.
 SCALING_PENALTY = 1.0
 # No scale falls below this one: the order of two objects in a class's score is never turned round.

@@ -121,7 +121,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     families : "auto" or sequence of str, default="auto"
-        Families to combine or compare. "auto": all that suit the input, without "learned_metric".
+        Families to combine or compare. "auto": all that suit the input, without "learned_metric",
+        and "boosting" for ensembles of 1,000 rows or more.
 
         - "gaussian": normal densities, covariance and shrinkage searched; for tables.
         - "mahalanobis_svm": SVM with the Mahalanobis kernel; for tables.
@@ -130,6 +131,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         - "kqd": kernel quadratic discriminants RC+ and FK+.
         - "dissimilarity_space": Fisher's or the quadratic discriminant on RC+ distances.
         - "kernel_fisher", "kernel_pca", "kernel_ridge", "neighbors": the kernel classifiers.
+        - "boosting": scikit-learn's gradient boosting with small trees; for tables.
     kernel : "auto", "precomputed", str, measure or callable, default="auto"
         The kernel.
 
@@ -327,8 +329,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             Class labels; None where X is an iterable of batches.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the objects, for an ensemble: in its calibration, in its weights and in the
-            families "gaussian" and "mahalanobis_svm". The other families ignore them, with a
-            warning.
+            families "gaussian", "mahalanobis_svm" and "boosting". The other families ignore them,
+            with a warning.
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter `cv`.
 
@@ -640,12 +642,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _queries(self, X):
         """Checked objects as the members behind the encoder take them."""
         check_is_fitted(self)
-        refuse_dask_query(X)
         if not self._by_name():
-            best = self.best_estimator_
-            if self._is("precomputed") and not best.shares_kernel:  # members take their columns
-                return best._check_objects(X, False, best._training.dtypes)
-            return best._check_query(X)
+            return self.best_estimator_.checked_queries(X)
+        refuse_dask_query(X)
         refuse_tensors(self, X)
         return as_rows(self._encoder.transform(X))
 
@@ -708,8 +707,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             difference of the logarithms of the two largest probabilities, and what follows adds up
             to it: "members", {member: its part of the margin}; "contributions" and "baseline", for
             tables, {column: the integral of the margin's gradient on the line from the mean
-            training row (for sparse rows from 0)} and the margin there; members that vote (pairs
-            of machines, neighbours) have no gradient and are in the baseline. "distances", {class:
+            training row (for sparse rows from 0)} and the margin there; members whose scores jump
+            (pairs of machines, neighbours, trees) have no gradient and are in the baseline.
+            "distances", {class:
             squared Mahalanobis distance}, and "typicality", {class: share of its training objects
             that are at least as far from it}, by the member "distance_member" (the one of the
             largest weight that has distances; training objects by models that have not seen them);

@@ -53,7 +53,7 @@ TIE = 1e-10
 # of a dozen objects the log loss after one temperature prefers inaccurate ones (docs/chooser.md).
 ERROR_SHARE = 3.0
 # A foreign family that is so far behind the best in the pilot does not reach the final.
-FAR_BEHIND = 0.5
+FAR_BEHIND = 0.3
 # The note of a family that sparse rows leave out.
 NEEDS_DENSE = "left out: it needs dense columns, and the rows are sparse"
 BEHIND = "left out: it is far behind in the pilot"

@@ -2,6 +2,7 @@
 
 from sklearn.base import is_classifier
 
+from ..classifiers.boosted_trees import BoostedTrees
 from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
 from ..classifiers.gaussian import GaussianClassifier
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
@@ -21,6 +22,7 @@ from .graph import OPSET, TENSOR_TYPES, Graph
 from .outputs import output_names, output_type, write
 
 CONVERTED = (
+    BoostedTrees,
     DissimilaritySpaceDiscriminant,
     GaussianClassifier,
     KernelFisherDiscriminant,

@@ -9,6 +9,7 @@ from functools import singledispatch
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from ..classifiers.boosted_trees import BoostedTrees
 from ..classifiers.dissimilarity_space import (
     DissimilaritySpaceDiscriminant,
     GaussianHead,
@@ -267,6 +268,18 @@ def _learned_metric(estimator, X):
     X, Z = (A * root if root.ndim == 1 else A @ root for A in (X, estimator.training_rows_))
     D = np.sqrt(sq_distances(X, Z))
     return np.exp(-D / model.scale) @ model.coefficients + model.intercept
+
+
+@class_scores.register(BoostedTrees)
+def _boosted_trees(estimator, X):
+    trees, graph = estimator.trees_, X.graph
+    lower = X[:, trees.feature] <= trees.threshold
+    children = trees.left[trees.roots], trees.right[trees.roots]
+    node = graph.add("Where", lower[:, trees.roots], *children)
+    for _ in range(trees.depth - 1):
+        children = [graph.add("Gather", side, node) for side in (trees.left, trees.right)]
+        node = graph.add("Where", graph.add("GatherElements", lower, node, axis=1), *children)
+    return graph.add("Gather", trees.value, node) @ trees.of_class() + trees.start
 
 
 @class_scores.register(KernelSearchCV)
