@@ -78,7 +78,7 @@ class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
             random_state=0,
         )
         model.fit(X, y, sample_weight)
-        self.classes_, self.trees_ = model.classes_, _trees(model, X[:1])
+        self.classes_, self.trees_ = model.classes_, _trees(model, X[:CHECKED])
         return self
 
     explain = explain
@@ -106,6 +106,8 @@ class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
         return np.concatenate([self.trees_.scores(queries[rows]) for rows in chunks])
 
 
+# Training rows on which the arrays must give scikit-learn's scores.
+CHECKED = 200
 # Fields of scikit-learn's nodes.
 _FIELDS = {
     "feature": "feature_idx",
@@ -119,10 +121,11 @@ _FIELDS = {
 
 
 def _trees(model, X):
-    """The Trees of a fitted HistGradientBoostingClassifier; X: a row or more.
+    """The Trees of a fitted HistGradientBoostingClassifier; X: some rows.
 
-    scikit-learn shows them nowhere else. As arrays they predict one row fifty times faster, and
-    files and graphs need not know scikit-learn's own types.
+    As arrays they predict one row fifty times faster, and files and graphs need not know
+    scikit-learn's own types. scikit-learn has no public way to its trees, so the scores of the rows
+    are compared with those of its own `decision_function`.
     """
     trees, owners = [], []
     two = len(model.classes_) == 2  # then all trees are those of the second class
@@ -136,4 +139,11 @@ def _trees(model, X):
     joined = join_trees(trees, owners, np.zeros(len(model.classes_)))
     scores = model.decision_function(X)
     scores = np.column_stack([np.zeros(len(X)), scores]) if two else scores
-    return joined._replace(start=(scores - joined.scores(X)).mean(axis=0))
+    differences = scores - joined.scores(X)  # the start of each class, the same for all rows
+    start = differences.mean(axis=0)
+    if np.abs(differences - start).max() > 1e-8 * (1 + np.abs(scores).max()):
+        raise RuntimeError(
+            "The trees of this version of scikit-learn could not be read. Leave the family "
+            "'boosting' out, and report the version of scikit-learn."
+        )
+    return joined._replace(start=start)
