@@ -176,11 +176,15 @@ def test_edit_distance_with_a_function(library):
     assert_allclose(measure.between(WORDS[:5], WORDS, "max"), np.maximum(expected, expected.T)[:5])
 
 
-def test_python_and_compiled_loops_agree_to_the_bit(monkeypatch):
-    measure = EditDistance("euclidean", insertion=0.3, deletion=0.4)
-    compiled = measure.between(PATHS)
+def test_numba_numpy_and_python_agree_to_the_bit(monkeypatch):
+    points = EditDistance("euclidean", insertion=0.3, deletion=0.4)
+    symbols = EditDistance(0.5, insertion=0.3, deletion=0.4)
+    compiled = points.between(PATHS), symbols.between(WORDS)
     use_python_loops(monkeypatch)
-    assert_array_equal(measure.between(PATHS), compiled)
+    assert_array_equal(points.between(PATHS), compiled[0])
+    assert_array_equal(symbols.between(WORDS), compiled[1])
+    monkeypatch.setattr(edit, "_CELLS", 8)  # one row at a time
+    assert_array_equal(symbols.between(WORDS), compiled[1])
 
 
 def test_edit_distance_normalised(library):

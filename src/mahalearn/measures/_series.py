@@ -19,6 +19,13 @@ def packed(arrays):
     return np.concatenate([x.ravel() for x in arrays]), starts
 
 
+def compiled():
+    """True where numba compiles the recurrences."""
+    from . import _recurrences
+
+    return _recurrences.COMPILED
+
+
 def all_pairs(method, P, Q, *numbers, window=1.0, symmetric=True):
     """Values of a recurrence for all pairs of two lists of (channels, length) arrays.
 
@@ -29,7 +36,7 @@ def all_pairs(method, P, Q, *numbers, window=1.0, symmetric=True):
     A, B = packed(P), packed(Q)
     longest = max(np.diff(A[1]).max(), np.diff(B[1]).max())
     cells = A[1][-1] * B[1][-1] * min(1.0, 2 * window + 1 / longest)
-    if not loops.COMPILED and cells > _SLOW:
+    if not compiled() and cells > _SLOW:
         warnings.warn(
             "Elastic and edit distances without numba are slow; install it with "
             'pip install "mahalearn[measures]".',

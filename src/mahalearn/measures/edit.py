@@ -4,7 +4,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import Objects
 from .._validation import check_choice, check_memory, check_positive, is_real
 from ._objects import check_not_empty, named, point_arrays
-from ._series import ANGLE, DISTANCE, MATCH, TABLE, all_pairs
+from ._series import ANGLE, DISTANCE, MATCH, TABLE, all_pairs, compiled
 from .base import Measure, Prepared
 
 NUMERIC = ("absolute", "angular", "euclidean")
@@ -21,6 +21,8 @@ NORMALIZE = ("longer", "sum", None)
 # nor if there are more different ones than an alphabet of codes has (measurements to one decimal).
 _DISTINCT, _FEW_SYMBOLS, _ALPHABET = 0.9, 20, 30
 _NO_TABLE = np.zeros((1, 1))
+# Cells that numpy works on at once: two rows of the recurrence for so many pairs fit the cache.
+_CELLS = 2**17
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class EditDistance(Measure):
 
     The least total cost of insertions, deletions and substitutions that turn the first sequence
     into the second. rapidfuzz does it where the costs are whole numbers, compiled loops otherwise
-    (``pip install "mahalearn[measures]"``); without these libraries plain Python, which is slow.
+    (``pip install "mahalearn[measures]"``); without these libraries numpy, for numbers and points
+    plain Python, which is slow.
 
     Read more in the :doc:`user guide </measures>`.
 
@@ -139,9 +142,12 @@ class EditDistance(Measure):
             values = self._with_rapidfuzz(P, Q)
         else:
             numbers = float(self.deletion), float(self.insertion), kind, size, P.table
-            a = [np.atleast_2d(x.T) for x in P.arrays]
-            b = a if Q is P else [np.atleast_2d(x.T) for x in Q.arrays]
-            values = all_pairs("edit", a, b, *numbers, symmetric=self.symmetric)
+            if kind in (MATCH, TABLE) and not compiled():
+                values = _with_numpy(P.arrays, Q.arrays, *numbers)
+            else:
+                a = [np.atleast_2d(x.T) for x in P.arrays]
+                b = a if Q is P else [np.atleast_2d(x.T) for x in Q.arrays]
+                values = all_pairs("edit", a, b, *numbers, symmetric=self.symmetric)
             P, Q = P.arrays, Q.arrays
         lengths = [len(x) for x in P], [len(y) for y in Q]
         match check_choice(self.normalize, "normalize", NORMALIZE):
@@ -194,6 +200,39 @@ def _check_cost(value, name):
         f"The cost {name} must be a finite number that is not negative"
         f"{choices if name == 'substitution' else ''}; got {value!r}."
     )
+
+
+def _with_numpy(P, Q, deletion, insertion, kind, size, table):
+    """Edit distances of sequences of codes without numba, all pairs at once.
+
+    A cell of the recurrence is a matrix over the pairs, for so many rows as fit the cache.
+    """
+    lengths = np.array([len(y) for y in Q])
+    B = np.zeros((lengths.max(), len(Q)), dtype=int)
+    for j, y in enumerate(Q):
+        B[: len(y), j] = y
+    side = max(1, _CELLS // (len(B) * len(Q)))
+    if len(P) > side:
+        costs = deletion, insertion, kind, size, table
+        parts = [P[i : i + side] for i in range(0, len(P), side)]
+        return np.concatenate([_with_numpy(part, Q, *costs) for part in parts])
+    out = np.empty((len(P), len(Q)))
+    row = np.zeros((len(B) + 1, len(P), len(Q)))
+    row[1:] = insertion
+    row = row.cumsum(axis=0)
+    for i, symbols in enumerate(zip_longest(*P, fillvalue=0)):
+        a = np.array(symbols, dtype=int)[:, None]
+        corner = row[0].copy()
+        row[0] += deletion
+        for j, b in enumerate(B):
+            cost = table[a, b] if kind == TABLE else np.where(a == b, 0.0, size)
+            above = row[j + 1].copy()
+            best = np.minimum(above + deletion, row[j] + insertion)
+            row[j + 1] = np.minimum(best, corner + cost)
+            corner = above
+        for k in [k for k, x in enumerate(P) if len(x) == i + 1]:
+            out[k] = row[lengths, k, np.arange(len(Q))]
+    return out
 
 
 def _rapidfuzz():
