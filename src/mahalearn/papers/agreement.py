@@ -265,4 +265,3 @@ def _ranks(values):
     return [
         sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values
     ]
-
