@@ -560,11 +560,13 @@ def landmark_choice(landmarks, random_state=None):
     Checked, but for landmarks that are objects. random_state: the estimator's, where the map has
     none.
     """
-    given = landmarks if isinstance(landmarks, LandmarkMap) else LandmarkMap(landmarks)
-    seed = random_state if given.random_state is None else given.random_state
-    choice = LandmarkMap(given.landmarks, method=given.method, rtol=given.rtol, random_state=seed)
+    users_map = landmarks if isinstance(landmarks, LandmarkMap) else LandmarkMap(landmarks)
+    seed = random_state if users_map.random_state is None else users_map.random_state
+    choice = LandmarkMap(
+        users_map.landmarks, method=users_map.method, rtol=users_map.rtol, random_state=seed
+    )
     choice_params = choice.get_params(deep=False)
-    for name, value in given.get_params(deep=False).items():
+    for name, value in users_map.get_params(deep=False).items():
         default = choice_params[name]
         if name != "random_state" and value is not default and value != default:
             raise ValueError(
