@@ -52,8 +52,8 @@ def data_section(values):
     )
     unlisted = len(columns) - MOST_COLUMNS
     treatment = {"kind": "list", "items": list(_treatment(values))}
-    more = paragraph(f"{unlisted} more columns are not listed.") if unlisted > 0 else None
-    blocks = [side_by_side([columns_table], [more, treatment])] if columns else [treatment]
+    note = paragraph(f"{unlisted} more columns are not listed.") if unlisted > 0 else None
+    blocks = [side_by_side([columns_table], [note, treatment])] if columns else [treatment]
     return section("data", "How the data were read", *blocks, short="Data", half=not columns)
 
 

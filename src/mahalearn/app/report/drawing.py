@@ -152,11 +152,11 @@ class Picture:
         uses = "".join(
             f'<use href="#{NAME}.{name}" x="{_short(x)}" y="{_short(y)}"/>' for x, y in places
         )
-        known = f' data-rows="{",".join(map(str, rows))}"' if len(rows) else ""
-        known += f' class="{kind}"' if kind else ""
+        attributes = f' data-rows="{",".join(map(str, rows))}"' if len(rows) else ""
+        attributes += f' class="{kind}"' if kind else ""
         fill = paint(colour) if colour else "none"
         style = f"fill:{fill};stroke:{paint(edge)};stroke-width:{edge_width:g}"
-        self.parts.append(f'<g{known} style="{style}">{uses}</g>')
+        self.parts.append(f'<g{attributes} style="{style}">{uses}</g>')
 
     def cell(self, x, y, side, row, colour, share):
         """A square that stands for a row, the darker the larger its share."""
