@@ -29,6 +29,7 @@ from .._validation import (
     check_sample_weight,
     is_dask_collection,
     is_whole,
+    is_word,
     refuse_dask,
     refuse_dask_query,
     refuse_objects,
@@ -281,13 +282,13 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         return tags
 
     def _is(self, name):
-        return self.kernels is None and isinstance(self.kernel, str) and self.kernel == name
+        return self.kernels is None and is_word(self.kernel, name)
 
     def _kernels(self):
         """The kernels to compare, as users name them."""
         if self.kernels is not None:
             kernels = check_kernel_list(self.kernels)
-            if any(isinstance(k, str) and k in ("auto", "precomputed") for k in kernels):
+            if any(is_word(k, "auto") or is_word(k, "precomputed") for k in kernels):
                 raise ValueError(
                     "kernels cannot hold 'auto' or 'precomputed'; use names such as 'rbf', or "
                     "PrecomputedKernel(K) objects on row numbers."
@@ -425,16 +426,20 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _fit_encoder(self, X):
         """Vectors of a table; sets the encoder and the names of the columns."""
         refuse_tensors(self, X)
-        vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if issparse(X):
             X = validate_rows(self, X, dtype=np.float64, accept_sparse=self._takes_sparse())
             X = as_matrix(X)
         self._encoder = TableEncoder()
         vectors = as_rows(self._encoder.fit_transform(X))
+        self._take_columns()
+        return vectors
+
+    def _take_columns(self):
+        """Take number and names of the columns from the encoder; those of an earlier fit go."""
+        vars(self).pop("feature_names_in_", None)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self._encoder, name):
                 setattr(self, name, getattr(self._encoder, name))
-        return vectors
 
     def _check_batches(self, X, y, sample_weight, groups):
         """The same for rows that are not in memory."""
@@ -445,11 +450,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             )
         name = type(self).__name__
         batches = DaskBatches(X, y) if is_dask_collection(X) else check_batches(X, name)
-        vars(self).pop("feature_names_in_", None)  # of an earlier fit
         self._encoder = TableEncoder()
         data = BatchData(EncodedBatches(batches, self._encoder), int(self.cv))
-        self.n_features_in_, self.classes_ = self._encoder.n_features_in_, np.unique(data.y)
-        check_classes(data.y)
+        self._take_columns()
+        self.classes_, _ = check_classes(data.y)
         return data
 
     def _check_weights(self, data, sample_weight, members):
