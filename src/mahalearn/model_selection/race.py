@@ -417,7 +417,8 @@ def finalists(candidates, means, effort="fast", at_landmarks=False):
     the FINAL_CELLS best kernels, and for each of them the best candidate with its neighbours on the
     path; a family whose time grows no faster than the data keeps all. At landmarks LANDMARK_CELLS
     kernels, and more values above: there regularisation grows with the data. A foreign family has
-    none where it is far behind.
+    none where it is far behind, except at landmarks, where the pilot has a small part of the
+    objects.
     """
     chosen = []
     scores = np.where(np.isnan(means), -np.inf, means)
@@ -426,7 +427,8 @@ def finalists(candidates, means, effort="fast", at_landmarks=False):
         if effort == "best":
             chosen += group
             continue
-        if family.foreign and scores[group].max() < scores.max() - FAR_BEHIND:
+        behind = scores[group].max() < scores.max() - FAR_BEHIND
+        if family.foreign and behind and not at_landmarks:
             continue
         if family.growth == 1:
             chosen += group
