@@ -33,18 +33,19 @@ COVARIANCE_SOURCES = ("pair", "all")
 class _Machine(NamedTuple):
     """A support vector machine in the space whitened by its kernel, for some of the classes.
 
-    support: positions of its support vectors in the training set.
+    support: positions of its support vectors in the training set; coefficients (n_support, pairs):
+    theirs in the decisions of all pairs of classes.
     """
 
     kernel: MahalanobisKernel
     svc: SVC
     support: np.ndarray
+    coefficients: np.ndarray
 
     def decisions(self, X):
         """(m, pairs), positive where the second class of a pair wins."""
         svc, Z = self.svc, self.kernel.whitening_.apply(X)
-        A = pair_coefficients(svc.dual_coef_, svc.n_support_)
-        parts = []
+        A, parts = self.coefficients, []
         with scratch() as workspace:
             for rows in row_chunks(len(Z), 2 * len(A)):
                 # The RBF kernel by matrix products is much faster than LIBSVM's loops.
@@ -243,7 +244,8 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         for problem in problems:
             svc = problem.train(self, self.C, self.delta)
             support = present[problem.rows[svc.support_]]
-            self.machines_.append(_Machine(problem.kernel, svc, support))
+            coefficients = pair_coefficients(svc.dual_coef_, svc.n_support_)
+            self.machines_.append(_Machine(problem.kernel, svc, support, coefficients))
         self.kernels_ = [machine.kernel for machine in self.machines_]
         self.n_iter_ = np.concatenate([machine.svc.n_iter_ for machine in self.machines_])
         rows = np.unique(np.concatenate([machine.support for machine in self.machines_]))

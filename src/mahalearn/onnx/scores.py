@@ -28,7 +28,6 @@ from ..formulas.class_forms import density_form_of
 from ..formulas.class_gaussians import Rotated
 from ..formulas.learned_metric import metric_root
 from ..formulas.linalg import RANK_RTOL, Workspace
-from ..formulas.one_vs_one import pair_coefficients
 from ..model_selection.ensemble import MahalanobisClassifierCV
 from ..model_selection.search import KernelSearchCV
 from .encoders import encoded_table
@@ -256,8 +255,7 @@ def _mahalanobis_svc(estimator, X):
 def _decisions(machine, X):
     svc, kernel = machine.svc, machine.kernel
     D = sq_distances(kernel.whitening_.apply(X), svc.support_vectors_)
-    A = pair_coefficients(svc.dual_coef_, svc.n_support_)
-    decisions = np.exp(-kernel.gamma_ * D) @ A + svc.intercept_
+    decisions = np.exp(-kernel.gamma_ * D) @ machine.coefficients + svc.intercept_
     return decisions if len(svc.n_support_) == 2 else -decisions
 
 
