@@ -30,7 +30,6 @@ from .linalg import (
     times,
 )
 
-
 # For α above this share of a class's variance ‖v − QQᵀv‖² is the difference ‖v‖² − ‖Qᵀv‖², in half
 # the time: its rounding error, divided by α, is below 1e-9 of an object of the class.
 SMALL_RIDGE = 1e-6
