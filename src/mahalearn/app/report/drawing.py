@@ -158,13 +158,6 @@ class Picture:
         style = f"fill:{fill};stroke:{paint(edge)};stroke-width:{edge_width:g}"
         self.parts.append(f'<g{attributes} style="{style}">{uses}</g>')
 
-    def cell(self, x, y, side, row, colour, share):
-        """A square that stands for a row, the darker the larger its share."""
-        self.parts.append(
-            f'<rect data-row="{row}" x="{_short(x)}" y="{_short(y)}" width="{side:.2f}" '
-            f'height="{side:.2f}" style="fill:{paint(colour)};fill-opacity:{share**0.5:.2f}"/>'
-        )
-
     def legend(self, entries):
         """Names below the axes, where they hide nothing: a label, a colour, a shape, a dash."""
         if not entries:

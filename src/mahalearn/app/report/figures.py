@@ -39,27 +39,27 @@ def object_map(block):
     Rows of its table are the objects, in their order. Misclassified ones have a dark edge and are
     drawn last, unusual ones a circle around them.
     """
-    picture = Picture(block["title"], 620, 510)
+    picture = Picture(block["title"], 460, 380)
     classes, x, y = block["classes"], block["x"], block["y"]
-    axes = Axes(picture, _around(x), _around(y), box=(4, 26, 616, 506), frame=False)
-    picture.path("M4 26H616V506H4z", stroke=LINE)
-    size = 8 if len(x) <= 300 else 6 if len(x) <= 1500 else 4.2
+    axes = Axes(picture, _around(x), _around(y), box=(4, 26, 456, 376), frame=False)
+    picture.path("M4 26H456V376H4z", stroke=LINE)
+    size = 6.5 if len(x) <= 300 else 4.5 if len(x) <= 1500 else 3.2
 
     def draw(members, *style, **options):
         axes.marks([x[i] for i in members], [y[i] for i in members], *style, **options)
 
     halo = [i for i, unusual in enumerate(block["unusual"]) if unusual]
-    draw(halo, "circle", None, size + 7, edge=SOFT, edge_width=1, kind="halo")
+    draw(halo, "circle", None, size + 5, edge=SOFT, edge_width=1, kind="halo")
     legend = {}
     for wrong in (False, True):
-        edge = {"edge": INK, "edge_width": 1.6} if wrong else {}
+        edge = {"edge": INK, "edge_width": 1.3} if wrong else {}
         for k, name in enumerate(classes):
             members = [
                 i for i, c in enumerate(block["class"]) if c == k and block["wrong"][i] == wrong
             ]
             if members:
                 shape = MARKS[k % 8] if len(classes) <= 8 else MARKS[k // 8 % 8]
-                draw(members, shape, SERIES[k % 8], size + 1.5 * wrong, rows=members, **edge)
+                draw(members, shape, SERIES[k % 8], size + wrong, rows=members, **edge)
                 legend.setdefault(k, (clean(name), SERIES[k % 8], shape, None))
     if len(classes) <= MOST_NAMED_CLASSES:
         picture.height += 6
@@ -80,10 +80,9 @@ def _around(values, room=0.04, label="", scale="linear"):
 
 
 def space(block):
-    """Objects by their distances to two classes, on the regions of the decision.
+    """Objects by their distances to two classes, with a line where both are as far.
 
-    points (x, y, 0 or 1, name), classes, extent, log, grid (two axes) and regions, or None; limits:
-    a distance for each class, or None.
+    points (x, y, 0 or 1, name), classes, extent, log; limits: a distance for each class, or None.
     """
     x0, x1, y0, y1 = block["extent"]
     scale = "log" if block.get("log") else "linear"
@@ -92,11 +91,9 @@ def space(block):
     across = Axis(x0, x1, f"distance to {names[0]}", scale)
     up = Axis(y0, y1, f"distance to {names[1]}", scale)
     axes = Axes(picture, across, up)
-    if block.get("regions"):
-        n = len(block["grid"][0])
-        labels = [int(v) for v in block["regions"]]
-        cells = [labels[i : i + n] for i in range(0, len(labels), n)]
-        axes.regions(cells, [(SERIES[0], 0.14), (SERIES[1], 0.14)])
+    equal = [max(x0, y0), min(x1, y1)]
+    if equal[0] < equal[1]:
+        axes.line(equal, equal, SOFT, width=1)
     rows, shapes = [], ("circle", "square")
     for k in (0, 1):
         members = [point for point in block["points"] if point[2] == k]
@@ -131,30 +128,6 @@ def stems(block):
     axes.line([0, at[-1] + 1], [0, 0], SOFT, width=1)
     picture.legend([(label, c, "square", None) for label, c in zip(block["legend"], colours)])
     return Drawing(picture, ["number", "eigenvalue"], [list(r) for r in zip(at, values)])
-
-
-def matrix(block):
-    """Shares of a confusion matrix as shades, for more classes than a table shows."""
-    names, table = block["classes"], block["table"]
-    picture, n = Picture(block["title"], 620, 640), len(block["classes"])
-    left, top, side = 110, 30, 500 / n
-    size = max(4.5, min(10.0, 420 / n))
-    rows = []
-    for i, counts in enumerate(table):
-        total, y = sum(counts) or 1, top + i * side
-        for j, count in enumerate(counts):
-            if count:
-                picture.cell(
-                    left + j * side, y, side, len(rows), SERIES[int(i != j)], count / total
-                )
-                rows.append([names[i], names[j], count])
-        name, middle = clean(names[i], 16), (i + 0.5) * side + size / 3
-        picture.text(left - 5, top + middle, name, size=size, anchor="end")
-        picture.text(left + middle, top + 505, name, size=size, anchor="end", turned=True)
-    picture.path(f"M{left} {top}h500v500h-500z", stroke=LINE)
-    picture.text(11, top + 250, block["ylabel"], anchor="middle", turned=True)
-    picture.text(left + 250, 636, block["xlabel"], anchor="middle")
-    return Drawing(picture, ["true class", "predicted class", "predictions"], rows)
 
 
 def curves(block):
@@ -291,7 +264,6 @@ FIGURES = {
     "map": object_map,
     "space": space,
     "stems": stems,
-    "matrix": matrix,
     "curves": curves,
     "maps": maps,
     "scatter": scatter,
