@@ -720,23 +720,6 @@ def test_a_negative_part_of_rounding_is_called_negligible(found):
     assert section_of(found, "spectrum") is None
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_a_scatter_has_a_mark_for_every_point(log):
-    keys = ("x", "y", "allowed", "state", "calibration", "name")
-    cells = [
-        (10.0, 10.0, 4.0, "agree", False, "a"),
-        (20.0, 50.0, 4.0, "differ", False, "b"),
-        (30.0, 30.0, None, "agree", True, NASTY),
-    ]
-    points = [dict(zip(keys, cell)) for cell in cells]
-    block = {"kind": "scatter", "title": "t", "xlabel": "published", "ylabel": "ours", "log": log}
-    drawing = drawn({**block, "points": points})
-    assert sorted(row[0] for row in drawing.rows) == sorted(p["name"] for p in points)
-    text = svg(drawing, "scatter", "t")
-    assert "agrees, calibration (1)" in text and "differs (1)" in text and "<script" not in text
-    assert rows_of(text) == [0, 1, 2]
-
-
 @pytest.mark.parametrize("high", [0.16, 0.4, 0.03, 0.004])
 def test_ticks_in_percent_are_not_rounded(high):
     """Ticks at 2.5 and 7.5 were labelled 2 and 8."""
