@@ -1,7 +1,7 @@
 """The document of the papers' experiments: tables, statements, figures, errata, missing data."""
 
 from ..app.words import number
-from . import figures  # noqa: F401 (it tells the page how its figures are drawn)
+from . import page_figures  # noqa: F401 (it tells the page how its figures are drawn)
 from .agreement import Count, compare
 from .page_blocks import chance_block, remarks, scatter_blocks, table_block
 
