@@ -310,8 +310,9 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
         """(position, squared distance) of the support vectors nearest to a query."""
-        kernel, svc, support = self._machine_of(a, b)[0]
-        d2 = sq_euclidean(kernel.whitening_.apply(x), svc.support_vectors_)[0]
+        machine = self._machine_of(a, b)[0]
+        kernel, support = machine.kernel, machine.support
+        d2 = sq_euclidean(kernel.whitening_.apply(x), machine.svc.support_vectors_)[0]
         near = np.argsort(d2, kind="stable")[:n_neighbors]
         distances = 2 - 2 * np.exp(-kernel.gamma_ * d2[near])
         return list(zip(support[near].tolist(), distances.tolist(), strict=True))
