@@ -42,7 +42,7 @@ def whitening(X, *, full=False, shrinkage=0.0, weights=None):
     diagonal kernel, and no s spoils the independence of units. weights (M,): of the rows, positive;
     a whole number counts a row as often.
     """
-    center, deviation = column_moments(X, weights)
+    center, deviation = _means_and_deviations(X, weights)
     varying = np.flatnonzero(deviation)
     scales = np.zeros_like(deviation)
     scales[varying] = 1 / deviation[varying]
@@ -61,7 +61,7 @@ def whitening(X, *, full=False, shrinkage=0.0, weights=None):
     return Whitening(center, matrix, rank, float((values / shrunk).sum()))
 
 
-def column_moments(X, weights=None):
+def _means_and_deviations(X, weights):
     """Means and standard deviations (divisor M) of the columns, exactly 0 for a constant column.
 
     A column is constant if its deviation is within the rank tolerance of its largest absolute
