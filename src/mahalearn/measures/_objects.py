@@ -46,6 +46,10 @@ def check_not_empty(x, name):
 
 def number_arrays(X, ndim, what, of_columns=False):
     """The objects as float arrays of `ndim` axes, none empty, all finite."""
+    if type(X) is np.ndarray and X.ndim == ndim + 1 and X.dtype.kind in "biuf" and X.size:
+        table = X.astype(np.float64)  # all at once: they are checked for each query
+        if np.isfinite(table).all():
+            return list(table)
     arrays = []
     for name, x in named(X, of_columns):
         array = as_floats(x, what, name)
