@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from .._base import ScoreClassifierMixin
+from .._base import DensityClassifierMixin
 from .._memory import BLOCKS, IN_CACHE, row_chunks
 from .._typing import ArrayLike, Objects
 from .._validation import refuse_dask, validate_rows
@@ -14,7 +14,7 @@ from ..formulas.trees import join_trees
 from .explanation import explain
 
 
-class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
+class BoostedTrees(DensityClassifierMixin, BaseEstimator):
     """scikit-learn's HistGradientBoostingClassifier with small trees.
 
     It is no Mahalanobis classifier: an ensemble has it for tables whose classes follow rules along
@@ -84,12 +84,6 @@ class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
 
     def _contributions(self, x, a, b):
         return None, None
-
-    def _model_temperature(self):
-        return 1.0  # the trees minimise the log loss
-
-    def _expects_probabilities(self):
-        return True
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""

@@ -27,6 +27,7 @@ from .._validation import (
     check_objects,
     check_positive,
     check_sample_weight,
+    comes_in_parts,
     is_dask_collection,
     is_whole,
     is_word,
@@ -341,7 +342,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check_options()
-        if self._by_name() and (is_dask_collection(X) or (y is None and not hasattr(X, "shape"))):
+        if self._by_name() and comes_in_parts(X, y):
             data = self._check_batches(X, y, sample_weight, groups)
         else:
             refuse_dask(self, X, y)

@@ -141,7 +141,7 @@ def shallow_params(estimator):
 
 def with_params(estimator, params):
     """A new estimator with these parameters; what it holds (a kernel matrix) is not copied."""
-    if isinstance(estimator, Pipeline) or any("__" in name for name in params):
+    if steps_of(estimator).prefix or any("__" in name for name in params):
         return clone(estimator).set_params(**params)
     defaults = shallow_params(estimator)
     for name in params:
@@ -365,16 +365,21 @@ def _kernel_list(trials, objects):
     """
     settings: dict = {}
     broken = []
-    for trial in trials:
+    for group in grouped(trials, lambda t: _kernel_parameters(t.estimator)):
         try:
-            key, pairs, fitted = _kernel_of(trial.estimator, objects)
+            key, pairs, fitted = _kernel_of(group[0].estimator, objects)
         except MemoryError:
             raise
         except Exception as error:
-            broken.append(trial.scored(error, 0.0))
+            broken += [trial.scored(error, 0.0) for trial in group]
             continue
-        settings.setdefault(key, Setting(key, pairs, fitted, [])).trials.append(trial)
+        settings.setdefault(key, Setting(key, pairs, fitted, [])).trials.extend(group)
     return list(settings.values()), broken
+
+
+def _kernel_parameters(estimator):
+    """Key of candidates with the same parameters of a kernel and its spectrum."""
+    return frozen([getattr(estimator, name) for name in (*_OF_KERNEL, "spectrum")])
 
 
 def _kernel_of(estimator, objects):
