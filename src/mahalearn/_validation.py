@@ -251,6 +251,15 @@ def refuse_dask_query(*collections):
         )
 
 
+def check_squarable(largest, what):
+    """Refuse values of which the largest is so large or small that its square is inf or 0."""
+    if largest and not 1e-150 <= largest <= 1e150:
+        raise ValueError(
+            f"{what}: the largest value is {largest:.3g}, whose square "
+            f"{'vanishes in rounding' if largest < 1 else 'overflows'}; choose another unit."
+        )
+
+
 def check_square(K, name="The precomputed matrix"):
     """A square matrix of real numbers."""
     if K.dtype.kind not in "iufb":
