@@ -23,8 +23,8 @@ def classwise_form_of(model):
         weights = spectral_weights(model.variant, model.values, model.signs, n, alpha)
     elif isinstance(model, MeanModel):
         F, weights = H, np.full((n, 1), -n / alpha**2)
-    else:  # RC+ by a triangular factor or its inverse
-        F = solve_lower(model.L, H) if hasattr(model, "L") else H @ model.M.T
+    else:  # RC+ by a triangular factor
+        F = solve_lower(model.L, H)
         weights = np.full((n, 1), -n / alpha)
     linear, constant = np.full(n, 2 / n), model.means.grand_mean
     return _form(model.means.column_means, F, weights, s, linear, constant)
