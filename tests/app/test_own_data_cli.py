@@ -344,7 +344,7 @@ def test_predict_says_what_stands_in_for_missing_cells(trained, tmp_path):
     new = write_csv(tmp_path / "n.csv", header, rows)
     model = trained / "out" / "model.skops"
     said = " ".join(works("predict", model, new, "--out", tmp_path / "p.csv").output.split())
-    assert "3 cells are missing, by column 'height' (2), 'colour' (1): the median" in said
+    assert "3 cells are missing, by column 'height' (2), 'colour' (1): a missing number" in said
 
 
 def test_predict_knows_the_column_that_names_the_rows(trained, tmp_path):
