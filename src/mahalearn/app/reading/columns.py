@@ -14,6 +14,7 @@ import numpy as np
 from ..words import counted
 from .problem import DataError, Faults, Note, is_text, listed, number_blocks, text_columns
 
+COMMAS = "Commas within numbers were read as decimal points."
 # Errors that a spreadsheet program writes where a formula has no value.
 ERRORS = frozenset(
     ["#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#spill!", "#calc!"]
@@ -139,6 +140,26 @@ def misleading_marks(columns, commas, points=True):
         if other in shown or (mark not in shown and hundreds):
             misleading.append((i, cell))
     return misleading
+
+
+def has_decimal_commas(path, cells, delimiter):
+    """True if the numbers of a file of numbers have decimal commas; refused if that is doubtful."""
+    if delimiter == ",":
+        return False
+    comma = is_comma_column(cells)
+    for _, cell in misleading_marks([cells], [comma]):
+        raise DataError(f"{str(path)!r} holds {doubtful_number(cell)}")
+    return comma
+
+
+def doubtful_number(cell):
+    """What a cell such as 1.065 may be, and what to do."""
+    plain = cell.replace(",", "").replace(".", "")
+    decimals = counted(len(re.split("[.,]", cell)[-1]), "decimal")
+    return (
+        f"{cell!r}: this may be {plain}, or a number with {decimals}. Write such numbers without "
+        "separators of thousands."
+    )
 
 
 def is_missing(cell):

@@ -283,6 +283,8 @@ def cells_of(path, text, skip=0):
         text = text.split("\n", skip)[-1] if text.count("\n") >= skip else ""
     delimiter = sniff(lines_of(path, text)[:50])
     numbered = list(numbered_rows(path, io.StringIO(text), delimiter, skip))
+    if not numbered:
+        raise DataError(f"{str(path)!r} is empty.")
     return [row for _, row in numbered], [line for line, _ in numbered], delimiter
 
 

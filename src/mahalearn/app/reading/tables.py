@@ -9,6 +9,7 @@ import numpy as np
 
 from ..words import counted
 from .columns import (
+    COMMAS,
     MISSING,
     as_labels,
     counting_columns,
@@ -23,7 +24,7 @@ from .layout import TableFormat
 from .overview import column_overview
 from .problem import DataError, Faults, Problem, is_text, listed
 from .source import FileContents, load
-from .text_tables import COMMAS, text_table, unique_names
+from .text_tables import text_table, unique_names
 
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 

@@ -1,14 +1,14 @@
 """Tables of text files and sheets: cells become columns of numbers or texts."""
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from ..words import counted
 from .columns import (
+    COMMAS,
     NO_CLASS,
     PANDAS_INDEX,
     as_written,
+    doubtful_number,
     is_comma_column,
     misleading_marks,
     tidy,
@@ -20,7 +20,6 @@ from .problem import DataError, listed
 from .source import MOST_TITLES, cells_of, decoded
 
 KINDS = "CSV, TSV, Excel, JSON, Parquet, NPZ and ARFF files"
-COMMAS = "Commas within numbers were read as decimal points."
 
 
 def text_grid(source, form, faults):
@@ -206,16 +205,6 @@ class TextColumns:
             pairs = listed(f"{name!r} ({unit})" for name, unit in self.units.items())
             notes.append(f"Units were taken off the numbers of {pairs}.")
         return notes
-
-
-def doubtful_number(cell):
-    """What a cell such as 1.065 may be, and what to do."""
-    plain = cell.replace(",", "").replace(".", "")
-    decimals = counted(len(re.split("[.,]", cell)[-1]), "decimal")
-    return (
-        f"{cell!r}: this may be {plain}, or a number with {decimals}. Write such numbers without "
-        "separators of thousands."
-    )
 
 
 def _class_column(grid, find):
