@@ -137,6 +137,22 @@ def hidden(sheet):
     sheet.row_dimensions[500].hidden = True  # nothing is there
 
 
+def rows_from_the_last(xml):
+    """A sheet whose rows, and cells within them, stand in another order."""
+    rows = re.findall(rb"<row .*?</row>", xml, re.DOTALL)
+    turned = []
+    for row in reversed(rows):
+        cells = re.findall(rb"<c .*?</c>|<c [^>]*/>", row, re.DOTALL)
+        turned.append(row[: row.index(b"<c ")] + b"".join(reversed(cells)) + b"</row>")
+    return xml.replace(b"".join(rows), b"".join(turned))
+
+
+def truth_values(sheet):
+    sheet["E1"] = "ok"
+    for i in range(N):
+        sheet.cell(i + 2, 5, i % 3 == 0)
+
+
 def hidden_sheet(sheet):
     notes = sheet.parent.create_sheet("notes", 0)
     notes["A1"], notes.sheet_state = "made by A. B.", "hidden"
@@ -409,6 +425,10 @@ FILES = {
     "merged.xlsx": (edited(merged), {}, SAME, "value of merged cells was read in each"),
     "hidden.xlsx": (edited(hidden), {}, SAME, "1 hidden row and 1 hidden column of sheet"),
     "hidden-sheet.xlsx": (edited(hidden_sheet), {}, SAME, "has notes (hidden), Sheet1"),
+    "order.xlsx": (
+        changed_workbook("xl/worksheets/sheet1.xml", rows_from_the_last), {}, SAME, None
+    ),
+    "truth.xlsx": (edited(truth_values), {}, SAME, None),
     "error.xlsx": (edited(error), {}, "height:nan", "'#DIV/0!' in A6, and is missing"),
     "error.csv": (odd("#DIV/0!"), {}, "height:nan", None),
     "limits.csv": (
@@ -423,7 +443,18 @@ FILES = {
     "unit-close.csv": (with_unit("mg/L", blank=""), {}, SAME, "(mg/L)"),
     "per-cent.csv": (with_unit("%"), {}, SAME, "(%)"),
     "degrees.csv": (with_unit("°C"), {}, SAME, "(°C)"),
-    "unit-missing.csv": (with_unit("mg", last=f"{truth()['height'].iloc[-1]}"), {}, SAME, "(mg)"),
+    "unit-missing.csv": (
+        with_unit("mg", last=f"{truth()['height'].iloc[-1]}"), {}, SAME,
+        "without a unit were taken as the others, by column 'height' (1)"
+    ),
+    "r-default.txt": (truth().to_csv(sep=" ", quoting=2).replace('"" ', "", 1), {}, SAME, None),
+    "blank-within.txt": (
+        text(truth().assign(x="a b"), sep=" ", quoting=2), {}, SAME, None
+    ),
+    "none.csv": (
+        text(truth().assign(x=["None", "mild", "severe"] * 8)), {}, SAME,
+        "Cells such as 'None' were read as missing cells, by column 'x' (8)"
+    ),
     "two-units.csv": (with_unit("mg", last="0.005 g"), {}, "units: .* '0.005 g' in row 25", 0),
     "units-row.csv": (unit_row("cm", "mm", "", ""), {}, SAME, "Row 2 holds units"),
     "units-brackets.csv": (unit_row("[cm]", "(mm)", "-", "-"), {}, SAME, "Row 2 holds units"),
@@ -1002,6 +1033,15 @@ def test_an_empty_diagonal_is_a_distance_and_never_a_similarity(tmp_path):
 
 def unwrapped(text):
     return " ".join(text.split())
+
+
+def test_quoted_names_between_blanks(tmp_path):
+    rows = [" ".join([f'"{name}"', *w]) for name, w in zip(NAMES, WORDS)]
+    header = " ".join(f'"{name}"' for name in NAMES)
+    (tmp_path / "d.txt").write_text(lines([header, *rows]))  # as write.table of R
+    M, rows, columns, _ = read_matrix(tmp_path / "d.txt")
+    assert_allclose(M, D)
+    assert rows == columns == NAMES
 
 
 def test_labelled_frames_and_condensed_arrays(tmp_path):

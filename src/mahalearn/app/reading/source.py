@@ -303,13 +303,16 @@ def numbered_rows(path, lines, delimiter, skip=0):
         Number of lines of the file above these.
     """
     if delimiter == " ":
-        numbered = enumerate((line.split() for line in lines), skip + 1)
-    else:
-        numbered = _csv_rows(path, lines, delimiter, skip + 1)
-    for line, row in numbered:
+        lines = map(_with_blanks, lines)
+    for line, row in _csv_rows(path, lines, delimiter, skip + 1):
         row = [cell.strip() for cell in row]
         if any(row):
             yield line, row
+
+
+def _with_blanks(line):
+    """A line whose cells blanks divide, none before the first and behind the last."""
+    return line.replace("\t", " ").strip() + "\n"
 
 
 def _csv_rows(path, lines, delimiter, line):
@@ -489,5 +492,6 @@ def _delimiter(lines):
         better = [mark for mark, width, names in cuts if names == width > most]
         return better[0] if better and first == 1 else delimiter
     # The line of names above a matrix may lack the cell above the names of the rows.
-    words = {len(line.split()) for line in lines[1:] or lines}
+    below = map(_with_blanks, lines[1:] or lines)
+    words = {len(row) for row in csv.reader(below, delimiter=" ", skipinitialspace=True)}
     return " " if len(words) == 1 and words != {1} else None

@@ -10,6 +10,7 @@ from .columns import (
     as_written,
     doubtful_number,
     is_comma_column,
+    is_missing,
     misleading_marks,
     tidy,
     tidy_classes,
@@ -134,10 +135,13 @@ class TextColumns:
         Columns that stay as they are written.
     commas : list of bool
         Whether each column has decimal commas.
-    limits, words : dict of str to list of str
-        By column, cells such as <0.5 and n.d. that were read as numbers and as missing ones.
+    limits, words, empty : dict of str to list of str
+        By column, cells such as <0.5 that were read as numbers, such as n.d. as missing ones, and
+        words among categories, such as none, as missing cells.
     units : dict of str to str
         Units that were taken off numbers.
+    bare : dict of str to int
+        Numbers of such columns that had none.
     """
 
     names: list
@@ -147,7 +151,9 @@ class TextColumns:
     commas: list
     limits: dict = field(default_factory=lambda: defaultdict(list))
     words: dict = field(default_factory=lambda: defaultdict(list))
+    empty: dict = field(default_factory=lambda: defaultdict(list))
     units: dict = field(default_factory=dict)
+    bare: dict = field(default_factory=lambda: defaultdict(int))
 
     def refuse_misleading(self, grid, points):
         """Record columns whose marks may be decimal or separate thousands."""
@@ -177,24 +183,37 @@ class TextColumns:
     def _feature(self, name, column, comma, grid):
         """Values of a column of features; its unit and its odd cells are remembered."""
         with grid.faults.collected():
-            plain, unit = without_unit(column, name, grid.lines)
+            plain, unit, n_bare = without_unit(column, name, grid.lines)
             if unit:
                 column, self.units[name] = plain, unit
+                self.bare[name] += n_bare
                 comma = comma or is_comma_column(column)
         values, limits, words = tidy(column, comma)
         self.limits[name] += limits
         self.words[name] += words
+        if values.dtype.kind != "f":
+            self._note_empty(name, column)
         return values
+
+    def _note_empty(self, name, column):
+        """Remember words such as none among categories: they may be one."""
+        words = [word for word in set(column) if word.isalpha() and is_missing(word)]
+        if words and set(map(str.lower, words)) != {"nan"}:
+            self.empty[name] += [cell for cell in column if cell in words]
 
     def forget(self):
         """Begin anew to remember odd cells."""
-        self.limits.clear()
-        self.words.clear()
+        for remembered in (self.limits, self.words, self.empty, self.bare):
+            remembered.clear()
 
     def notes(self):
         """Sentences on cells that were read as something else."""
         notes = []
-        for what, cells in (("the limit itself", self.limits), ("missing numbers", self.words)):
+        for what, cells in (
+            ("the limit itself", self.limits),
+            ("missing numbers", self.words),
+            ("missing cells", self.empty),
+        ):
             places = [f"{name!r} ({len(odd)})" for name, odd in cells.items() if odd]
             if places:
                 example = next(odd[0] for odd in cells.values() if odd)
@@ -204,6 +223,9 @@ class TextColumns:
         if self.units:
             pairs = listed(f"{name!r} ({unit})" for name, unit in self.units.items())
             notes.append(f"Units were taken off the numbers of {pairs}.")
+        bare = listed(f"{name!r} ({n})" for name, n in self.bare.items() if n)
+        if bare:
+            notes.append(f"Numbers without a unit were taken as the others, by column {bare}.")
         return notes
 
 
