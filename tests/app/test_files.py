@@ -453,7 +453,7 @@ FILES = {
     ),
     "none.csv": (
         text(truth().assign(x=["None", "mild", "severe"] * 8)), {}, SAME,
-        "Cells such as 'None' were read as missing cells, by column 'x' (8)"
+        "Words among categories were read as missing cells: 'x' (None)."
     ),
     "two-units.csv": (with_unit("mg", last="0.005 g"), {}, "units: .* '0.005 g' in row 25", 0),
     "units-row.csv": (unit_row("cm", "mm", "", ""), {}, SAME, "Row 2 holds units"),

@@ -50,26 +50,30 @@ def read_matrix(path, notes=None):
         Classes, where an NPZ file holds them too.
     """
     source = load(path)
-    path, notes = source.name, [] if notes is None else notes
-    match source.suffix:
-        case ".npy" | ".npz":
-            return _from_arrays(source, notes)
-        case ".parquet" | ".pq":
-            return _from_frame(source, notes)
-        case ".xlsx":
-            from .workbooks import sheet_rows
+    notes = [] if notes is None else notes
+    if source.suffix in (".npy", ".npz"):
+        return _from_arrays(source, notes)
+    if source.suffix in (".parquet", ".pq"):
+        return _from_frame(source, notes)
+    if source.suffix == ".xlsx":
+        from .workbooks import sheet_rows
 
-            cells, _, decided = sheet_rows(source)
-            notes += decided
-            delimiter = "\t"
-        case _:
-            text, decided = decoded(source, "matrices are read from CSV, NPY and NPZ files")
-            notes += decided
-            lines = lines_of(path, text)
-            if _is_phylip(lines):
-                names, cells = _phylip(lines, path)
-                return _numeric(_numbers(cells, path), path, notes), names, names, None
-            cells, delimiter = _triangle(lines) or cells_of(path, text)[::2]
+        cells, _, decided = sheet_rows(source)
+        notes += decided
+        return _from_cells(cells, "\t", source.name, notes)
+    text, decided = decoded(source, "matrices are read from CSV, NPY and NPZ files")
+    notes += decided
+    lines = lines_of(source.name, text)
+    if _is_phylip(lines):
+        names, cells = _phylip(lines, source.name)
+        M = _numeric(_numbers(cells, source.name), source.name, notes)
+        return M, names, names, None
+    cells, delimiter = _triangle(lines) or cells_of(source.name, text)[::2]
+    return _from_cells(cells, delimiter, source.name, notes)
+
+
+def _from_cells(cells, delimiter, path, notes):
+    """A matrix of cells, with or without names of rows and columns."""
     comma = has_decimal_commas(path, [cell for row in cells for cell in row], delimiter)
     notes += [COMMAS] * comma
     values = [[number(cell, comma) for cell in row] for row in cells]
@@ -78,9 +82,7 @@ def read_matrix(path, notes=None):
     if width == 1 and [None] not in values:
         return _numeric(_square(np.ravel(values), notes), path, notes), None, None, None
     if len(widths) > 1 and [len(row) for row in cells] != [width - 1, *[width] * (len(cells) - 1)]:
-        raise DataError(
-            f"The rows of {str(path)!r} differ in length: {listed(sorted(widths))} cells."
-        )
+        raise DataError(f"The rows of {path!r} differ in length: {listed(sorted(widths))} cells.")
     top = len(widths) == 2 or _names_on_top(cells, values)
     side = any(row[0] is None for row in values[top:])
     body = len(values) - top
@@ -90,8 +92,8 @@ def read_matrix(path, notes=None):
         side = cells[0][0] == "" or width == body + 1
     if width == side or body == 0:
         raise DataError(
-            f"{str(path)!r} holds no matrix of numbers: a square, with or without names, its lower "
-            "or upper triangle, or a matrix as PHYLIP writes it."
+            f"{path!r} holds no matrix of numbers: a square, with or without names, its lower or "
+            "upper triangle, or a matrix as PHYLIP writes it."
         )
     columns = cells[0][-(width - side) :] if top else None
     rows = [row[0] for row in cells[top:]] if side else None

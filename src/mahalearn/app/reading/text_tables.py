@@ -168,17 +168,25 @@ class TextColumns:
 
         self.units, values = {}, {}
         for j, (name, column) in enumerate(zip(self.names, grid.columns())):
-            if name == self.classes and name not in self.texts:
-                values[j] = tidy_classes(column, self.commas[j])
-                grid.notes += _merged_classes(column, values[j])
-            elif name in self.texts:
-                values[j] = as_written(column, *[NO_CLASS] * (name == self.classes))
+            if name == self.classes or name in self.texts:
+                values[j] = self.texts_of(name, column)
             else:
                 values[j] = self._feature(name, column, self.commas[j], grid)
+            if name == self.classes:
+                grid.notes += _merged_classes(column, values[j])
         frame = pd.DataFrame(values, index=[line - 1 for line in grid.lines])
         frame.columns = self.names
         frame.attrs["units"] = self.units
         return frame
+
+    def texts_of(self, name, cells):
+        """Values of the column of classes, or of one that stays as it is written."""
+        if name not in self.texts:
+            return tidy_classes(cells, self.commas[self.names.index(name)])
+        if name == self.classes:
+            return as_written(cells, NO_CLASS)
+        self._note_empty(name, cells)
+        return as_written(cells)
 
     def _feature(self, name, column, comma, grid):
         """Values of a column of features; its unit and its odd cells are remembered."""
@@ -199,7 +207,7 @@ class TextColumns:
         """Remember words such as none among categories: they may be one."""
         words = [word for word in set(column) if word.isalpha() and is_missing(word)]
         if words and set(map(str.lower, words)) != {"nan"}:
-            self.empty[name] += [cell for cell in column if cell in words]
+            self.empty[name] += words
 
     def forget(self):
         """Begin anew to remember odd cells."""
@@ -209,17 +217,16 @@ class TextColumns:
     def notes(self):
         """Sentences on cells that were read as something else."""
         notes = []
-        for what, cells in (
-            ("the limit itself", self.limits),
-            ("missing numbers", self.words),
-            ("missing cells", self.empty),
-        ):
+        for what, cells in (("the limit itself", self.limits), ("missing numbers", self.words)):
             places = [f"{name!r} ({len(odd)})" for name, odd in cells.items() if odd]
             if places:
                 example = next(odd[0] for odd in cells.values() if odd)
                 notes.append(
                     f"Cells such as {example!r} were read as {what}, by column {listed(places)}."
                 )
+        if any(self.empty.values()):
+            words = [f"{name!r} ({listed(sorted(set(odd)))})" for name, odd in self.empty.items()]
+            notes.append(f"Words among categories were read as missing cells: {listed(words)}.")
         if self.units:
             pairs = listed(f"{name!r} ({unit})" for name, unit in self.units.items())
             notes.append(f"Units were taken off the numbers of {pairs}.")
