@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ..._validation import available_memory
+from ..words import counted
 from .columns import MISSING, check_magnitude, loses_digits, number, written
 from .formats import CELL_BYTES, plain_frame
 from .layout import MOST_SUMMARIES, Grid, TableFormat
@@ -204,6 +205,8 @@ class TextTable:
             grid, self.delimiter = text_grid(head, self.form, faults)
             self.layout = lay_out(grid, self.form, self.delimiter, find, texts, footer=is_whole)
             frame = self.layout.frame(grid)
+        if not grid.rows:
+            raise DataError(f"{str(path)!r} has no rows below its header.")
         self.notes, self.first_line = grid.notes, grid.lines[0]
         self.columns = self.layout.names
         self.numeric = [c for c in self.columns if frame[c].dtype.kind == "f"]
@@ -339,7 +342,7 @@ def _batches(rows, size):
     batch = list(itertools.islice(rows, size))
     while batch:
         following = list(itertools.islice(rows, size))
-        is_last = len(following) <= MOST_SUMMARIES
+        is_last = len(following) < min(size, MOST_SUMMARIES + 1)
         yield (batch + following if is_last else batch), is_last
         batch = [] if is_last else following
 
@@ -378,6 +381,12 @@ class TableSummary:
     moments: dict = field(default_factory=dict)
     levels: dict = field(default_factory=dict)
     sample: object = None
+
+    def notes(self):
+        """A sentence on rows without a class, which are left out."""
+        n_left = self.n_rows - sum(self.counts.values())
+        are = "was" if n_left == 1 else "were"
+        return [f"{counted(n_left, 'row')} without a class {are} left out."] if n_left else []
 
 
 def first_pass(table, target, size, seed=0, tell=None):
