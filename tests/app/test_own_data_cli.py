@@ -310,6 +310,9 @@ def test_a_unit_that_differs_from_training_is_refused(tmp_path):
     sentence = refused("predict", model, grams, "--out", out)
     assert "'height' was in 'mg' in training and is in 'g' now" in sentence
     works("predict", model, table, "--out", out)
+    bare = write_csv(tmp_path / "bare.csv", header, rows)
+    said = " ".join(works("predict", model, bare, "--out", out, "--force").output.split())
+    assert "'height' has no unit in its cells now and had the unit 'mg' in training" in said
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
