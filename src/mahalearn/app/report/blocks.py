@@ -62,6 +62,30 @@ def interval(bounds, digits=1):
     return f"{low} to {high}"
 
 
+def confusion_table(values):
+    """The confusion matrix of values with `classes` and `confusion`, shaded by shares of a row."""
+    classes, counts = values["classes"], values["confusion"]
+    rows = []
+    for i, name in enumerate(classes):
+        total = sum(counts[i]) or 1
+        cells = []
+        for j, count in enumerate(counts[i]):
+            state = "shade" if i == j else "slip" if count else ""
+            hint = f"{count} of {total} predictions for {name} were {classes[j]}"
+            text = percent(count / total, 0) if count else "·"
+            cells.append({"text": text, "state": state, "share": count / total, "hint": hint})
+            if count:
+                cells[-1] |= {"detail": str(count), "pair": f"{i},{j}"}
+        rows.append({"label": name, "cells": cells})
+    return {
+        "kind": "table",
+        "caption": "Confusion matrix",
+        "corner": "true \\ predicted",
+        "columns": classes,
+        "rows": rows,
+    }
+
+
 def error_key(values):
     """The error of a row of the leaderboard that decides."""
     return "error" if values["plan"]["by"] == "plain" else "balanced"

@@ -10,6 +10,7 @@ import functools
 import hashlib
 from importlib.resources import files
 
+from ..words import TURNING
 from .figures import FIGURES, drawn, svg
 
 # Verdict of a statement -> its class in the style sheet and its words.
@@ -152,6 +153,7 @@ def environment():
     templates = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
         autoescape=True,
+        finalize=lambda shown: shown.translate(TURNING) if isinstance(shown, str) else shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -3,6 +3,7 @@
 from ..words import counted, number, percent
 from .answers import confusions, learning_verdict
 from .blocks import (
+    confusion_table,
     error_name,
     interval,
     number_cell,
@@ -33,7 +34,7 @@ def map_section(values):
     right = []
     if len(classes) <= MOST_CLASSES:
         words = "Percent of the true class, and number of predictions for held-out objects."
-        right = [_confusion_table(values), paragraph(words)]
+        right = [confusion_table(values), paragraph(words)]
     if len(classes) > 6:
         right.append(_worst_pairs(values))
     shown, n = len(points["names"]), points["objects"]
@@ -59,29 +60,6 @@ def map_section(values):
         ),
     }
     return section("map", "Where it fails", side_by_side(figure, right) if right else figure)
-
-
-def _confusion_table(values):
-    classes, counts = values["classes"], values["confusion"]
-    rows = []
-    for i, name in enumerate(classes):
-        total = sum(counts[i]) or 1
-        cells = []
-        for j, count in enumerate(counts[i]):
-            state = "shade" if i == j else "slip" if count else ""
-            hint = f"{count} of {total} predictions for {name} were {classes[j]}"
-            text = percent(count / total, 0) if count else "·"
-            cells.append({"text": text, "state": state, "share": count / total, "hint": hint})
-            if count:
-                cells[-1] |= {"detail": str(count), "pair": f"{i},{j}"}
-        rows.append({"label": name, "cells": cells})
-    return {
-        "kind": "table",
-        "caption": "Confusion matrix",
-        "corner": "true \\ predicted",
-        "columns": classes,
-        "rows": rows,
-    }
 
 
 def _worst_pairs(values):
