@@ -104,7 +104,6 @@ HINTS = {
     "rare": "--rare merge or --rare drop does so.",
     "groups": "--groups names that column.",
     "weights": "--weights names that column.",
-    "landmarks": "--landmarks sets their number, 0 takes all objects.",
     "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another.",
     "measure": "--measure names another.",
