@@ -34,6 +34,18 @@ def table(caption, corner, columns, rows, **options):
     }
 
 
+def first_rows(make, rows, most, noun):
+    """A table of the first rows, and one of all rows behind a click where there are more.
+
+    make(rows, filter): the table.
+    """
+    if len(rows) <= most:
+        return [make(rows)]
+    everyone = make(rows, filter=len(rows) > 8)
+    summary = f"All {len(rows)} {noun}"
+    return [make(rows[:most]), {"kind": "details", "summary": summary, "items": [everyone]}]
+
+
 def number_cell(value, text=None):
     """A number that a table is sorted by; None is a dash."""
     if value is None:

@@ -1,10 +1,13 @@
 """Sections on where the best method fails, and why."""
 
+from functools import partial
+
 from ..words import counted, number, percent
 from .answers import confusions, learning_verdict
 from .blocks import (
     confusion_table,
     error_name,
+    first_rows,
     interval,
     number_cell,
     paragraph,
@@ -103,23 +106,15 @@ def importance_section(values):
         text += " No column has an interval that is entirely above 0."
     scale = max(row["increase"][2] for row in rows) or 1.0
     lines = [_importance_row(row, scale) for row in rows]
-    left = [_importances(lines[:MOST_IMPORTANCES])]
-    if len(rows) > MOST_IMPORTANCES:
-        everyone = _importances(lines, filter=True)
-        summary = f"All {len(rows)} columns"
-        left.append({"kind": "details", "summary": summary, "items": [everyone]})
+    caption = "Permutation importance (percentage points)"
+    importances = partial(table, caption, "column", ["rise (95 % interval)"])
+    left = first_rows(importances, lines, MOST_IMPORTANCES, "columns")
     return section(
         "importance",
         "What drives the decision, and hard cases",
         side_by_side([*left, paragraph(text)], [{"kind": "anchor", "id": "hardest"}, *hardest]),
         short="Columns and hard cases",
     )
-
-
-def _importances(lines, **options):
-    columns = ["rise (95 % interval)"]
-    caption = "Permutation importance (percentage points)"
-    return table(caption, "column", columns, lines, **options)
 
 
 def _importance_row(row, scale):
