@@ -28,7 +28,7 @@ from own_data import works
 from pyarrow import parquet
 from scipy.spatial.distance import pdist, squareform
 
-from mahalearn.app.reading import source, tables, workbooks
+from mahalearn.app.reading import formats, source, workbooks
 from mahalearn.app.reading.columns import misleading_marks
 from mahalearn.app.reading.matrices import EMPTY_DIAGONAL, read_matrix
 from mahalearn.app.reading.problem import DataError
@@ -290,6 +290,15 @@ def replaced(cell, frame=None):
     return text(frame)
 
 
+def quoted_cells(*rows):
+    """A table with a quote before the colours of these rows."""
+    lines = text().splitlines()
+    for row in rows:
+        height, size, colour, species = lines[row + 1].split(",")
+        lines[row + 1] = f'{height},{size},"{colour},{species}'
+    return "\n".join(lines) + "\n"
+
+
 def unit_row(*cells):
     """A table with a line below its header."""
     head, *rows = text().splitlines()
@@ -420,6 +429,7 @@ FILES = {
     "units-brackets.csv": (unit_row("[cm]", "(mm)", "-", "-"), {}, SAME, "Row 2 holds units"),
     "units-class.csv": (unit_row("cm", "cm", "", "-"), {}, SAME, "Row 2 holds units"),
     "units.xlsx": (edited(sheet_units), {}, SAME, "Row 2 holds units"),
+    "units-words.csv": (unit_row("a. u.", "cm-1", "", "-"), {}, SAME, "Row 2 holds units"),
     "header-again.csv": (header_again(), {}, SAME, "3 rows that repeat the header were left out"),
     "total.csv": (summed("Total"), {}, SAME, "(row 26: 'total') sums it up"),
     "sums.csv": (summed("Mean:", "SD", "n"), {}, SAME, "3 rows below the table"),
@@ -447,6 +457,10 @@ FILES = {
     "empty-rows.csv": (text() + ",,,\n,,,\n", {}, SAME, None),
     "tabs-and-blanks.txt": (text(sep="\t").replace("\t", " \t "), {}, SAME, None),
     "index.csv": (truth().to_csv(), {}, SAME, "counts the rows"),
+    "delimiter-behind.csv": (text().replace("\n", ",\n").replace(",\n", "\n", 1), {}, SAME, None),
+    "delimiter-header.csv": (text().replace("\n", ",\n", 1), {}, SAME, None),
+    "separator.csv": ("sep=;\n" + text(sep=";", decimal=","), {}, SAME, "above the header"),
+    "bars-within.csv": (text(truth().assign(x="a|b")), {}, SAME, None),
     "wide-blanks.txt": (text(sep=" ").replace(" ", "    "), {}, SAME, None),
     "decimal-given.csv": (text(sep=";", decimal=","), {"decimal": ","}, SAME, None),
     "decimal-wrong.csv": (text(), {"decimal": ","}, "but ',' is the decimal mark", 0),
@@ -472,6 +486,8 @@ FILES = {
     "thousands.csv": (thousands(".", ","), {}, "'1.065': this may be 1065, or .* 3 decimals", 0),
     "thousands-comma.csv": (thousands(","), {}, "'height' holds '1,065'", 0),
     "quote.csv": (text().replace("rose", '"rose', 1), {}, "quote that opens in line 3", 0),
+    "inches.csv": (quoted_cells(3, 8), {}, "quote .* line 5 .* closed in line 10 only", 0),
+    "inches-below.csv": (quoted_cells(3, 4), {}, "quote .* line 5 .* closed in line 6 only", 0),
     "nul.csv": (text().replace("rose", "ro\0se", 1), {}, "not a text file", 0),
     "late-nul.csv": (text() + "1,2,rot,lily\n" * 999 + "1,2,rot,li\0ly\n", {}, "line 1025", 0),
     "constant.csv": ("a,species\n" + "1,lily\n1,rose\n" * 9, {}, "Every column is constant", 0),
@@ -684,7 +700,7 @@ def test_texts_that_cells_share_are_counted_for_each(tmp_path, monkeypatch):
         parquet.write_table(table.set_column(0, "x", table["x"].cast(kind)), path)
         with monkeypatch.context() as patch:
             assert read(path).X["x"].tolist() == words
-            patch.setattr(tables, "available_memory", lambda: 4 * 10**5)  # half of the copies
+            patch.setattr(formats, "available_memory", lambda: 4 * 10**5)  # half of the copies
             with pytest.raises(DataError, match="asks for more memory"):
                 read(path)
 
@@ -819,9 +835,22 @@ def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
     monkeypatch.setattr(workbooks, "load_workbook", full)
     assert "not enough memory" in works("inspect", tmp_path / "t.xlsx", *KNOWN, code=2).stderr
     (tmp_path / "t.parquet").write_bytes(arrow("to_parquet"))
-    monkeypatch.setattr(tables, "available_memory", lambda: 1000)
+    monkeypatch.setattr(formats, "available_memory", lambda: 1000)
     done = works("inspect", tmp_path / "t.parquet", *KNOWN, code=2)
     assert "asks for more memory than there is" in done.stderr
+
+
+def test_letters_are_no_units_where_no_numbers_stand_below(tmp_path):
+    rows = ["m,S,A", *(f"{'fm'[i % 2]},{'SML'[i % 3]},{'AB'[i % 2]}" for i in range(11))]
+    (tmp_path / "t.csv").write_text("sex,size,species\n" + "\n".join(rows))
+    assert read(tmp_path / "t.csv").X["sex"].tolist() == list("mfmfmfmfmfmf")
+
+
+def test_each_problem_is_said_once_and_what_follows_from_it_is_not(tmp_path):
+    rows = [f"{v} ± 0.1,{'ab'[i % 2]}" for i, v in enumerate(truth()["height"])]
+    (tmp_path / "t.csv").write_text("height,species\n" + "\n".join(rows))
+    done = works("inspect", tmp_path / "t.csv", *KNOWN, code=2)
+    assert len(done.stderr.splitlines()) == 1 and "an error (±) behind them" in done.stderr
 
 
 def test_merged_classes_count_in_each_row(tmp_path):

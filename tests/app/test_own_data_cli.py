@@ -265,7 +265,12 @@ def test_predict_writes_a_page_and_names_the_columns_that_drifted(trained, tmp_p
     assert "Columns that changed: 'height' (training" in said and "'width'" not in said
     assert str(report) in said
     page = report.read_text()
-    for words in ("Columns that have drifted", "unlike every class", "Predicted classes", "plant3"):
+    for words in (
+        "Columns against the training rows",
+        "unlike every class",
+        "Predicted classes",
+        "plant3",
+    ):
         assert words in page
     assert NASTY not in page and "&lt;script&gt;alert(1)" in page
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page

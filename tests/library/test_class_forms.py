@@ -41,12 +41,13 @@ def test_forms_in_the_full_space(variant):
     assert_allclose(np.column_stack(d2), model.mahalanobis(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("alpha", [1e-9, 1e-5, 0.01])  # on both sides of SMALL_RIDGE
 @pytest.mark.parametrize("within_axes_only", [False, True])
-def test_forms_of_densities(within_axes_only):
+def test_forms_of_densities(within_axes_only, alpha):
     model = KernelPCAQuadraticDiscriminant(None).fit(X[::2], y[::2])  # more axes than objects
     models = model.models_
     Z = models.embedding.coordinates(model._training.cross(X))
     for one in models.classes:
-        form = density_form_of(one, 0.01, within_axes_only=within_axes_only)
-        known = one.sq_distances(Z, [0.01], within_axes_only=within_axes_only)[:, 0]
-        assert_allclose(form.sq_distances(Z, None)[0], known, rtol=1e-9)
+        form = density_form_of(one, alpha, within_axes_only=within_axes_only)
+        known = one.sq_distances(Z, [alpha], within_axes_only=within_axes_only)[:, 0]
+        assert_allclose(form.sq_distances(Z, None)[0], known, rtol=1e-9, atol=1e-9)

@@ -30,6 +30,10 @@ from .linalg import (
     times,
 )
 
+# For α above this share of a class's variance ‖v − QQᵀv‖² is the difference ‖v‖² − ‖Qᵀv‖², in half
+# the time: its rounding error, divided by α, is below 1e-9 of an object of the class.
+SMALL_RIDGE = 1e-6
+
 
 class Embedding(NamedTuple):
     """Kernel PCA as fitted: the kept eigenpairs of K̃, the largest |λ| first."""
@@ -121,8 +125,11 @@ class GaussianClass(NamedTuple):
         P = times(V, self.axes, out=workspace.like("projected", Z[:, :n_axes]))
         rest = np.zeros(len(V))
         if n_axes < V.shape[1] and not within_axes_only:
-            V -= times(P, self.axes.T, out=workspace.like("fitted", Z))
-            rest = row_sq_norms(V)
+            if alphas.min() < SMALL_RIDGE * self.variances.sum():
+                V -= times(P, self.axes.T, out=workspace.like("fitted", Z))
+                rest = row_sq_norms(V)
+            else:
+                rest = row_sq_norms(V) - row_sq_norms(P)
         P *= P
         if within_axes_only:
             return np.repeat((P @ (1 / self.variances))[:, None], len(alphas), axis=1)

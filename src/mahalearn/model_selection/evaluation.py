@@ -55,9 +55,9 @@ class SearchData(NamedTuple):
     """Training objects, their labels, class indices and splits.
 
     pairs: values of all pairs under the measures that are computed already, by key; fit_params:
-    further arguments of fit; landmarks: a first look at the objects and the landmarks chosen, where
-    candidates have landmarks; sample_rows: see LandmarkFolds; before: the steps before the
-    classifier in a pipeline.
+    further arguments of fit; score_params: those of the scorer; landmarks: a first look at the
+    objects and the landmarks chosen, where candidates have landmarks; sample_rows: see
+    LandmarkFolds; before: the steps before the classifier in a pipeline.
     """
 
     X: Any
@@ -66,10 +66,15 @@ class SearchData(NamedTuple):
     splits: list
     classes: np.ndarray
     fit_params: dict
+    score_params: dict
     pairs: dict
     landmarks: Any = None
     sample_rows: int | None = None
     before: Any = None
+
+    def score_arguments(self):
+        """Arguments of the scorer for each split."""
+        return [fit_arguments(self.score_params, test, len(self.y)) for _, test in self.splits]
 
     def last_step(self):
         """The same as the last step of a pipeline takes them, the others fitted on all objects."""

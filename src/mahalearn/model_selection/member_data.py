@@ -61,7 +61,7 @@ class MemberData:
 
     def objects(self, splits):
         """The objects as `evaluation.score_candidates` takes them."""
-        objects = SearchData(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
+        objects = SearchData(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {}, {})
         return objects._replace(sample_rows=FOLD_SAMPLE)
 
     def part(self, rows):

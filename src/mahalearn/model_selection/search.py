@@ -52,7 +52,14 @@ from .evaluation import (
     with_params,
 )
 from .grid import default_candidates, second_stage
-from .splits import check_splits, fold_metrics, refuse_nan, splits_of
+from .splits import (
+    check_splits,
+    fold_metrics,
+    held_out_weights,
+    refuse_nan,
+    splits_of,
+    takes_weights,
+)
 
 # Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10
@@ -300,11 +307,14 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         routing : MetadataRouter
             The router.
         """
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
-        to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=type(self).__name__)
-        router.add(estimator=self.estimator, method_mapping=to_fit)
-        return router.add(splitter=check_cv(self.cv, classifier=True), method_mapping=to_split)
+        for callee, part in {
+            "fit": {"estimator": self.estimator},
+            "split": {"splitter": check_cv(self.cv, classifier=True)},
+            "score": {"scorer": self.scorer_},
+        }.items():
+            router.add(method_mapping=MethodMapping().add(caller="fit", callee=callee), **part)
+        return router
 
     @property
     def scorer_(self) -> Callable[..., float]:
@@ -334,8 +344,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             Groups for the splitter `cv`.
         **fit_params : dict
             Arguments of the estimator's fit, such as `sample_weight` where it takes some. Values
-            for each object are divided among the folds; the scores of the folds count all objects
-            alike.
+            for each object are divided among the folds. As in ``GridSearchCV``, `sample_weight`
+            also counts in the scores of the folds, if the scorer takes it.
 
         Returns
         -------
@@ -343,18 +353,19 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             The fitted search.
         """
         self._check_options()
-        groups, fit_params = self._routed(groups, fit_params)
+        groups, *params = self._routed(groups, fit_params)
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         if self._in_parts(X, y):
             stages = self._stages(np.inf)
-            objects = self._look_at_parts(X, y, groups, fit_params, stages[0])
+            objects = self._look_at_parts(X, y, groups, params, stages[0])
         else:
-            objects = self._check_data(X, y, groups, fit_params)
+            objects = self._check_data(X, y, groups, params)
             stages = self._stages(min(len(train) for train, _ in objects.splits))
         best = self._search(stages, objects)
         codes = np.concatenate([objects.codes[test] for _, test in objects.splits])
-        self.temperature_ = fit_temperature(best.scores, codes)
+        weights = held_out_weights(objects.score_arguments())
+        self.temperature_ = fit_temperature(best.scores, codes, weights)
         self.oof_scores_ = settled(best.scores, settling_step(best.scores, best.rounding))
         if self.refit:
             self._refit(X, y, objects, best)
@@ -385,12 +396,17 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.multimetric_ = False
 
     def _routed(self, groups, fit_params):
-        """Groups and arguments of the estimator's fit, with metadata routing as it says."""
-        if not get_config()["enable_metadata_routing"]:
-            return groups, fit_params
-        metadata = dict(fit_params) if groups is None else {**fit_params, "groups": groups}
-        routed = process_routing(self, "fit", **metadata)
-        return routed.splitter.split.get("groups"), dict(routed.estimator.fit)
+        """Groups, arguments of the estimator's fit and of the scorer; with metadata routing as it
+        says.
+        """
+        if get_config()["enable_metadata_routing"]:
+            metadata = dict(fit_params) if groups is None else {**fit_params, "groups": groups}
+            routed = process_routing(self, "fit", **metadata)
+            groups = routed.splitter.split.get("groups")
+            return groups, dict(routed.estimator.fit), dict(routed.scorer.score)
+        weights = fit_params.get("sample_weight")
+        weighted = weights is not None and takes_weights(self.scoring)
+        return groups, fit_params, {"sample_weight": weights} if weighted else {}
 
     def _stages(self, n_train):
         """Lists of candidates; of a function, those that follow from the best so far."""
@@ -423,7 +439,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         at_landmarks = any(landmarks is not None for landmarks in self._listed("landmarks"))
         return at_landmarks and (is_dask_collection(X) or not hasattr(y, "__len__"))
 
-    def _check_data(self, X, y, groups, fit_params):
+    def _check_data(self, X, y, groups, params):
         """SearchData of objects in memory."""
         if any(landmarks is not None for landmarks in self._listed("landmarks")):
             refuse_dask_labels(y)
@@ -450,9 +466,9 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
-        return SearchData(X, y, codes, splits, self.classes_, fit_params, {}, before=before)
+        return SearchData(X, y, codes, splits, self.classes_, *params, {}, before=before)
 
-    def _look_at_parts(self, X, y, groups, fit_params, candidates):
+    def _look_at_parts(self, X, y, groups, params, candidates):
         """SearchData of batches or a dask collection: random folds, scores of a sample."""
         if groups is not None or not is_whole(self.cv):
             raise ValueError(
@@ -471,7 +487,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         splits = data.splits()
         self.n_splits_ = len(splits)
         codes = np.searchsorted(self.classes_, data.y)
-        return SearchData(data.X, data.y, codes, splits, self.classes_, fit_params, {}, data)
+        return SearchData(data.X, data.y, codes, splits, self.classes_, *params, {}, data)
 
     # --- the choice -------------------------------------------------------------------------------
 
@@ -509,6 +525,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             trials = resolve_spreads(trials, objects)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
+        arguments = objects.score_arguments()
         arriving = score_candidates(trials, objects, self.n_jobs)
         if self.verbose:
             arriving = with_bar(arriving, len(trials), "candidates")
@@ -519,9 +536,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
                     raise one.error
                 metrics = np.full(len(objects.splits), float(self.error_score))
             else:
-                metrics = fold_metrics(
-                    one.scores, truth, starts, self.classes_, self.scoring, one.rounding
-                )
+                table = one.scores, truth, starts, self.classes_
+                metrics = fold_metrics(*table, self.scoring, one.rounding, arguments)
                 refuse_nan(metrics, self.scoring)
                 top = max(top, metrics.mean())
                 if metrics.mean() < top - TIE and not callable(self.refit):

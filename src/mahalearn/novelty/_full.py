@@ -70,7 +70,7 @@ class FullConformal(NamedTuple):
             raise ValueError(
                 "The squared distances overflow: scale the kernel, or give a larger reg."
             )
-        none = p[:, 0] if p.shape[1] == 1 else rank_p_values(self.nearest, d2.min(axis=1))
+        none = p[:, 0] if p.shape[1] == 1 else rank_p_values([(self.nearest, d2.min(axis=1))])
         return d2, p, none
 
     def margin_p_values(self, X):

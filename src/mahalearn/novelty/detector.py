@@ -58,7 +58,14 @@ from ._full import (
     why_refitted,
 )
 from ._p_values import PValueMixin
-from .drift import Alternative, DriftTest, batch_codes, check_alternative, pool_p_value
+from .drift import (
+    Alternative,
+    DriftTest,
+    batch_codes,
+    check_alternative,
+    compare_by_class,
+    pool_p_value,
+)
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes")
 REG_ON = ("relative", "covariance", "kernel")
@@ -527,17 +534,13 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         check_alternative(alternative)
         X = self._check_query(X_batch)
         codes = batch_codes(y_batch, X, self.class_labels_)
-        training, c = self._training, len(self.class_labels_)
-        n, m = len(training), len(X)
+        training, n, m = self._training, len(self._training), len(X)
         check_memory(3 * (n + m) ** 2, f"The kernel matrix of {n} training objects and the batch")
         K = self._pool_gram(X, batch_kernel)
-        reg = check_reg(self.reg_, c)
-        p, counts = np.full(c, np.nan), np.zeros(c, dtype=int)
-        for j, members in enumerate(training.slices):
-            rows = np.arange(m) if codes is None else np.flatnonzero(codes == j)
-            counts[j] = len(rows)
-            if not len(rows):
-                continue
+        reg = check_reg(self.reg_, len(self.class_labels_))
+
+        def class_p_value(j, rows):
+            members = training.slices[j]
             pool = np.r_[members.start : members.stop, n + rows]
             if self.variant == "other-classes":
                 marks = np.flatnonzero(np.isin(training.order, self.reference_indices_))
@@ -546,10 +549,10 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                 part = phi @ phi.T / phi.shape[1]
             else:
                 part = K[np.ix_(pool, pool)]
-            size = members.stop - members.start
-            p[j] = pool_p_value(part, size, reg[j], self.reg_on, alternative)
+            return pool_p_value(part, training.counts[j], reg[j], self.reg_on, alternative)
+
         pooled = pool_p_value(K, n, float(reg.mean()), self.reg_on, alternative)
-        return DriftTest(self.class_labels_, p, counts, pooled)
+        return compare_by_class(self.class_labels_, codes, m, class_p_value, pooled)
 
     def _pool_gram(self, X, batch_kernel):
         """Kernel matrix of the training objects, in class order, and the batch X."""

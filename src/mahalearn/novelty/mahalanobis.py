@@ -56,7 +56,14 @@ from ._stream import (
     prepared,
     share_of_rows,
 )
-from .drift import Alternative, DriftTest, batch_codes, check_alternative, limit_p_value
+from .drift import (
+    Alternative,
+    DriftTest,
+    batch_codes,
+    check_alternative,
+    compare_by_class,
+    limit_p_value,
+)
 
 COVARIANCES = ("auto", "class", "shared")
 CALIBRATIONS = ("auto", "loo", "reservoir", "split")
@@ -787,17 +794,16 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             )
         limits, classes = self.fitted_.limits, self.class_labels_
         nearest = self._nearest(X_batch)[0]
-        p, counts = np.full(len(classes), np.nan), np.zeros(len(classes), int)
         codes = batch_codes(y_batch, nearest, classes)
-        if codes is not None or limits.by_class is not None:
-            d2 = self._sq_distances(X_batch)
-            for j, reference in enumerate(self._class_limits()):
-                rows = slice(None) if codes is None else codes == j
-                counts[j] = len(d2[rows])
-                if counts[j] and reference.n:
-                    p[j] = limit_p_value(reference, d2[rows, j], alternative)
+        if codes is None and limits.by_class is None:
+            codes = np.full(len(nearest), -1)  # no class can be compared
+        d2 = self._sq_distances(X_batch)
+
+        def class_p_value(j, rows):
+            return limit_p_value(self._class_limits()[j], d2[rows, j], alternative)
+
         pooled = limit_p_value(limits.every, nearest, alternative)
-        return DriftTest(classes, p, counts, pooled)
+        return compare_by_class(classes, codes, len(nearest), class_p_value, pooled)
 
     def explain(self, X: Objects, n_classes: int = 3) -> list[dict[str, Any]]:
         """Explain where each row lies: the nearest classes, and the columns that are unusual.

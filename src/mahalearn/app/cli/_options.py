@@ -4,7 +4,7 @@ import inspect
 import math
 import shlex
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated
 
@@ -390,12 +390,15 @@ def read_large(options, size, seed=0, landmarks=None, rows=math.inf):
     That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
     """
     from ..reading.large import large_table, parse_memory
+    from ..reading.tables import find_target
 
     memory = parse_memory(options.memory)
     if options.proximity or options.objects or options.time:
         return None
     together = options.groups or options.weights or options.mixed != "onehot"
-    table = large_table(options.data, memory, options.form, math.inf if together else rows)
+    find = partial(find_target, target=options.target)
+    most = math.inf if together else rows
+    table = large_table(options.data, memory, options.form, most, find=find)
     if table is None:
         return None
     from ._large import Everything

@@ -70,7 +70,7 @@ def predict(
     model, about, notes = read_model(path)
     table = None
     if about["kind"] == "vectors":
-        table = large_table(data, parse_memory(memory), form)
+        table = large_table(data, parse_memory(memory), form, **_reading(about))
     if table is None:
         new = read_new(data, about, labels, form, id, interpolate)
         if keep and new.columns is None:
@@ -240,10 +240,14 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
         raise DataError("--labels does nothing for a table; its column of classes is used.")
     if about.get("series"):
         return _new_series(data, about, form, id, interpolate)
-    texts = [f["name"] for f in about["features"] if f["type"] == NAME]
-    find = partial(_column_like, about["target"])
-    frame, notes = read_table(data, texts=texts, find=find, **vars(form))
+    frame, notes = read_table(data, **_reading(about), **vars(form))
     return new_table(frame, notes, about, id)
+
+
+def _reading(about):
+    """How a text file is read for a model: which column holds classes, and which hold texts."""
+    texts = [f["name"] for f in about["features"] if f["type"] == NAME]
+    return {"find": partial(_column_like, about["target"]), "texts": texts}
 
 
 def new_table(frame, notes, about, id, start=0):
@@ -270,7 +274,7 @@ def new_table(frame, notes, about, id, start=0):
 
 def table_parts(table, about, id, start):
     """New objects of a table that is read part by part, from a row on."""
-    texts = [feature["name"] for feature in about["features"] if feature["type"] == NAME]
+    texts = _reading(about)["texts"]
     for position, frame in table.parts(start):
         new = new_table(frame, table.notes, about, id, position)
         yield new._replace(X=new.X.astype(dict.fromkeys(texts, object)))

@@ -16,9 +16,9 @@ from .columns import (
     number,
     tidy_classes,
 )
+from .formats import load_arrays, load_npy, parquet_frame
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, FileContents, cells_of, decoded, lines_of, load
-from .tables import load_arrays, load_npy, parquet_frame
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,

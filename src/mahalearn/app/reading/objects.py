@@ -12,6 +12,7 @@ import numpy as np
 
 from ..words import counted
 from .columns import as_labels, cell_places, is_comma_column, number, stand_in_notices, written
+from .formats import load_arrays
 from .matrices import read_labels
 from .problem import (
     MOST_MET_ONCE,
@@ -23,7 +24,8 @@ from .problem import (
     symbols_met_once,
 )
 from .source import decoded, lines_of, load
-from .tables import COMMAS, find_columns, load_arrays
+from .tables import find_columns
+from .text_tables import COMMAS
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")

@@ -282,41 +282,72 @@ def cells_of(path, text, skip=0):
     if skip:
         text = text.split("\n", skip)[-1] if text.count("\n") >= skip else ""
     delimiter = sniff(lines_of(path, text)[:50])
+    numbered = list(numbered_rows(path, io.StringIO(text), delimiter, skip))
+    return [row for _, row in numbered], [line for line, _ in numbered], delimiter
+
+
+def numbered_rows(path, lines, delimiter, skip=0):
+    """Rows of cells that are not blank, each behind the number of the line it begins in.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, for messages.
+    lines : iterable of str
+        Its lines, with their ends.
+    delimiter : str
+        What divides cells; a blank stands for any number of them.
+    skip : int
+        Number of lines of the file above these.
+    """
     if delimiter == " ":
-        numbered = enumerate((line.split() for line in text.split("\n")), 1)
+        numbered = enumerate((line.split() for line in lines), skip + 1)
     else:
-        numbered = _csv_rows(path, text, delimiter)
-    numbered = [(line, row) for line, row in numbered if any(cell.strip() for cell in row)]
-    rows = [[cell.strip() for cell in row] for _, row in numbered]
-    return rows, [skip + line for line, _ in numbered], delimiter
+        numbered = _csv_rows(path, lines, delimiter, skip + 1)
+    for line, row in numbered:
+        row = [cell.strip() for cell in row]
+        if any(row):
+            yield line, row
 
 
-def _csv_rows(path, text, delimiter):
-    """Rows of a text and the line each begins in: a quoted cell may hold line ends."""
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    line, n_lines = 0, text.count("\n")
+def _csv_rows(path, lines, delimiter, line):
+    """Rows, each behind its line, counted from `line`: a quoted cell may hold line ends."""
+    taken = []  # lines of the present row
+
+    def noted():
+        for each in lines:
+            taken.append(each)
+            yield each
+
+    row = [""]
     try:
-        for row in reader:
+        for row in csv.reader(noted(), delimiter=delimiter, skipinitialspace=True):
             # csv's own limit is a setting of the process, which other packages change.
             if any(len(cell) > LONGEST_CELL for cell in row):
                 raise csv.Error
-            last, line = line, reader.line_num
-            if line - last > 1 and line >= n_lines and _ends_in_quote(row, text):
+            if len(taken) > 1 and len(row) > 1 and _are_rows(taken, len(row), delimiter):
                 raise DataError(
-                    f"A quote that opens in line {last + 1} of {str(path)!r} is not closed; check "
-                    "its quotes."
+                    f"A quote that opens in line {line} of {str(path)!r} is closed in line "
+                    f"{line + len(taken) - 1} only, behind whole rows; check its quotes."
                 )
-            yield last + 1, row
+            yield line, row
+            line, last = line + len(taken), taken.copy()
+            taken.clear()
     except csv.Error:
         raise DataError(
-            f"Line {line + 1} of {str(path)!r} has a cell of more than {LONGEST_CELL} characters; "
+            f"Line {line} of {str(path)!r} has a cell of more than {LONGEST_CELL} characters; "
             "perhaps a quote is not closed there."
         ) from None
+    if row and "\n" in row[-1] and not "".join(last).rstrip().endswith('"'):
+        raise DataError(
+            f"A quote that opens in line {line - len(last)} of {str(path)!r} is not closed; check "
+            "its quotes."
+        )
 
 
-def _ends_in_quote(row, text):
-    """True if the last row of a text ends within a quote."""
-    return "\n" in row[-1] and not text.rstrip().endswith('"')
+def _are_rows(lines, width, delimiter):
+    """True if each of the lines has the cells of a row: a stray quote joined them."""
+    return all(line.count(delimiter) >= width - 1 for line in lines if line.strip())
 
 
 def lines_of(path, text):
@@ -348,10 +379,10 @@ def decoded(source, instead=""):
     """
     if not hasattr(source, "data"):
         source = load(source)
-    text, notes = _text(source.data)
+    encoding, notes = encoding_of(source.data)
     if notes:
         _refuse_stray_bytes(source)
-    if text is None:
+    if encoding is None:
         at = source.data.find(b"\0")
         if at >= _BEGINNING and b"\0" not in source.data[at + 1 : at + _BEGINNING]:
             line = source.data.count(b"\n", 0, at) + 1
@@ -360,20 +391,23 @@ def decoded(source, instead=""):
                 "correct the line, or save the file again."
             )
         raise DataError(f"{source.name!r} is not a text file{instead and '; '}{instead}.")
+    text = source.data.decode(encoding)
     return text.replace("\r\n", "\n").replace("\r", "\n"), [*source.notes, *notes]
 
 
-def _text(data):
-    """Bytes as text, None if they are none, and a note where the encoding was guessed."""
+def encoding_of(data):
+    """The encoding of bytes, None if they are no text, and a note where it was guessed."""
     encoding = next((e for mark, e in _MARKS.items() if data.startswith(mark)), "utf-8-sig")
-    text = _decode(data, encoding)
-    if text is not None or b"\0" in data:
-        return text, []
+    if _decode(data, encoding) is not None:
+        return encoding, []
+    if b"\0" in data:
+        return None, []
     encoding = _guess(data)
-    text = _decode(data, encoding)
-    if text is None:
-        encoding, text = "latin-1", _decode(data, "latin-1")
-    return text, [f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."]
+    if _decode(data, encoding) is None:
+        encoding = "latin-1"
+    return encoding, [
+        f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."
+    ]
 
 
 def _refuse_stray_bytes(source):
@@ -434,14 +468,24 @@ def sniff(lines):
 
 
 def _delimiter(lines):
+    """The first mark that cuts nearly all lines alike.
+
+    One that stands within the cells of a column (a|b) does not cut the line of names, as another
+    one does, into more cells.
+    """
+    cuts = []
     for delimiter in DELIMITERS:
         try:
-            widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
         except csv.Error:  # a long line, which this mark does not cut
             continue
-        width, times = widths.most_common(1)[0]
+        width, times = Counter(widths).most_common(1)[0]
         if width > 1 and times >= NEARLY_ALL * len(lines):
-            return delimiter
+            cuts.append((delimiter, width, widths[0]))
+    if cuts:
+        delimiter, most, first = cuts[0]
+        better = [mark for mark, width, names in cuts if names == width > most]
+        return better[0] if better and first == 1 else delimiter
     # The line of names above a matrix may lack the cell above the names of the rows.
     words = {len(line.split()) for line in lines[1:] or lines}
     return " " if len(words) == 1 and words != {1} else None

@@ -14,7 +14,7 @@ from .blocks import (
     words_cell,
 )
 
-# Classes that a table of the confusion matrix shows; more become a picture and a list.
+# Classes that a table of the confusion matrix shows; of more the worst pairs are listed alone.
 MOST_CLASSES = 20
 MOST_CONFUSIONS = 20
 MOST_IMPORTANCES = 12
@@ -58,21 +58,7 @@ def map_section(values):
             f"all classes (p ≤ {percent(LEVEL, 0)}).{sample}"
         ),
     }
-    blocks = [side_by_side(figure, right)] if right else [figure]
-    if len(classes) > MOST_CLASSES:
-        blocks.append(
-            {
-                "kind": "matrix",
-                "id": "confusion-matrix",
-                "title": "Confusion matrix (blue: correct, orange: errors)",
-                "xlabel": "predicted class",
-                "ylabel": "true class",
-                "classes": classes,
-                "table": values["confusion"],
-                "words": "The darker, the larger the share of the row.",
-            }
-        )
-    return section("map", "Where it fails", *blocks)
+    return section("map", "Where it fails", side_by_side(figure, right) if right else figure)
 
 
 def _confusion_table(values):
@@ -118,6 +104,8 @@ def _worst_pairs(values):
 def importance_section(values):
     """The columns that matter, and the hardest objects."""
     importance, hardest = values.get("importance"), _hardest(values)
+    if not importance and not values["hardest"]["rows"]:
+        return None
     if not importance:
         half = values["problem"]["kind"] == "proximity"  # texts and reasons need the width
         return section("hardest", "Hardest objects", *hardest, half=half)
@@ -242,7 +230,7 @@ def distances_section(values):
         )
     if len(pairs) > 1:
         text += " The pairs of classes that are confused most often:"
-    figures = [_pair(i, pair, who if foreign else None) for i, pair in enumerate(pairs, 1)]
+    figures = [_pair(i, pair) for i, pair in enumerate(pairs, 1)]
     return section(
         "distances",
         "Distances to the classes",
@@ -253,15 +241,10 @@ def distances_section(values):
     )
 
 
-def _pair(i, pair, who):
+def _pair(i, pair):
     a, b = pair["classes"]
     left, objects = pair["left_out"], pair.get("objects")
-    words = "Each point is an object. "
-    if pair.get("regions"):
-        words += "The background colour is the class that is predicted from the two distances"
-        words += f" by {who}. " if who else ". "
-    else:
-        words += "The prediction depends on more than these two distances. "
+    words = "Each point is an object; on the grey line both classes are as far. "
     if objects and objects > len(pair["points"]) + left:
         words += f"A random sample of {len(pair['points']) + left} of {objects} objects is drawn. "
     if left:
@@ -297,7 +280,7 @@ def learning_section(values):
                 "band": True,
                 "percent": "y",
                 "xlim": (0, 1.04 * sizes[-1]),
-                "ylim": (0, min(max(high), 2.2 * max(mean) + 0.02) * 1.06 or 0.01),
+                "ylim": (0, 1.06 * max(high)),
                 "id": "learning-curve",
                 "title": "Learning curve",
                 "xlabel": "training objects",
