@@ -218,6 +218,11 @@ def is_dask_collection(X):
     return hasattr(X, "__dask_graph__") and type(X).__module__.split(".")[0].startswith("dask")
 
 
+def comes_in_parts(X, y):
+    """True for a dask collection, or, without y, for what is no table: batches (X, y)."""
+    return is_dask_collection(X) or (y is None and not hasattr(X, "shape"))
+
+
 def refuse_dask(estimator, *collections):
     """Refuse a dask collection, instead of converting it."""
     if any(is_dask_collection(X) for X in collections):
@@ -243,6 +248,15 @@ def refuse_dask_query(*collections):
         raise TypeError(
             "A dask collection is predicted part by part, lazily: "
             "mahalearn.distributed.predict(model, X); or call .compute() on it first."
+        )
+
+
+def check_squarable(largest, what):
+    """Refuse values of which the largest is so large or small that its square is inf or 0."""
+    if largest and not 1e-150 <= largest <= 1e150:
+        raise ValueError(
+            f"{what}: the largest value is {largest:.3g}, whose square "
+            f"{'vanishes in rounding' if largest < 1 else 'overflows'}; choose another unit."
         )
 
 

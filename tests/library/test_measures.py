@@ -432,6 +432,15 @@ def test_hostile_objects_give_values_or_one_sentence_of_ours(name, hostile):
             assert "mahalearn" in traceback.extract_tb(error.__traceback__)[-1].filename
 
 
+@pytest.mark.parametrize("name", ["hausdorff", "correlation", "dtw", "lcss", "euclidean"])
+def test_values_whose_squares_vanish_or_overflow_are_refused(name):
+    objects = POINTS[:4] if name == "hausdorff" else rng.normal(size=(4, 6))
+    assert pairwise(objects, name).any()
+    for unit in (1e-200, 1e-170, 1e160, 1e200):  # all distances were 0, or all series alike
+        with pytest.raises(ValueError, match=r"whose square (overflows|vanishes).*unit"):
+            pairwise([unit * x for x in objects], name)
+
+
 def test_masked_and_sparse_tables_of_gower():
     rows = [[1.0, 4.0], [None, 2.0], [3.0, 0.0]]
     expected = Gower().fit(rows).between(rows)

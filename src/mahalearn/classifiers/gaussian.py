@@ -25,6 +25,7 @@ from .._validation import (
     check_sample_weight,
     check_shrinkage,
     check_symmetric,
+    comes_in_parts,
     common_classes,
     distinct_labels,
     is_dask_collection,
@@ -603,7 +604,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         self._search_temperature = None
-        if is_dask_collection(X) or (y is None and not hasattr(X, "shape")):
+        if comes_in_parts(X, y):
             return self._fit_parts(X, y, sample_weight)
         X, y, weights, self._sizes = self._check_training(X, y, sample_weight)
         self.classes_, codes = check_classes(y)

@@ -54,7 +54,7 @@ class NeighborsPath(PathModels):
         training.release()
         return np.concatenate(votes)[..., 0], self.codes[rows]
 
-    def scores(self, training, queries, *, complete=False):
+    def scores(self, training, queries):
         """Shares of the classes in the votes, (m, c, r)."""
         kxx = None if self.weights == "uniform" else _self_similarities(training, queries)
         return self.votes(*self.neighbors(training, queries, kxx, max(self.values)))

@@ -273,11 +273,14 @@ class QuadraticPath(PathModels):
 
     offsets: np.ndarray
 
-    def scores(self, training, queries, *, complete=False):
-        """(m, c, r) scores of queries."""
-        common = "known" if complete else "omitted"
+    def scores(self, training, queries, common="omitted"):
+        """(m, c, r) scores of queries; common: as in `DistanceModel.sq_distances`."""
         scores = self.distances.sq_distances(queries, common=common) / -2 + self.offsets
         return scores[..., None] if scores.ndim == 2 else scores
+
+    def complete_scores(self, training, queries):
+        """The same with what all classes share, as far as it is known."""
+        return self.scores(training, queries, common="known")
 
 
 class KernelQuadraticDiscriminant(KernelClassifier):

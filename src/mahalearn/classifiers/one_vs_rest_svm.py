@@ -25,7 +25,7 @@ class SVCPath(LinearPath):
 
     machines: list[SVC] | None
 
-    def scores(self, training, queries, *, complete=False):
+    def scores(self, training, queries):
         """(m, c, r) scores of queries."""
         scores = super().scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores

@@ -65,6 +65,8 @@ from .linalg import (
 # Scores closer than this (relatively) are ties, which count against rejection: rounding must not
 # make a duplicate of a training object stranger than that object.
 TIE_RTOL = 1e-9
+# Distances below this are rounding: they have no unit, and are of the size of 1 and more.
+NOISE = 1e-12
 # Where rounding may change full-conformal scores by more than this (relatively), there is no model.
 LARGEST_LOSS = 1e-4
 
@@ -303,6 +305,15 @@ def count_beyond(calibration, scores):
     calibration, scores = np.sort(calibration), np.asarray(scores, dtype=float)
     threshold = scores - TIE_RTOL * np.where(np.isfinite(scores), np.abs(scores), 0.0)
     return len(calibration) - np.searchsorted(calibration, threshold, side="left")
+
+
+def without_noise(d2, noise=NOISE):
+    """Distances without those that are nothing but rounding, which become 0.
+
+    Where objects are equal, distances are the rounding of larger numbers, which depends on how many
+    queries come at once.
+    """
+    return np.where(np.abs(d2) <= noise, 0.0, d2)
 
 
 def rank_p_values(folds):

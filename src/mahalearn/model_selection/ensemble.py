@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import log_softmax
 from sklearn import config_context
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.metaestimators import available_if
@@ -27,6 +27,7 @@ from .._validation import (
     check_objects,
     check_positive,
     check_sample_weight,
+    comes_in_parts,
     is_dask_collection,
     is_whole,
     is_word,
@@ -342,7 +343,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check_options()
-        if self._by_name() and (is_dask_collection(X) or (y is None and not hasattr(X, "shape"))):
+        if self._by_name() and comes_in_parts(X, y):
             data = self._check_batches(X, y, sample_weight, groups)
         else:
             refuse_dask(self, X, y)
@@ -542,7 +543,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """Fit the members and what explains their decisions."""
         estimators = {name: candidates[name].estimator for name in self.weights_}
         self._explanation = fit_explanation(estimators, self.weights_, data)
-        fitted = data.fit({name: clone(model) for name, model in estimators.items()})
+        fitted = data.fit(estimators)
         if self._by_name():
             fitted = {name: make_pipeline(self._encoder, model) for name, model in fitted.items()}
         self.members_, self.best_estimator_ = fitted, fitted[self.best_family_]
@@ -602,7 +603,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         best = candidates[self.best_family_]
         self.temperature_ = best.temperature
         # For the user's input instead of what the searches were given.
-        models = {name: data.estimator(clone(b.estimator)) for name, b in candidates.items()}
+        models = {name: data.estimator(b.estimator) for name, b in candidates.items()}
         if self._by_name():
             models = {name: make_pipeline(TableEncoder(), m) for name, m in models.items()}
         self.candidates_ = models

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._validation import check_count, check_share, take
-from ..formulas.conformal import class_p_values, rank_p_values
+from ..formulas.conformal import class_p_values, rank_p_values, without_noise
 
 
 class CrossFold(NamedTuple):
@@ -38,7 +38,10 @@ class FoldValues(NamedTuple):
 
 def evaluate_folds(folds, distances):
     """Cross-conformal values from each fold's `distances` (m, c) of the queries."""
-    ranked = ranked_folds(folds, distances)
+    ranked = [
+        (without_noise(calibration), codes, without_noise(new))
+        for calibration, codes, new in ranked_folds(folds, distances)
+    ]
     nearest = [(scores.min(axis=1), new.min(axis=1)) for scores, _, new in ranked]
     d2 = sum(distances) / len(folds)
     return FoldValues(d2, class_p_values(ranked), rank_p_values(nearest), nearest)

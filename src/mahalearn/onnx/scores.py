@@ -24,7 +24,6 @@ from ..classifiers.kernel_ridge import KernelRidgeClassifier
 from ..classifiers.learned_metric import RecursiveFeatureMachine
 from ..classifiers.one_vs_rest_svm import OneVsRestSVC
 from ..classifiers.svm import MahalanobisSVC
-from ..formulas.class_forms import density_form_of
 from ..formulas.learned_metric import metric_root
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.one_vs_one import one_vs_one_scores
@@ -148,7 +147,7 @@ def _kernel_pca(estimator, X):
 
 def _density_scores(classes, priors, Z, alpha, **options):
     """Logarithms of the densities times priors, `kernel_pca.quadratic_scores`."""
-    forms = [density_form_of(one, alpha, **options) for one in classes]
+    forms = [one.form(alpha, **options) for one in classes]
     d2 = np.concatenate([form.sq_distances(Z, None) for form in forms], axis=0).T
     volumes = np.concatenate([one.log_volumes([alpha]) for one in classes])
     return d2 / -2 + (np.log(priors) - volumes / 2)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 
 from .._typing import ArrayLike, Objects, RandomState
-from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_square
+from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_squarable, check_square
 from ..display import SpectrumDisplay
 from ..formulas.dissimilarities import (
     TRIANGLE_EXACT,
@@ -241,6 +241,8 @@ def diagnose(
     check_square(matrix, f"The {kind} matrix")
     check_memory(5 * n**2, f"The diagnosis of {n} objects")
     largest = np.abs(matrix).max()
+    if kind == "dissimilarity":
+        check_squarable(largest, "The dissimilarity matrix")
     asymmetry = float(np.abs(matrix - matrix.T).max() / largest) if largest else 0.0
     matrix = np.asarray((matrix + matrix.T) / 2)
     diagonal = matrix.diagonal()
