@@ -218,6 +218,11 @@ def is_dask_collection(X):
     return hasattr(X, "__dask_graph__") and type(X).__module__.split(".")[0].startswith("dask")
 
 
+def comes_in_parts(X, y):
+    """True for a dask collection, or, without y, for what is no table: batches (X, y)."""
+    return is_dask_collection(X) or (y is None and not hasattr(X, "shape"))
+
+
 def refuse_dask(estimator, *collections):
     """Refuse a dask collection, instead of converting it."""
     if any(is_dask_collection(X) for X in collections):

@@ -273,14 +273,22 @@ def test_refit(data):
         ({"error_score": None}, ValueError, "error_score must be 'raise' or a number"),
         ({"estimator": KernelRidgeClassifier}, TypeError, "estimator must be a classifier"),
         ({"return_train_score": True}, TypeError, "return_train_score"),
+        ({"refit": lambda results: 9}, IndexError, "the index of one of the 2 candidates"),
+        ({"refit": lambda results: -1}, IndexError, "whole number from 0 to 1; got -1"),
+        ({"scoring": lambda model, X, y: {"a": 1.0}}, ValueError, "must give a number"),
         ({"param_grid": {"reg": 0.1}}, TypeError, "reg"),
         ({"param_grid": {"reg": []}}, ValueError, "reg"),
-        ({"estimator": LinearDiscriminantAnalysis()}, ValueError, "no default grid"),
+        (
+            {"estimator": LinearDiscriminantAnalysis(), "param_grid": None},
+            ValueError,
+            "no default grid",
+        ),
     ],
 )
 def test_wrong_options(options, error, message, data):
     with pytest.raises(error, match=message):
-        KernelSearchCV(**{"estimator": KernelRidgeClassifier(), **options}).fit(*data)
+        grid = {"estimator": KernelRidgeClassifier(), "param_grid": {"reg": [0.1, 1.0]}}
+        KernelSearchCV(**{**grid, **options}).fit(*data)
 
 
 def test_weights_go_to_the_estimator_or_are_refused_in_its_words(data):

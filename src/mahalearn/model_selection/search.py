@@ -25,13 +25,13 @@ from .._base import ScoreClassifierMixin, class_scores
 from .._progress import with_bar
 from .._typing import CV, ArrayLike, Objects, Scoring
 from .._validation import (
-    check_choice,
     check_classes,
     check_labels,
     check_objects,
-    is_dask_collection,
+    comes_in_parts,
     is_real,
     is_whole,
+    is_word,
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
@@ -40,6 +40,7 @@ from .._validation import (
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..kernels.protocol import is_precomputed, takes_sparse, takes_vectors
+from ..training.landmark import FLOATS
 from .evaluation import (
     SearchData,
     Trial,
@@ -176,18 +177,17 @@ class BestEstimatorMixin(ClassifierMixin):
 class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     """Search over the parameters of a classifier, as ``GridSearchCV`` does it, but faster.
 
-    All candidates of one kernel share its matrix, and all values of the parameter along which a
-    classifier has a path (`reg`, `C`, `n_neighbors`) share factorisations, so that the scores of
-    ``GridSearchCV`` cost a fraction of its time. Probabilities are calibrated on the held-out
-    scores.
+    All candidates with the same kernel share its matrix, and all values of `reg` (or `n_neighbors`)
+    share factorisations. So the scores of ``GridSearchCV`` are computed in a fraction of its time.
+    Probabilities are calibrated on the held-out scores.
 
     Read more in the :doc:`user guide </model_selection>`.
 
     Parameters
     ----------
     estimator : classifier
-        A classifier of this library, or a pipeline that ends in one. Others are taken and fitted
-        again for each candidate, as ``GridSearchCV`` does it.
+        A classifier of this library, or a pipeline that ends in one. Any other classifier is
+        refitted for each candidate, as in ``GridSearchCV``.
     param_grid : dict or list of dict, default=None
         Parameters and the values to try, as in scikit-learn; for a pipeline their names begin with
         the step's, ``step__name``. Kernels may be listed; "elastic" stands for the Euclidean
@@ -383,9 +383,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
                 "estimator must be a classifier such as KernelQuadraticDiscriminant(); got "
                 f"{self.estimator!r}."
             )
-        if isinstance(self.error_score, str):
-            check_choice(self.error_score, "error_score", ("raise",))
-        elif not is_real(self.error_score):
+        if not is_word(self.error_score, "raise") and not is_real(self.error_score):
             raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
         if not isinstance(self.refit, (bool, np.bool_)) and not callable(self.refit):
             raise ValueError(
@@ -436,13 +434,16 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         return listed or [getattr(self.estimator, name, None)]
 
     def _in_parts(self, X, y):
-        """True if X is a dask collection or batches, and the candidates have landmarks."""
-        at_landmarks = any(landmarks is not None for landmarks in self._listed("landmarks"))
-        return at_landmarks and (is_dask_collection(X) or not hasattr(y, "__len__"))
+        """True for what candidates at landmarks take beside rows in memory."""
+        return self._at_landmarks() and comes_in_parts(X, y)
+
+    def _at_landmarks(self):
+        """True where some of the candidates have landmarks."""
+        return any(landmarks is not None for landmarks in self._listed("landmarks"))
 
     def _check_data(self, X, y, groups, params):
         """SearchData of objects in memory."""
-        if any(landmarks is not None for landmarks in self._listed("landmarks")):
+        if self._at_landmarks():
             refuse_dask_labels(y)
         before, classifier, _ = steps_of(self.estimator)
         refuse_dask(classifier, X, y)
@@ -453,14 +454,11 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
                 "A list of kernels cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
             )
         if kernels and all(takes_vectors(kernel) for kernel in kernels):
-            # At landmarks rows stay in the precision that they come in.
             refuse_objects(X)
+            # At landmarks rows stay in the precision that they come in.
             exact = any(landmarks is None for landmarks in self._listed("landmarks"))
-            dtype, sparse = (
-                np.float64 if exact else [np.float64, np.float32],
-                map(takes_sparse, kernels),
-            )
-            X, y = validate_rows(self, X, y, dtype=dtype, accept_sparse=all(sparse))
+            dtype, sparse = np.float64 if exact else FLOATS, all(map(takes_sparse, kernels))
+            X, y = validate_rows(self, X, y, dtype=dtype, accept_sparse=sparse)
         else:
             X = check_objects(X, self, reset=True) if kernels else indexable(X)[0]
             y = check_labels(self, X, y)
@@ -512,12 +510,22 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.cv_results_ = results_table(scored, self.n_splits_)
         self.best_index_ = index
         if callable(self.refit):
-            self.best_index_ = int(self.refit(self.cv_results_))
+            self.best_index_ = self._refit_index(len(scored))
         best = scored[self.best_index_]
         if best.error is not None:
             raise best.error
         self.best_score_, self.best_params_ = float(best.metrics.mean()), best.params
         return best
+
+    def _refit_index(self, n_candidates):
+        """The index of the best candidate, as the function `refit` returns it."""
+        index = self.refit(self.cv_results_)
+        if not is_whole(index) or not 0 <= index < n_candidates:
+            raise IndexError(
+                f"refit must return the index of one of the {n_candidates} candidates, a whole "
+                f"number from 0 to {n_candidates - 1}; got {index!r}."
+            )
+        return int(index)
 
     def _score(self, candidates, objects):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
@@ -533,7 +541,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         scored, top = {}, -np.inf
         for one in arriving:
             if one.error is not None:
-                if isinstance(self.error_score, str):
+                if is_word(self.error_score, "raise"):
                     raise one.error
                 metrics = np.full(len(objects.splits), float(self.error_score))
             else:

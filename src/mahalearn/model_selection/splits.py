@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 
-from .._validation import is_whole
+from .._validation import is_real, is_whole
 from ..formulas.calibration import fit_temperature, fit_temperatures, log_softmax
 from ..formulas.offsets import TIE_RTOL, settled, settling_steps, winners
 
@@ -56,11 +56,11 @@ def _fold_means(values, starts):
 
 
 def _scorer_metrics(scores, truth, folds, classes, scoring, arguments):
-    """A scorer's values (f,) of the folds of one table."""
+    """A scorer's values (f,) of the folds of one table, all of them numbers."""
     scorer = scoring if callable(scoring) else get_scorer(scoring or "accuracy")
     codes, weights = np.searchsorted(classes, truth), held_out_weights(arguments)
     temperature = cache(lambda: fit_temperature(scores, codes, weights))
-    return [
+    values = [
         scorer(
             FoldScores(classes, scores[fold], temperature),
             np.arange(fold.stop - fold.start)[:, None],
@@ -69,6 +69,9 @@ def _scorer_metrics(scores, truth, folds, classes, scoring, arguments):
         )
         for fold, of_fold in zip(folds, arguments, strict=True)
     ]
+    if not all(map(is_real, values)):
+        raise ValueError(f"scoring={scoring!r} must give a number for each fold; got {values!r}.")
+    return values
 
 
 def takes_weights(scoring):
@@ -80,7 +83,7 @@ def takes_weights(scoring):
 def held_out_weights(arguments):
     """Weights (m,) of the held-out objects from the scorer's arguments for each fold, or None."""
     parts = [of_fold.get("sample_weight") for of_fold in arguments]
-    return None if any(part is None for part in parts) else np.concatenate(parts)
+    return np.concatenate(parts) if all(np.ndim(part) == 1 for part in parts) else None
 
 
 class FoldScores(ClassifierMixin, BaseEstimator):
@@ -218,6 +221,13 @@ def make_splits(cv, X, y, counts, random_state, groups=None):
     are left to learn from.
     """
     if is_whole(cv):
+        if groups is not None:
+            warnings.warn(
+                f"cv={cv} does not keep groups apart: scores of new groups will be lower than "
+                f"those reported. Use cv=GroupKFold({cv}) or another splitter of groups.",
+                UserWarning,
+                stacklevel=4,
+            )
         splits = _stratified(cv, y, counts, random_state)
     else:
         splits = check_positions(splits_of(cv, X, y, groups), len(y))
@@ -247,7 +257,7 @@ def _stratified(cv, y, counts, random_state):
             f"than cv={cv} folds: {folds} folds are used, and scores and probabilities of such "
             "classes are rough.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     repeats = int(np.clip(SCORED // len(y), 1, max(MOST_REPEATS, MOST_SPLITS // folds)))
     splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state)
