@@ -91,8 +91,8 @@ class DataOptions:
     measure: Annotated[
         str | None,
         typer.Option(
-            help="Measure of two objects: elastic, dtw, msm, alignment, edit, compression, jaccard, "
-            "hausdorff, …; by default chosen by the kind of file."
+            help="Measure of two objects: elastic, dtw, msm, alignment, edit, compression, "
+            "jaccard, hausdorff, …; by default chosen by the kind of file."
         ),
     ] = None
     kind: Annotated[
