@@ -48,6 +48,7 @@ from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_sparse, ta
 from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
 from ..training.sources import check_batches
+from .evaluation import grouped
 from .explain import fit_explanation, kernel_member, typicality
 from .families import FAMILIES, list_members
 from .member_data import (
@@ -478,9 +479,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     )
             ignoring = sorted({m.family for m in members if not FAMILIES[m.family].weighted})
             if ignoring and np.ptp(sample_weight) > 0:
+                zero = "; also objects of weight 0 train them" if not sample_weight.all() else ""
                 warnings.warn(
-                    f"The families {', '.join(ignoring)} ignore sample_weight; the calibration and "
-                    "the weights of the ensemble do not.",
+                    f"The families {', '.join(ignoring)} ignore sample_weight{zero}; the "
+                    "calibration and the weights of the ensemble do not.",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -528,7 +530,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     row["note"] = f"failed: {error}"
             self.leaderboard_.append(row)
         noted = [row for row in self.leaderboard_ if row["note"] not in ("", BEHIND)]
-        notes = [f"{row['member']} ({row['note']})" for row in noted]
+        notes = [
+            f"{', '.join(row['member'] for row in rows)} ({rows[0]['note']})"
+            for rows in grouped(noted, lambda row: row["note"])
+        ]
         if not best:
             raise ValueError(f"No family could be fitted: {'; '.join(notes)}")
         if notes:

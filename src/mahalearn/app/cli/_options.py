@@ -42,14 +42,6 @@ Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows
 Memory = Annotated[
     str | None, seldom(help="Memory for the table (2GB); a larger one is read part by part.")
 ]
-Landmarks = Annotated[
-    int | None,
-    seldom(
-        min=0,
-        help="Landmarks of kernel discriminants on tables: 0 for none, 300 for more than 2000 rows "
-        "by default.",
-    ),
-]
 Jobs = Annotated[int | None, seldom(min=1, help="Processes; all processors by default.")]
 Seed = Annotated[int, seldom(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
@@ -384,7 +376,7 @@ def _check_measure(problem):
         ) from None
 
 
-def read_large(options, size, seed=0, landmarks=None, rows=math.inf):
+def read_large(options, size, seed=0, rows=math.inf):
     """The table of the options if it is to be read part by part, else None.
 
     That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
@@ -403,4 +395,4 @@ def read_large(options, size, seed=0, landmarks=None, rows=math.inf):
         return None
     from ._large import Everything
 
-    return Everything(table, options, size, seed, landmarks)
+    return Everything(table, options, size, seed)

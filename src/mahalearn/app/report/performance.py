@@ -1,11 +1,13 @@
 """Sections on how well the methods do: leaderboard, classes, curves, calibration."""
 
 import math
+from functools import partial
 
 from ..words import number, percent
 from .blocks import (
     area_cell,
     error_name,
+    first_rows,
     interval,
     number_cell,
     paragraph,
@@ -35,19 +37,11 @@ def leaderboard_section(values):
         "milliseconds to predict 1000",
         words_cell("most frequently selected parameters"),
     ]
-    first = table("Errors on held-out objects", "method", columns, rows[:FIRST_ROWS])
-    everyone = None
-    if len(rows) > FIRST_ROWS:
-        everyone = {
-            "kind": "details",
-            "summary": f"All {len(rows)} methods",
-            "items": [table("All methods", "method", columns, rows, filter=len(rows) > 8)],
-        }
+    methods = partial(table, "Errors on held-out objects", "method", columns)
     return section(
         "leaderboard",
         "Leaderboard",
-        first,
-        everyone,
+        *first_rows(methods, rows, FIRST_ROWS, "methods"),
         {
             "kind": "key",
             "states": [

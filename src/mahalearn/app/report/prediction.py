@@ -4,7 +4,7 @@ import numpy as np
 
 from ..words import counted, percent
 from .answers import card
-from .blocks import paragraph, section, side_by_side, table
+from .blocks import confusion_table, paragraph, section, side_by_side, table
 
 # Objects and columns that the page lists.
 MOST_OBJECTS, MOST_COLUMNS = 50, 30
@@ -69,7 +69,7 @@ def _cards(values, drift):
         yield card("Have the data changed?", "Yes" if changed else "No sign", words, link, state)
     if scores:
         guess = max(map(sum, scores["confusion"])) / scores["n"]
-        words = f"Correct of {counted(scores['n'], 'object')} of known class. "
+        words = f"Accuracy on {counted(scores['n'], 'object')} of known class. "
         words += f"Always predicting the most frequent class: {percent(guess)}."
         state = "good" if scores["accuracy"] > guess else "bad"
         yield card("How right are they?", percent(scores["accuracy"]), words, "classes", state)
@@ -222,8 +222,4 @@ def _scores(values):
         f"On {counted(scores['n'], 'object')} of known class the accuracy is "
         f"{percent(scores['accuracy'])} (balanced {percent(scores['balanced_accuracy'])})."
     )
-    rows = [(label, *counts) for label, counts in zip(scores["classes"], scores["confusion"])]
-    confusion = table(
-        "How right they are", "true class, predicted as", scores["classes"], _rows(rows)
-    )
-    return [confusion, paragraph(text)]
+    return [confusion_table(scores), paragraph(text)]

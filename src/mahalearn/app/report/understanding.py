@@ -1,9 +1,13 @@
 """Sections on where the best method fails, and why."""
 
+from functools import partial
+
 from ..words import counted, number, percent
 from .answers import confusions, learning_verdict
 from .blocks import (
+    confusion_table,
     error_name,
+    first_rows,
     interval,
     number_cell,
     paragraph,
@@ -33,7 +37,7 @@ def map_section(values):
     right = []
     if len(classes) <= MOST_CLASSES:
         words = "Percent of the true class, and number of predictions for held-out objects."
-        right = [_confusion_table(values), paragraph(words)]
+        right = [confusion_table(values), paragraph(words)]
     if len(classes) > 6:
         right.append(_worst_pairs(values))
     shown, n = len(points["names"]), points["objects"]
@@ -59,29 +63,6 @@ def map_section(values):
         ),
     }
     return section("map", "Where it fails", side_by_side(figure, right) if right else figure)
-
-
-def _confusion_table(values):
-    classes, counts = values["classes"], values["confusion"]
-    rows = []
-    for i, name in enumerate(classes):
-        total = sum(counts[i]) or 1
-        cells = []
-        for j, count in enumerate(counts[i]):
-            state = "shade" if i == j else "slip" if count else ""
-            hint = f"{count} of {total} predictions for {name} were {classes[j]}"
-            text = percent(count / total, 0) if count else "·"
-            cells.append({"text": text, "state": state, "share": count / total, "hint": hint})
-            if count:
-                cells[-1] |= {"detail": str(count), "pair": f"{i},{j}"}
-        rows.append({"label": name, "cells": cells})
-    return {
-        "kind": "table",
-        "caption": "Confusion matrix",
-        "corner": "true \\ predicted",
-        "columns": classes,
-        "rows": rows,
-    }
 
 
 def _worst_pairs(values):
@@ -125,23 +106,15 @@ def importance_section(values):
         text += " No column has an interval that is entirely above 0."
     scale = max(row["increase"][2] for row in rows) or 1.0
     lines = [_importance_row(row, scale) for row in rows]
-    left = [_importances(lines[:MOST_IMPORTANCES])]
-    if len(rows) > MOST_IMPORTANCES:
-        everyone = _importances(lines, filter=True)
-        summary = f"All {len(rows)} columns"
-        left.append({"kind": "details", "summary": summary, "items": [everyone]})
+    caption = "Permutation importance (percentage points)"
+    importances = partial(table, caption, "column", ["rise (95 % interval)"])
+    left = first_rows(importances, lines, MOST_IMPORTANCES, "columns")
     return section(
         "importance",
         "What drives the decision, and hard cases",
         side_by_side([*left, paragraph(text)], [{"kind": "anchor", "id": "hardest"}, *hardest]),
         short="Columns and hard cases",
     )
-
-
-def _importances(lines, **options):
-    columns = ["rise (95 % interval)"]
-    caption = "Permutation importance (percentage points)"
-    return table(caption, "column", columns, lines, **options)
 
 
 def _importance_row(row, scale):
