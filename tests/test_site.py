@@ -68,3 +68,15 @@ def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
     for words in ([*build, tmp_path / "docs", site], [ROOT / ".ci" / "check_site.py", site]):
         found = subprocess.run([sys.executable, *words], capture_output=True, text=True)
         assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_a_number_stays_on_one_line_with_its_unit(tmp_path):
+    """Not in code, which is copied."""
+    pytest.importorskip("sphinx")
+    sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+    from docutils.core import publish_doctree
+    from pages import Unbroken
+
+    document = publish_doctree("29 % against 0.17 ± 0.19, ``7 %``")
+    Unbroken(document).apply()
+    assert document.astext() == "29\u00a0% against 0.17\u00a0±\u00a00.19, 7 %"

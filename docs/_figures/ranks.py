@@ -124,7 +124,7 @@ def write():
         for ax, (title, ranks) in zip(axes[:, 0], panels):
             panel(ax, title, ranks, critical_difference(size, n_sets))
         metadata = {"Date": None, "Description": description(panels)}
-        figure.savefig(IMAGES / f"{name}.svg", metadata=metadata)
+        figure.savefig(IMAGES / f"{name}.svg", metadata=metadata, bbox_inches="tight")
 
 
 if __name__ == "__main__":
