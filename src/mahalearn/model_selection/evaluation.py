@@ -233,8 +233,8 @@ def grouped(items, key):
     return list(groups.values())
 
 
-def _beside(estimator, varied):
-    """Key of what candidates that differ in the parameters `varied` have in common."""
+def _key_without(estimator, varied):
+    """Key that estimators share which differ in the parameters `varied` alone."""
     params = shallow_params(estimator)
     names = [name for name in sorted(params) if name not in varied]
     return type(estimator), *((name, frozen(params[name])) for name in names)
@@ -255,14 +255,14 @@ def score_candidates(trials, objects, n_jobs):
     yield from _score_by_fold([t for t in trials if t.position not in params], objects, n_jobs)
 
 
-def _together(score, trials):
-    """score(trials), a table for each; where that fails, each alone, or its error."""
+def _tables_or_errors(score, trials):
+    """score(trials), a table for each; where that fails, each trial alone: a table or its error."""
     try:
         return score(trials)
     except Exception as error:
         if len(trials) == 1:
             return [error]
-        return [table for trial in trials for table in _together(score, [trial])]
+        return [table for trial in trials for table in _tables_or_errors(score, [trial])]
 
 
 # --- kernel by kernel -----------------------------------------------------------------------------
@@ -365,7 +365,7 @@ def _kernel_list(trials, objects):
     """
     settings: dict = {}
     broken = []
-    for group in grouped(trials, lambda t: _kernel_parameters(t.estimator)):
+    for group in grouped(trials, lambda t: _kernel_key(t.estimator)):
         try:
             key, pairs, fitted = _kernel_of(group[0].estimator, objects)
         except MemoryError:
@@ -377,8 +377,8 @@ def _kernel_list(trials, objects):
     return list(settings.values()), broken
 
 
-def _kernel_parameters(estimator):
-    """Key of candidates with the same parameters of a kernel and its spectrum."""
+def _kernel_key(estimator):
+    """Key of the candidates with the same kernel and treatment of its spectrum."""
     return frozen([getattr(estimator, name) for name in (*_OF_KERNEL, "spectrum")])
 
 
@@ -442,18 +442,18 @@ def _score_setting(objects, setting, pairs):
         return estimators[0].held_out_scores(estimators, folds)
 
     out = []
-    for path in grouped(trials, lambda t: _beside_kernel(t.estimator)):
+    for path in grouped(trials, lambda t: _path_key(t.estimator)):
         start = time.perf_counter()
-        tables = _together(score, path)
+        tables = _tables_or_errors(score, path)
         seconds = share + (time.perf_counter() - start) / len(path)
         for trial, table in zip(path, tables, strict=True):
             out.append(trial.scored(table, seconds))
     return out
 
 
-def _beside_kernel(estimator):
-    """Key of what candidates of one path have in common, whatever their kernel."""
-    return _beside(estimator, (*estimator.shared_parameters, *_OF_KERNEL))
+def _path_key(estimator):
+    """Key of the candidates of one path, whatever their kernel."""
+    return _key_without(estimator, (*estimator.shared_parameters, *_OF_KERNEL))
 
 
 def _multiple(trial):
@@ -515,12 +515,12 @@ def _fold_key(trial):
     """Key of the trials that are scored together on a fold."""
     if steps_of(trial.estimator).prefix:
         return tuple(frozen(step) for _, step in trial.estimator.steps[:-1])
-    return _beside_shared(trial.estimator)
+    return _shared_key(trial.estimator)
 
 
-def _beside_shared(estimator):
-    """Key of what candidates that a classifier fits together have in common."""
-    return _beside(estimator, getattr(estimator, "shared_parameters", ()))
+def _shared_key(estimator):
+    """Key of the candidates that a classifier fits together."""
+    return _key_without(estimator, getattr(estimator, "shared_parameters", ()))
 
 
 def _score_fold(trials, objects, train, test):
@@ -541,8 +541,8 @@ def _score_fold(trials, objects, train, test):
         return split_scores(estimators, X, y, X_test, **arguments)
 
     tables: dict = {}
-    for group in grouped(trials, lambda t: _beside_shared(t.estimator)):
-        tables |= zip([t.position for t in group], _together(score, group), strict=True)
+    for group in grouped(trials, lambda t: _shared_key(t.estimator)):
+        tables |= zip([t.position for t in group], _tables_or_errors(score, group), strict=True)
     seconds = (time.perf_counter() - start) / len(trials)
     return [(tables[t.position], seconds) for t in trials]
 

@@ -1,6 +1,5 @@
 """The search over kernels and other parameters by exact cross-validation."""
 
-import itertools
 import numbers
 import time
 import warnings
@@ -493,29 +492,32 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     def _search(self, stages, objects):
         """Score all candidates; sets cv_results_ and what is best; returns the best Scored."""
         scored: list = []
-        index = None
+        best = None
         for stage in stages:
-            candidates = stage if index is None else stage(scored[index].params)
+            candidates = stage if best is None else stage(scored[best].params)
             if not candidates:
                 break
             candidates = resolve_candidates(self.estimator, candidates, objects)
             # What an earlier stage has tried is not tried again, but takes part in the choice.
             place = {frozen_params(one.params): i for i, one in enumerate(scored)}
-            places = [place.get(frozen_params(params)) for params in candidates]
-            numbers_of_new = itertools.count(len(scored))
-            places = [next(numbers_of_new) if i is None else i for i in places]
-            new = [(i, p) for i, p in zip(places, candidates, strict=True) if i >= len(scored)]
+            places, new = [], []
+            for params in candidates:
+                index = place.get(frozen_params(params))
+                if index is None:
+                    index = len(scored) + len(new)
+                    new.append((index, params))
+                places.append(index)
             scored += self._score(new, objects)
-            index = self._first_best(scored, places)
+            best = self._first_best(scored, places)
         self.cv_results_ = results_table(scored, self.n_splits_)
-        self.best_index_ = index
+        self.best_index_ = best
         if callable(self.refit):
             self.best_index_ = self._refit_index(len(scored))
-        best = scored[self.best_index_]
-        if best.error is not None:
-            raise best.error
-        self.best_score_, self.best_params_ = float(best.metrics.mean()), best.params
-        return best
+        winner = scored[self.best_index_]
+        if winner.error is not None:
+            raise winner.error
+        self.best_score_, self.best_params_ = float(winner.metrics.mean()), winner.params
+        return winner
 
     def _refit_index(self, n_candidates):
         """The index of the best candidate, as the function `refit` returns it."""
