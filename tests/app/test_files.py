@@ -693,6 +693,8 @@ def test_the_columns_are_shown_as_they_were_read(tmp_path):
     assert lines["colour"]["values"].startswith(f"{top} ({times}), ")
     assert lines["weight"]["values"] == "0 to 264.5 mg" and lines["weight"]["role"] == "feature"
     assert lines["species"]["role"] == "classes"
+    assert lines["id"]["values"] == f"{N} different texts"
+    assert lines["day"]["values"] == "2024-02-01 to 2024-02-24"
     types = {name: lines[name]["type"] for name in ("id", "day", "nothing", "same")}
     assert types == {"id": "identifier", "day": "date", "nothing": "empty", "same": "number"}
     for name in ("id", "day", "nothing", "same", "remark"):
@@ -700,6 +702,13 @@ def test_the_columns_are_shown_as_they_were_read(tmp_path):
     json.dumps(list(lines.values()))
     output = " ".join(works("inspect", tmp_path / "t.csv", *KNOWN).output.split())
     assert all(name in output for name in frame.columns)
+
+
+def test_rows_of_one_owner_are_to_stay_together(tmp_path):
+    frame = truth().assign(patient=[f"p{i % 6}" for i in range(N)])  # of one class each
+    (tmp_path / "t.csv").write_text(text(frame))
+    said = unwrapped(works("inspect", tmp_path / "t.csv", *KNOWN).output)
+    assert "If 'patient' says what rows belong to" in said and "--groups names that column" in said
 
 
 def test_wide_tables_are_summarised_in_seconds(tmp_path):

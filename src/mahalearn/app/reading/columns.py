@@ -680,6 +680,15 @@ def table_notices(X, y, target):
                 "drop",
             )
         )
+    owners = [column for column in leaks if is_text(X[column])]
+    if owners:
+        notes.append(
+            Note(
+                f"If {listed(map(repr, owners))} says what rows belong to, such as a patient or a "
+                "device, the rows of one must stay together.",
+                "groups",
+            )
+        )
     return notes + duplicate_notices(X, y)
 
 
