@@ -333,6 +333,46 @@ def test_long_measures_are_announced_before_they_are_computed(monkeypatch):
     assert 0 < len(calls) < 1000
 
 
+class LetterKernel:
+    """A kernel that learns something from its training objects, and has no get_params."""
+
+    requires_vector_input = False
+
+    def __init__(self, letter):
+        self.letter = letter
+
+    def fit(self, words, y=None):
+        self.mean = np.mean([word.count(self.letter) for word in words])
+        return self
+
+    def __call__(self, X, Y):
+        counts = [np.array([word.count(self.letter) for word in words]) for words in (X, Y)]
+        return np.exp(-(np.subtract.outer(*counts) ** 2) / self.mean)
+
+
+@pytest.mark.parametrize("letters", ["ab", "ba"])
+def test_members_have_the_kernel_that_was_best(letters):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcd"), 5)) for _ in range(60)]
+    y = np.array([word.count("a") > 1 for word in words])
+    kernels = [LetterKernel(letter) for letter in letters]
+    model = chooser(CHEAP[1:], kernels=kernels, cv=SPLITS).fit(words, y)
+    assert model.best_params_["kernel"].letter == model.best_estimator_.kernel_.letter == "a"
+    assert model.score(words, y) == 1
+
+
+def test_kernels_of_objects_in_processes():
+    words = ["ape", "apple", "apply", "maple", "oak", "soak", "oat", "oath"] * 4
+    y = [word.startswith(("a", "m")) for word in words]
+    models = [
+        chooser(CHEAP[1:], kernel="edit", cv=SPLITS, n_jobs=jobs).fit(words, y) for jobs in (1, 2)
+    ]
+    assert_allclose(*[model.decision_function(words) for model in models])
+    kernel = MeasureKernel("edit")
+    search = KernelSearchCV(KernelFisherDiscriminant(), {"kernel": [kernel]}, cv=SPLITS, n_jobs=2)
+    assert search.fit(words, y).best_params_["kernel"] is kernel  # not a copy
+
+
 @pytest.fixture
 def many_words(monkeypatch):
     """300 words are many, 150 of them are in the pilot; calls of a function count pairs."""
@@ -350,7 +390,7 @@ def many_words(monkeypatch):
 def test_many_objects_are_searched_at_landmarks(many_words):
     words, y = many_words
     families = ("kernel_fisher", "kqd", "neighbors")
-    with pytest.warns(UserWarning, match="neighbors .left out: it has no form at landmarks"):
+    with pytest.warns(UserWarning, match="neighbors .left out: no form at landmarks"):
         model = chooser(families, kernel="edit", cv=SPLITS).fit(words, y)
     assert set(model.candidates_) == {"kernel_fisher", "kqd"}
     for name, plain in model.candidates_.items():
@@ -517,11 +557,19 @@ def test_classes_of_two_objects(small_grids, combine, counts, folds):
     y = np.repeat([0, 1, 2], counts)
     X = rng.normal(size=(len(y), 3)) + 4 * y[:, None]
     expected = f"smallest class has 2 objects, fewer than cv=5 folds: {folds} folds are used"
-    with pytest.warns(UserWarning, match=expected):
+    with pytest.warns(UserWarning, match=expected) as record:
         model = chooser(random_state=0, combine=combine).fit(X, y)
+    assert record[0].filename == __file__
     assert model.n_splits_ == 10
     assert not any(row["note"] for row in model.leaderboard_)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_number_of_folds_says_that_it_ignores_groups(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="cv=2 does not keep groups apart.*GroupKFold") as record:
+        chooser(("gaussian",), cv=2).fit(X, y, groups=np.arange(len(y)))
+    assert record[0].filename == __file__
 
 
 @pytest.mark.parametrize(

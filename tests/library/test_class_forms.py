@@ -7,11 +7,6 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 from mahalearn import KernelPCAQuadraticDiscriminant, KernelQuadraticDiscriminant
-from mahalearn.formulas.class_forms import (
-    classwise_form_of,
-    density_form_of,
-    full_kernel_forms_of,
-)
 
 X, y = load_wine(return_X_y=True)
 X = StandardScaler().fit_transform(X)
@@ -24,7 +19,7 @@ def test_classwise_forms(variant, reg, kernel):
     model = KernelQuadraticDiscriminant(variant, reg, kernel=kernel).fit(X[::2], y[::2])
     training, k = model._training, model._training.cross(X)
     kxx = training.self_similarities(X)
-    forms = [classwise_form_of(one) for one in model._distances.models]
+    forms = [one.form() for one in model._distances.models]
     d2 = [
         form.sq_distances(k[:, members], kxx)[0]
         for form, members in zip(forms, training.slices, strict=True)
@@ -37,16 +32,17 @@ def test_classwise_forms(variant, reg, kernel):
 def test_forms_in_the_full_space(variant):
     model = KernelQuadraticDiscriminant(variant, 0.1).fit(X[::2], y[::2])
     k = model._training.cross(X)
-    d2 = [form.sq_distances(k, None)[0] for form in full_kernel_forms_of(model._distances.models)]
+    d2 = [form.sq_distances(k, None)[0] for form in model._distances.models.forms()]
     assert_allclose(np.column_stack(d2), model.mahalanobis(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("alpha", [1e-9, 1e-5, 0.01])  # on both sides of SMALL_RIDGE
 @pytest.mark.parametrize("within_axes_only", [False, True])
-def test_forms_of_densities(within_axes_only):
+def test_forms_of_densities(within_axes_only, alpha):
     model = KernelPCAQuadraticDiscriminant(None).fit(X[::2], y[::2])  # more axes than objects
     models = model.models_
     Z = models.embedding.coordinates(model._training.cross(X))
     for one in models.classes:
-        form = density_form_of(one, 0.01, within_axes_only=within_axes_only)
-        known = one.sq_distances(Z, [0.01], within_axes_only=within_axes_only)[:, 0]
-        assert_allclose(form.sq_distances(Z, None)[0], known, rtol=1e-9)
+        form = one.form(alpha, within_axes_only=within_axes_only)
+        known = one.sq_distances(Z, [alpha], within_axes_only=within_axes_only)[:, 0]
+        assert_allclose(form.sq_distances(Z, None)[0], known, rtol=1e-9, atol=1e-9)

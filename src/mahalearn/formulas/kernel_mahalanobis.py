@@ -37,14 +37,10 @@ from .linalg import (
     cholesky,
     cholesky_inverse,
     clear_upper,
-    drop_rounding,
     eigh,
     fundamental_symmetry,
     inverse_diagonal,
-    invert_lower,
     is_psd,
-    lower_column_squares,
-    multiply_lower,
     refuse_singular,
     rounding_tolerance,
     row_sq_norms,
@@ -52,11 +48,9 @@ from .linalg import (
     times,
     zero_negligible,
 )
+from .quadratic_form import centred_form
 
 CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
-# The condition number of K̃ + αI is at most 1 + tr K̃/α. Up to here the inverse of its Cholesky
-# factor, whose condition number is the root, costs at most a digit.
-SMALL_CONDITION = 100.0
 
 
 def _drop_small(lam, alpha, weight):
@@ -140,6 +134,13 @@ class SpectralModel(NamedTuple):
         W = spectral_weights(self.variant, self.values, self.signs, n, self.alpha)
         return np.multiply.outer(kxx, s) + P @ W
 
+    def form(self):
+        """The class as a quadratic form, for one α."""
+        n, alpha = len(self.values), float(self.alpha)
+        w = spectral_weights(self.variant, self.values, self.signs, n, alpha)
+        s = np.atleast_1d(self_weight(self.variant, n, alpha))
+        return centred_form(self.means, self.vectors.copy(), w, s)
+
     def own_sq_distances(self):
         """d² of the class's own objects."""
         n = len(self.values)
@@ -163,6 +164,12 @@ class CholeskyModel(NamedTuple):
         kxx, k = center_queries(kxx, k, self.means, workspace)
         return (kxx - row_sq_norms(solve_lower(self.L, k))) * (len(self.L) / self.alpha)
 
+    def form(self):
+        """The class as a quadratic form: −n/α·‖L⁻¹k̃‖²."""
+        n = len(self.L)
+        s = np.full(1, n / self.alpha)
+        return centred_form(self.means, solve_lower(self.L, np.eye(n)), np.full(n, -s[0]), s)
+
     def own_sq_distances(self):
         """d² of the class's own objects: n(1 − α[(K̃ + αI)⁻¹]_ii)."""
         return len(self.L) * (1 - self.alpha * inverse_diagonal(self.L))
@@ -170,31 +177,6 @@ class CholeskyModel(NamedTuple):
     def log_volume(self):
         """Σ ln(1 + λ/α)."""
         return 2 * np.log(np.diagonal(self.L)).sum() - len(self.L) * np.log(self.alpha)
-
-
-class InverseCholeskyModel(NamedTuple):
-    """The same by M, the inverse of the factor: queries take half the time.
-
-    Rounding errors of M grow with the condition number of the factor, those of a solution do not;
-    so this is for classes where that is small.
-    """
-
-    alpha: float
-    means: Centering
-    M: np.ndarray
-
-    def sq_distances(self, k, kxx, workspace=None):
-        """d² of queries: k (m, n), kxx (m,)."""
-        kxx, k = center_queries(kxx, k, self.means, workspace)
-        return (kxx - row_sq_norms(multiply_lower(self.M, k))) * (len(self.M) / self.alpha)
-
-    def own_sq_distances(self):
-        """d² of the class's own objects: n(1 − α[(K̃ + αI)⁻¹]_ii)."""
-        return len(self.M) * (1 - self.alpha * lower_column_squares(self.M))
-
-    def log_volume(self):
-        """Σ ln(1 + λ/α)."""
-        return -2 * np.log(np.diagonal(self.M)).sum() - len(self.M) * np.log(self.alpha)
 
 
 class MeanModel(NamedTuple):
@@ -210,6 +192,12 @@ class MeanModel(NamedTuple):
         norms = row_sq_norms(k)
         alpha = np.asarray(self.alpha, float)
         return np.multiply.outer(kxx, n / alpha) - np.multiply.outer(norms, n / alpha**2)
+
+    def form(self):
+        """The class as a quadratic form, for one α: −n/α²·‖k̃‖²."""
+        n, alpha = len(self.means.column_means), float(self.alpha)
+        s = np.full(1, n / alpha)
+        return centred_form(self.means, np.eye(n), np.full(n, -n / alpha**2), s)
 
     def own_sq_distances(self):
         """None: the class's own objects are measured as all others are."""
@@ -236,10 +224,7 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
             Kc.flat[:: n + 1] += alpha
             L = cholesky(Kc, overwrite=True)
             if L is not None:
-                L = clear_upper(L)
-                if diagonal.sum() <= SMALL_CONDITION * alpha:
-                    return InverseCholeskyModel(alpha, means, drop_rounding(invert_lower(L)))
-                return CholeskyModel(alpha, means, L)
+                return CholeskyModel(alpha, means, clear_upper(L))
             Kc.flat[:: n + 1] = diagonal  # the lower triangle is as it was, and eigh reads no more
     values, U = eigh(Kc, overwrite=True, keep_small=variant == "RC+")
     if definite:  # what is negative is the rounding of values far larger than the class's spread

@@ -28,10 +28,11 @@ class Trees(NamedTuple):
         """f of rows X (m, p), (m, c)."""
         values, first = X.ravel(), np.arange(len(X))[:, None] * X.shape[1]
         node = np.broadcast_to(self.roots, (len(X), len(self.roots)))
+        children = np.stack([self.right, self.left], axis=1).ravel()
         for _ in range(self.depth):
             lower = values.take(first + self.feature.take(node)) <= self.threshold.take(node)
-            node = np.where(lower, self.left.take(node), self.right.take(node))
-        return self.value[node] @ self.of_class() + self.start
+            node = children.take(2 * node + lower)
+        return self.value.take(node) @ self.of_class() + self.start
 
     def of_class(self):
         """The trees of each class: (t, c), 0 or 1."""

@@ -191,8 +191,8 @@ def _gaps(X, about):
         how = "they do not count in Gower's distance"
     else:
         how = (
-            "the median of the training rows stands in for a number, and a missing name is none of "
-            "the known ones"
+            "a missing number is replaced by the median of the training rows, and a missing "
+            "category belongs to no category"
         )
     are = "is" if missing.sum() == 1 else "are"
     return [f"{counted(missing.sum(), 'cell')} {are} missing, by column {gaps}: {how}."]

@@ -520,5 +520,5 @@ def _kind(M, kind, notes):
         why = "its diagonal is not 0"
     else:
         why = "it has negative values" if M.any() else "it is 0 throughout"
-    notes.append(Note(f"The matrix was taken for one of {kind[:-1]}ies, because {why}.", "kind"))
+    notes.append(Note(f"The values were read as {kind[:-1]}ies, because {why}.", "kind"))
     return kind
