@@ -417,6 +417,9 @@ FILES = {
     "titled.xlsx": (titled_sheet(), {}, SAME, "above the header"),
     "rows.json": (truth().to_json(orient="records", force_ascii=False), {}, SAME, None),
     "columns.json": (json.dumps(truth().to_dict(orient="list")), {}, SAME, None),
+    "data.json": (
+        json.dumps(truth().assign(data=range(0, 2 * N, 2)).to_dict(orient="list")), {}, SAME, None
+    ),
     "split.json": (truth().to_json(orient="split"), {}, SAME, None),
     "lines.jsonl": (truth().to_json(orient="records", lines=True), {}, SAME, None),
     "t.parquet": (arrow("to_parquet"), {}, SAME, None),
@@ -550,6 +553,12 @@ FILES = {
         {},
         "numeric but for '<0.5' in row",
         0,
+    ),
+    "twice.json": (
+        '[{"a": 1, "a": 2, "species": "x"}]', {}, "key 'a' twice in one row", 0
+    ),
+    "twice.jsonl": (
+        '{"a": 1, "species": "y"}\n{"a": 1, "a": 2, "species": "x"}\n', {}, "key 'a' twice", 0
     ),
     "broken.json": (truth().to_json(orient="records")[:-5], {}, "not JSON", 0),
     "nested.json": ('[{"a": [1, 2], "species": "x"}]', {}, "holds lists or dicts", 0),
