@@ -522,6 +522,9 @@ FILES = {
     "quote.csv": (text().replace("rose", '"rose', 1), {}, "quote that opens in line 3", 0),
     "inches.csv": (quoted_cells(3, 8), {}, "quote .* line 5 .* closed in line 10 only", 0),
     "inches-below.csv": (quoted_cells(3, 4), {}, "quote .* line 5 .* closed in line 6 only", 0),
+    "long-cell.txt": (
+        text(sep="\t").replace("rose", "x" * 140_000, 1), {}, "cell of more than 131072 char", 0
+    ),
     "nul.csv": (text().replace("rose", "ro\0se", 1), {}, "not a text file", 0),
     "late-nul.csv": (text() + "1,2,rot,lily\n" * 999 + "1,2,rot,li\0ly\n", {}, "line 1025", 0),
     "constant.csv": ("a,species\n" + "1,lily\n1,rose\n" * 9, {}, "Every column is constant", 0),
