@@ -417,6 +417,9 @@ FILES = {
     "titled.xlsx": (titled_sheet(), {}, SAME, "above the header"),
     "rows.json": (truth().to_json(orient="records", force_ascii=False), {}, SAME, None),
     "columns.json": (json.dumps(truth().to_dict(orient="list")), {}, SAME, None),
+    "data.json": (
+        json.dumps(truth().assign(data=range(0, 2 * N, 2)).to_dict(orient="list")), {}, SAME, None
+    ),
     "split.json": (truth().to_json(orient="split"), {}, SAME, None),
     "lines.jsonl": (truth().to_json(orient="records", lines=True), {}, SAME, None),
     "t.parquet": (arrow("to_parquet"), {}, SAME, None),
@@ -519,6 +522,9 @@ FILES = {
     "quote.csv": (text().replace("rose", '"rose', 1), {}, "quote that opens in line 3", 0),
     "inches.csv": (quoted_cells(3, 8), {}, "quote .* line 5 .* closed in line 10 only", 0),
     "inches-below.csv": (quoted_cells(3, 4), {}, "quote .* line 5 .* closed in line 6 only", 0),
+    "long-cell.txt": (
+        text(sep="\t").replace("rose", "x" * 140_000, 1), {}, "cell of more than 131072 char", 0
+    ),
     "nul.csv": (text().replace("rose", "ro\0se", 1), {}, "not a text file", 0),
     "late-nul.csv": (text() + "1,2,rot,lily\n" * 999 + "1,2,rot,li\0ly\n", {}, "line 1025", 0),
     "constant.csv": ("a,species\n" + "1,lily\n1,rose\n" * 9, {}, "Every column is constant", 0),
@@ -550,6 +556,12 @@ FILES = {
         {},
         "numeric but for '<0.5' in row",
         0,
+    ),
+    "twice.json": (
+        '[{"a": 1, "a": 2, "species": "x"}]', {}, "key 'a' twice in one row", 0
+    ),
+    "twice.jsonl": (
+        '{"a": 1, "species": "y"}\n{"a": 1, "a": 2, "species": "x"}\n', {}, "key 'a' twice", 0
     ),
     "broken.json": (truth().to_json(orient="records")[:-5], {}, "not JSON", 0),
     "nested.json": ('[{"a": [1, 2], "species": "x"}]', {}, "holds lists or dicts", 0),
@@ -693,6 +705,8 @@ def test_the_columns_are_shown_as_they_were_read(tmp_path):
     assert lines["colour"]["values"].startswith(f"{top} ({times}), ")
     assert lines["weight"]["values"] == "0 to 264.5 mg" and lines["weight"]["role"] == "feature"
     assert lines["species"]["role"] == "classes"
+    assert lines["id"]["values"] == f"{N} different texts"
+    assert lines["day"]["values"] == "2024-02-01 to 2024-02-24"
     types = {name: lines[name]["type"] for name in ("id", "day", "nothing", "same")}
     assert types == {"id": "identifier", "day": "date", "nothing": "empty", "same": "number"}
     for name in ("id", "day", "nothing", "same", "remark"):
@@ -700,6 +714,13 @@ def test_the_columns_are_shown_as_they_were_read(tmp_path):
     json.dumps(list(lines.values()))
     output = " ".join(works("inspect", tmp_path / "t.csv", *KNOWN).output.split())
     assert all(name in output for name in frame.columns)
+
+
+def test_rows_of_one_owner_are_to_stay_together(tmp_path):
+    frame = truth().assign(patient=[f"p{i % 6}" for i in range(N)])  # of one class each
+    (tmp_path / "t.csv").write_text(text(frame))
+    said = unwrapped(works("inspect", tmp_path / "t.csv", *KNOWN).output)
+    assert "If 'patient' says what rows belong to" in said and "--groups names that column" in said
 
 
 def test_wide_tables_are_summarised_in_seconds(tmp_path):

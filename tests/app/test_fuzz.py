@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and proc
 
 ROOT = Path(__file__).parents[2]
 FORMATS = [
-    "csv", "semicolon", "tsv", "csv.gz", "csv.xz", "csv.zip", "xlsx", "parquet",
+    "csv", "parts", "semicolon", "tsv", "csv.gz", "csv.xz", "csv.zip", "xlsx", "parquet",
     "json", "arff", "npz", "text", "jsonl", "fasta", "ts", "ucr", "long", "series.npz", "matrix",
     "phylip", "npy", "model", "kernel.model",
 ]  # fmt: skip

@@ -428,27 +428,17 @@ def select_features(X, notes, numbered=(), faults=None):
     faults, names, left_out = faults or Faults(), None, {}
     numbered, identifiers = set(numbered), set(X.columns[identifier_columns(X)])
     for i in np.flatnonzero(~_plain_numbers(X, numbered | identifiers)):
-        column, values, reason = X.columns[i], X.iloc[:, i], None
+        column, values = X.columns[i], X.iloc[:, i]
         if values.isna().all():
             reason = EMPTY
         elif is_text(values):
-            with faults.collected():
-                refuse_numbers_as_text(values)
-            reason = _no_category(values)
-            if names_rows(values) and (reason is None or reason.type != "date"):
-                reason = NAMES_ROWS
-            if reason is None and are_codes(values.dropna()):
-                long = next(filter(loses_digits, values.dropna()), None)
-                what = f"whole numbers of more digits than are kept ({long})" if long else ""
-                notes.append(
-                    f"Column {column!r} holds {what or 'zero-padded codes'}; they are treated as "
-                    "categories."
-                )
+            reason = _not_nominal(values, notes, faults)
         elif column in numbered:
             reason = COUNTING
         elif column in identifiers:
             reason = CALLED_IDENTIFIER
         else:
+            reason = None
             with faults.collected():
                 check_magnitude(values)
         if reason is not None:
@@ -466,6 +456,23 @@ def select_features(X, notes, numbered=(), faults=None):
             f"and {'was' if one else 'were'} left out."
         )
     return X.drop(columns=list(left_out)), names, left_out
+
+
+def _not_nominal(values, notes, faults):
+    """Why a column of texts is no feature, None if it is one."""
+    with faults.collected():
+        refuse_numbers_as_text(values)
+    reason = _no_category(values)
+    if names_rows(values) and (reason is None or reason.type != "date"):
+        return NAMES_ROWS
+    if reason is None and are_codes(values.dropna()):
+        long = next(filter(loses_digits, values.dropna()), None)
+        what = f"whole numbers of more digits than are kept ({long})" if long else ""
+        notes.append(
+            f"Column {values.name!r} holds {what or 'zero-padded codes'}; they are treated as "
+            "categories."
+        )
+    return reason
 
 
 def _plain_numbers(X, special):
@@ -678,6 +685,15 @@ def table_notices(X, y, target):
                 f"{listed(map(repr, leaks))}. If it was made from {target!r}, or is known only "
                 "together with it, the errors below are too small.",
                 "drop",
+            )
+        )
+    owners = [column for column in leaks if is_text(X[column])]
+    if owners:
+        notes.append(
+            Note(
+                f"If {listed(map(repr, owners))} says what rows belong to, such as a patient or a "
+                "device, the rows of one must stay together.",
+                "groups",
             )
         )
     return notes + duplicate_notices(X, y)

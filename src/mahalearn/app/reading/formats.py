@@ -102,13 +102,18 @@ def _json(source):
     text, notes = decoded(source, "JSON is text")
     try:
         try:
-            content = json.loads(text)
-        except ValueError:
-            content = [json.loads(line) for line in text.split("\n") if line.strip()]
+            content = json.loads(text, object_pairs_hook=_once)
+        except json.JSONDecodeError:
+            lines = filter(str.strip, text.split("\n"))
+            content = [json.loads(line, object_pairs_hook=_once) for line in lines]
+    except KeyError as error:
+        raise DataError(
+            f"{source.name!r} has the key {error} twice in one row; a row needs each key once."
+        ) from None
     except (ValueError, RecursionError):
         raise DataError(f"{source.name!r} is not JSON, nor JSON lines, or it is damaged.") from None
     headers = []
-    if isinstance(content, dict) and isinstance(content.get("data"), list):
+    if isinstance(content, dict) and _are_rows(content.get("data")):
         headers = [content["columns"]] if isinstance(content.get("columns"), list) else []
         content = content["data"]
     parts = list(content.values()) if isinstance(content, dict) else content
@@ -126,6 +131,21 @@ def _json(source):
         frame.columns = headers[0] if headers else usual
     columns = {i: _json_column(frame.iloc[:, i], source) for i in range(frame.shape[1])}
     return pd.DataFrame(columns).set_axis(map(str, frame.columns), axis=1), notes
+
+
+def _once(pairs):
+    """A dict of keys and values, a KeyError if a key is repeated."""
+    entries = {}
+    for key, value in pairs:
+        if key in entries:
+            raise KeyError(key)
+        entries[key] = value
+    return entries
+
+
+def _are_rows(content):
+    """True if JSON's "data" are rows, as pandas writes them, rather than a column of that name."""
+    return isinstance(content, list) and all(isinstance(row, dict | list) for row in content)
 
 
 def _json_column(column, source):

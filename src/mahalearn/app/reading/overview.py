@@ -1,5 +1,7 @@
 """One line for each column of a table: its type as read, its values, and what becomes of it."""
 
+import re
+
 import numpy as np
 
 from .columns import LeftOut, date_columns, written
@@ -8,6 +10,7 @@ from .problem import number_blocks, text_columns
 # Categories of a column that are named.
 MOST_NAMED = 3
 LONGEST_EXAMPLE = 30
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 CONSTANT = LeftOut("constant", "has the same value in each row", "It says nothing; remove it.")
 
 
@@ -55,7 +58,7 @@ def column_overview(frame, roles, left_out, units):
         counts = values.value_counts()
         rows[name] = {
             "type": "category",
-            "values": _frequent(counts),
+            "values": _text_values(counts, left_out.get(name)),
             "missing": int(values.isna().sum()),
             "example": shortened(counts.index[0]) if len(counts) else "",
         }
@@ -74,6 +77,16 @@ def _line(name, row, role, reason):
     if role == "dropped":
         line["reason"] = "was left out on request"
     return line
+
+
+def _text_values(counts, reason):
+    """Most frequent categories; of names their number, of dates in ISO 8601 the range."""
+    kind = None if reason is None else reason.type
+    if kind == "identifier":
+        return f"{len(counts)} different texts"
+    if kind == "date" and all(_ISO_DATE.match(str(text)) for text in counts.index):
+        return f"{shortened(min(counts.index))} to {shortened(max(counts.index))}"
+    return _frequent(counts)
 
 
 def _frequent(counts):

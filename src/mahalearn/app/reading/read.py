@@ -58,15 +58,7 @@ def read_problem(
 
         return objects_problem(objects, labels=labels, interpolate=interpolate, **how)
     if time is not None:
-        from .objects import collection_problem, long_collection
-
-        frame, notes = read_table(data, find=find, **form)
-        target = find(list(frame.columns))
-        collection = long_collection(frame, id, time, value, target, interpolate)
-        collection.notes[:0] = notes
-        problem = collection_problem(collection, stem(data), **how)
-        problem.target = target
-        return problem
+        return _series_problem(data, find, (id, time, value), interpolate, how, form)
     if names_set(data):
         problem = builtin_problem(data)
         problem.target = None  # its classes come from no column
@@ -83,6 +75,19 @@ def read_problem(
         problem.notes += describe_table(problem.X)
     except ValueError as error:
         raise DataError(str(error)) from None
+    return problem
+
+
+def _series_problem(data, find, columns, interpolate, how, form):
+    """The problem of series in a table of long format; columns: of ids, times and values."""
+    from .objects import collection_problem, long_collection
+
+    frame, notes = read_table(data, find=find, **form)
+    target = find(list(frame.columns))
+    collection = long_collection(frame, *columns, target, interpolate)
+    collection.notes[:0] = notes
+    problem = collection_problem(collection, stem(data), **how)
+    problem.target = target
     return problem
 
 

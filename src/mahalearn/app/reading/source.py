@@ -489,10 +489,7 @@ def _delimiter(lines):
     """
     cuts = []
     for delimiter in DELIMITERS:
-        try:
-            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
-        except csv.Error:  # a long line, which this mark does not cut
-            continue
+        widths = _widths(lines, delimiter)
         width, times = Counter(widths).most_common(1)[0]
         if width > 1 and times >= NEARLY_ALL * len(lines):
             cuts.append((delimiter, width, widths[0]))
@@ -501,6 +498,13 @@ def _delimiter(lines):
         better = [mark for mark, width, names in cuts if names == width > most]
         return better[0] if better and first == 1 else delimiter
     # The line of names above a matrix may lack the cell above the names of the rows.
-    below = map(_with_blanks, lines[1:] or lines)
-    words = {len(row) for row in csv.reader(below, delimiter=" ", skipinitialspace=True)}
+    words = set(_widths(map(_with_blanks, lines[1:] or lines), " "))
     return " " if len(words) == 1 and words != {1} else None
+
+
+def _widths(lines, delimiter):
+    """Number of cells of each row; 1 for all if a cell is too long to be cut by this mark."""
+    try:
+        return [len(row) for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)]
+    except csv.Error:
+        return [1]
