@@ -12,6 +12,7 @@ CARD = "_static/social.png"
 # A number and its sign or unit stay on one line: "29 %", "0.17 ± 0.19".
 UNBROKEN = re.compile(r"(?<=[\d.)]) (?=%)| (?=± \d)|(?<=±) (?=\d)")
 MINUS = re.compile(r"^-(?=[\d.])")  # of a cell that a benchmark has written
+RECORD = re.compile(r"(?<=\d)–(?=\d)")  # 19–0–6: won, tied, lost
 
 
 def write_cheat_sheet(source, target):
@@ -70,7 +71,7 @@ def describe(app, page, template, context, doctree):
 
 
 class Unbroken(SphinxTransform):
-    """Put no-break spaces before % and around ±, and true minus signs, except in code."""
+    """Keep a number with its unit on one line; write minus signs. Code stays as it is."""
 
     default_priority = 900
 
@@ -81,6 +82,8 @@ class Unbroken(SphinxTransform):
             if isinstance(text.parent, code):
                 continue
             better = MINUS.sub("−", UNBROKEN.sub("\u00a0", text))
+            if text.parent.parent and isinstance(text.parent.parent, nodes.entry):
+                better = RECORD.sub("\u2060–\u2060", better)
             if better != text:
                 text.parent.replace(text, nodes.Text(better))
 

@@ -29,7 +29,7 @@ __all__ = ["UntrustedModelError", "load_model", "model_about", "save_model", "tr
 PACKAGE = __name__.partition(".")[0]
 ABOUT = "mahalearn.json"
 # Number of the format of model files: another one is refused before anything is built.
-FORMAT = 3
+FORMAT = 4
 SUFFIX = ".skops"
 # Every type of ours that a fitted model may hold, and the module that defines it now. Files name
 # types by their class alone, as in ``mahalearn.KernelQuadraticDiscriminant``, so that moving a
@@ -84,7 +84,6 @@ HOMES = {
     "ConformalClass": "formulas.conformal",
     "ReferenceClass": "formulas.conformal",
     "CholeskyModel": "formulas.kernel_mahalanobis",
-    "InverseCholeskyModel": "formulas.kernel_mahalanobis",
     "MeanModel": "formulas.kernel_mahalanobis",
     "SpectralModel": "formulas.kernel_mahalanobis",
     "Embedding": "formulas.kernel_pca",

@@ -311,6 +311,26 @@ def test_what_is_wrong_far_below_is_said(tmp_path, monkeypatch, row, words):
         list(TextTable(path).parts())
 
 
+@pytest.mark.parametrize("rows", [5, 9, 100])
+def test_parts_hold_every_row_and_the_sums_below_none(tmp_path, rows):
+    (tmp_path / "t.csv").write_text(HEADER + "".join(ROWS[:40]) + "Mean,1,,a\nTotal,2,,b\n")
+    table = TextTable(tmp_path / "t.csv")
+    table.part_rows = rows
+    frame = pd.concat([part for _, part in table.parts()])
+    assert_array_equal(frame["size"], np.array(SIZES[:40], dtype=float))
+    assert "2 rows below the table" in table.notes[-1]
+
+
+def test_rows_without_a_class_are_said(tmp_path):
+    rows = [*ROWS[:300], "1.5,2,colour 1,\n"]
+    (tmp_path / "t.csv").write_text(HEADER + "".join(rows))
+    done = works("inspect", tmp_path / "t.csv", "--target", "kind", "--memory", "10KB")
+    assert "1 row without a class was left out" in " ".join(done.output.split())
+    (tmp_path / "t.csv").write_text(HEADER)
+    with pytest.raises(DataError, match="no rows below its header"):
+        TextTable(tmp_path / "t.csv")
+
+
 def test_only_text_is_read_as_text(tmp_path):
     made(50).to_parquet(tmp_path / "t.csv")
     (tmp_path / "t.json.gz").write_bytes(gzip.compress(b"[]"))

@@ -306,6 +306,9 @@ def test_a_unit_that_differs_from_training_is_refused(tmp_path):
     sentence = refused("predict", model, grams, "--out", out)
     assert "'height' was in 'mg' in training and is in 'g' now" in sentence
     works("predict", model, table, "--out", out)
+    bare = write_csv(tmp_path / "bare.csv", header, rows)
+    said = " ".join(works("predict", model, bare, "--out", out, "--force").output.split())
+    assert "'height' has no unit in its cells now and had the unit 'mg' in training" in said
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -340,7 +343,7 @@ def test_predict_says_what_stands_in_for_missing_cells(trained, tmp_path):
     new = write_csv(tmp_path / "n.csv", header, rows)
     model = trained / "out" / "model.skops"
     said = " ".join(works("predict", model, new, "--out", tmp_path / "p.csv").output.split())
-    assert "3 cells are missing, by column 'height' (2), 'colour' (1): the median" in said
+    assert "3 cells are missing, by column 'height' (2), 'colour' (1): a missing number" in said
 
 
 def test_predict_knows_the_column_that_names_the_rows(trained, tmp_path):

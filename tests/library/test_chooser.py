@@ -390,7 +390,7 @@ def many_words(monkeypatch):
 def test_many_objects_are_searched_at_landmarks(many_words):
     words, y = many_words
     families = ("kernel_fisher", "kqd", "neighbors")
-    with pytest.warns(UserWarning, match="neighbors .left out: it has no form at landmarks"):
+    with pytest.warns(UserWarning, match="neighbors .left out: no form at landmarks"):
         model = chooser(families, kernel="edit", cv=SPLITS).fit(words, y)
     assert set(model.candidates_) == {"kernel_fisher", "kqd"}
     for name, plain in model.candidates_.items():
@@ -557,11 +557,19 @@ def test_classes_of_two_objects(small_grids, combine, counts, folds):
     y = np.repeat([0, 1, 2], counts)
     X = rng.normal(size=(len(y), 3)) + 4 * y[:, None]
     expected = f"smallest class has 2 objects, fewer than cv=5 folds: {folds} folds are used"
-    with pytest.warns(UserWarning, match=expected):
+    with pytest.warns(UserWarning, match=expected) as record:
         model = chooser(random_state=0, combine=combine).fit(X, y)
+    assert record[0].filename == __file__
     assert model.n_splits_ == 10
     assert not any(row["note"] for row in model.leaderboard_)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_number_of_folds_says_that_it_ignores_groups(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="cv=2 does not keep groups apart.*GroupKFold") as record:
+        chooser(("gaussian",), cv=2).fit(X, y, groups=np.arange(len(y)))
+    assert record[0].filename == __file__
 
 
 @pytest.mark.parametrize(

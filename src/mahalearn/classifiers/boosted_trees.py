@@ -73,6 +73,7 @@ class BoostedTrees(DensityClassifierMixin, BaseEstimator):
             max_leaf_nodes=self.max_leaf_nodes,
             learning_rate=self.learning_rate,
             max_iter=self.max_iter,
+            l2_regularization=LEAF_PENALTY,
             early_stopping=False,
             random_state=0,
         )
@@ -91,6 +92,9 @@ class BoostedTrees(DensityClassifierMixin, BaseEstimator):
         return np.concatenate([self.trees_.scores(queries[rows]) for rows in chunks])
 
 
+# Penalty on the squared values of leaves. Without one values grow without bound where a class has
+# a few objects that the first trees separate.
+LEAF_PENALTY = 1.0
 # Training rows on which the arrays must give scikit-learn's scores.
 CHECKED = 200
 # Fields of scikit-learn's nodes.

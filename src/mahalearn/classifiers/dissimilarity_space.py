@@ -284,9 +284,9 @@ def _head_path_scores(heads, steps, d2):
 class DissimilaritySpaceDiscriminant(KernelClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
-    ψ(x) = (d²_1(x), …, d²_c(x)) holds what each class, modelled alone, thinks of an object; a
-    simple classifier on it uses the information between the classes: FD-IC, FD-RC, QD-IC, QD-RC of
-    paper A, and every other combination.
+    Each object is described by its squared distances to the classes, ψ(x) = (d²_1(x), …, d²_c(x)),
+    and a simple classifier is trained on them. FD-IC, FD-RC, QD-IC and QD-RC of paper A are special
+    cases.
 
     Read more in the :doc:`user guide </dissimilarity_space>`.
 
@@ -309,10 +309,11 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         Unit of `reg`, as in :class:`KernelQuadraticDiscriminant`.
     cv : int or None, default=None
-        None trains the discriminant on the distances of the objects that the distances were fitted
-        to, as the papers do; they are too small for an object's own class. A number trains it on
-        out-of-fold distances, of so many stratified folds; the single object of a class stays in.
-        Either way queries are measured by the model of all training objects.
+        Number of stratified folds for the distances on which the discriminant is trained. With a
+        number it is trained on out-of-fold distances (a class of one object is never held out).
+        None: it is trained on the distances of the training objects themselves, as in the papers;
+        those to an object's own class are too small. New objects are always measured by the model
+        of all training objects.
     random_state : int, RandomState instance or None, default=None
         Shuffles the objects into the folds of `cv`; determines the choice of landmarks.
     kernel : str or callable, default="rbf"

@@ -303,8 +303,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`). "auto" is 0.01, and for
         dissimilarities (a measure, or a precomputed matrix −d² or −d) a tenth of the mean centred
-        self-similarity (``reg=0.1, reg_on="relative"``): their kernels are rarely definite and need
-        more.
+        self-similarity (``reg=0.1, reg_on="relative"``), because such kernels are rarely positive
+        definite and need more regularisation.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         Unit of `reg`.
 

@@ -119,9 +119,9 @@ def _pair_scores(decisions, n_classes):
 class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     """Support vector machine with the kernel exp(−(δ/m)(x − x')ᵀQ⁻¹(x − x')).
 
-    Q is the covariance of the training data, so the units of the features do not matter, δ = 1 is a
-    good value for most data, and C can be chosen first, δ after it (so does
-    :class:`mahalearn.KernelSearchCV` without a grid). The machine is trained by LIBSVM's own RBF
+    Q is the covariance of the training data, so the units of the features do not matter, and δ = 1
+    is a good value for most data. C can be chosen first and δ after it;
+    :class:`mahalearn.KernelSearchCV` without a grid does so. The SVM is trained with LIBSVM's RBF
     kernel on whitened data.
 
     Read more in the :doc:`user guide </svm>`.

@@ -19,8 +19,8 @@ can be worked out:
 
 So nothing is subtracted from something nearly equal. With K = UΛUᵀ, B is diagonal in U for every
 class and every β (`fisher_path`), and K is never squared. For one β that is not too small a
-Cholesky factor of B for each size of class that occurs is cheaper (`fisher_model`): K² is common
-to all. Either way a class adds O(n n_j²) for VᵀRV and O(n_j³) for n_j + 1 equations.
+Cholesky factor of B for each size of class is cheaper, if few sizes occur (`fisher_model`): K² is
+common to all. Either way a class adds O(n n_j²) for VᵀRV and O(n_j³) for n_j + 1 equations.
 
 Objects with weights w count as often. Copies of an object have equal coefficients a, so that with
 u = √w the problem is that of √w·a: K becomes uᵀ∘K∘u, 1 becomes u, and n, n_j become sums of w.
@@ -31,14 +31,19 @@ from scipy import linalg
 
 from .linalg import RANK_RTOL, LinearScores, cholesky, eigh, solve_lower
 
+# With more different sizes of classes one eigendecomposition takes less time than their factors.
+MOST_FACTORS = 14
+
 
 def fisher_model(K, slices, beta):
     """The discriminants of all classes against the rest for one β. K may be overwritten.
 
     K (n, n) has its objects in the order of their classes, class j at slices[j].
     """
+    sizes = {members.stop - members.start for members in slices}
     # β must stand clear of the rounding of K², whose trace bounds its largest eigenvalue.
-    model = _cholesky_model(K, slices, beta) if beta > RANK_RTOL * np.vdot(K, K) else None
+    few = len(sizes) <= MOST_FACTORS and beta > RANK_RTOL * np.vdot(K, K)
+    model = _cholesky_model(K, slices, beta) if few else None
     return fisher_path(K, slices, [beta])[0] if model is None else model
 
 

@@ -37,14 +37,10 @@ from .linalg import (
     cholesky,
     cholesky_inverse,
     clear_upper,
-    drop_rounding,
     eigh,
     fundamental_symmetry,
     inverse_diagonal,
-    invert_lower,
     is_psd,
-    lower_column_squares,
-    multiply_lower,
     refuse_singular,
     rounding_tolerance,
     row_sq_norms,
@@ -55,9 +51,6 @@ from .linalg import (
 from .quadratic_form import centred_form
 
 CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
-# The condition number of K̃ + αI is at most 1 + tr K̃/α. Up to here the inverse of its Cholesky
-# factor, whose condition number is the root, costs at most a digit.
-SMALL_CONDITION = 100.0
 
 
 def _drop_small(lam, alpha, weight):
@@ -186,37 +179,6 @@ class CholeskyModel(NamedTuple):
         return 2 * np.log(np.diagonal(self.L)).sum() - len(self.L) * np.log(self.alpha)
 
 
-class InverseCholeskyModel(NamedTuple):
-    """The same by M, the inverse of the factor: queries take half the time.
-
-    Rounding errors of M grow with the condition number of the factor, those of a solution do not;
-    so this is for classes where that is small.
-    """
-
-    alpha: float
-    means: Centering
-    M: np.ndarray
-
-    def sq_distances(self, k, kxx, workspace=None):
-        """d² of queries: k (m, n), kxx (m,)."""
-        kxx, k = center_queries(kxx, k, self.means, workspace)
-        return (kxx - row_sq_norms(multiply_lower(self.M, k))) * (len(self.M) / self.alpha)
-
-    def form(self):
-        """The class as a quadratic form: −n/α·‖Mk̃‖²."""
-        n = len(self.M)
-        s = np.full(1, n / self.alpha)
-        return centred_form(self.means, np.tril(self.M).T, np.full(n, -s[0]), s)
-
-    def own_sq_distances(self):
-        """d² of the class's own objects: n(1 − α[(K̃ + αI)⁻¹]_ii)."""
-        return len(self.M) * (1 - self.alpha * lower_column_squares(self.M))
-
-    def log_volume(self):
-        """Σ ln(1 + λ/α)."""
-        return -2 * np.log(np.diagonal(self.M)).sum() - len(self.M) * np.log(self.alpha)
-
-
 class MeanModel(NamedTuple):
     """A class by its mean alone: RC- for a positive definite kernel, where UJUᵀ = I."""
 
@@ -262,10 +224,7 @@ def class_model(K, variant, alpha, *, definite=False, krein=True, spectral=False
             Kc.flat[:: n + 1] += alpha
             L = cholesky(Kc, overwrite=True)
             if L is not None:
-                L = clear_upper(L)
-                if diagonal.sum() <= SMALL_CONDITION * alpha:
-                    return InverseCholeskyModel(alpha, means, drop_rounding(invert_lower(L)))
-                return CholeskyModel(alpha, means, L)
+                return CholeskyModel(alpha, means, clear_upper(L))
             Kc.flat[:: n + 1] = diagonal  # the lower triangle is as it was, and eigh reads no more
     values, U = eigh(Kc, overwrite=True, keep_small=variant == "RC+")
     if definite:  # what is negative is the rounding of values far larger than the class's spread

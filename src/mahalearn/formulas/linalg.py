@@ -153,35 +153,9 @@ def mirror_lower(S, block=64):
         S[i:end, i:end] = corner + np.tril(corner, -1).T
 
 
-def drop_rounding(M):
-    """M rounded to multiples of eps/4 of its largest value, in place.
-
-    For a well-conditioned M that is less than a product with it rounds. Its small values then end
-    in zeros, and a file of it is smaller by up to a tenth.
-    """
-    unit = 2.0 ** (np.floor(np.log2(np.abs(M).max())) - 54)
-    M /= unit
-    np.round(M, out=M)
-    M *= unit
-    return M
-
-
-def multiply_lower(M, B):
-    """MBᵀ, transposed, for a lower triangular M: as `solve_lower` in half its time."""
-    if len(B) == 1:
-        return linalg.blas.dtrmv(M, B[0], lower=1, overwrite_x=1)[None]
-    if B.flags.f_contiguous:
-        return linalg.blas.dtrmm(1.0, M, B, side=1, lower=1, trans_a=1, overwrite_b=1)
-    return linalg.blas.dtrmm(1.0, M, B.T, lower=1, overwrite_b=1).T
-
-
 def inverse_diagonal(L):
     """Diagonal of (LLᵀ)⁻¹ from the lower Cholesky factor: column sums of squares of L⁻¹."""
-    return lower_column_squares(invert_lower(L))
-
-
-def lower_column_squares(M):
-    """Sums of squares of the columns of a lower triangular M."""
+    M = invert_lower(L)
     return np.array([M[i:, i] @ M[i:, i] for i in range(len(M))])
 
 

@@ -48,6 +48,7 @@ from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_sparse, ta
 from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
 from ..training.sources import check_batches
+from .evaluation import grouped
 from .explain import fit_explanation, kernel_member, typicality
 from .families import FAMILIES, list_members
 from .member_data import (
@@ -107,13 +108,13 @@ def _has_distances(chooser):
 class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     """The classifiers of the library, combined (or the best of them chosen) by cross-validation.
 
-    All families are searched on the same splits. Candidates race: a pilot on a part of the objects
-    decides which of them are compared on all. Of each family the candidate with the smallest log
-    loss plus three times the error on held-out objects is taken, and its probabilities are
-    calibrated on the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w
-    minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by
-    name tables are encoded first by :class:`mahalearn.TableEncoder`, once and without labels:
-    numbers are standardised, categories become columns of zeros and ones, missing cells are filled.
+    All families are searched on the same splits. A first round on a part of the objects decides
+    which candidates are compared on all objects. Each family keeps the candidate with the smallest
+    log loss plus three times the error on held-out objects, and its probabilities are calibrated on
+    the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w minimise the
+    log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by name tables
+    are encoded first by :class:`mahalearn.TableEncoder`, once and without labels: numbers are
+    standardised, categories become columns of zeros and ones, missing cells are filled.
 
     With ``combine="best"`` one model is kept: the simplest of the families that are statistically
     tied with the best.
@@ -158,8 +159,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
           neighbouring values, are compared on all objects and splits.
         - "best": every candidate is compared on all objects and splits; several times as long.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        Treatment of negative eigenvalues, as in the plain estimators. Where this is "krein",
-        the SVM and ridge regression flip them.
+        Treatment of negative eigenvalues, as in the plain estimators. With "krein" the SVM and
+        ridge regression flip them.
     scoring : str or callable, default=None
         What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
         accuracy if None; "balanced_accuracy" or any other scikit-learn scorer. Probabilities are
@@ -169,9 +170,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Weights of the classes in the calibration and in the weights of an ensemble: its
         probabilities are then those of classes of these sizes.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, done twice up to 300 objects; or splits as in scikit-learn.
-        Where most objects are in classes of fewer objects than folds there are fewer folds, and
-        more repetitions. With members at landmarks as many of the folds are used as hold out 3,000
+        Number of stratified folds, drawn twice up to 300 objects; or splits as in scikit-learn. If
+        most objects are in classes of fewer objects than folds, there are fewer folds and more
+        repetitions. With members at landmarks only as many folds are used as hold out 3,000
         objects.
     time_budget : float, default=None
         Approximate seconds for the searches. Members that would take too long are left out, with a
@@ -203,8 +204,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Maps of their scores to probabilities: a temperature, a scale and a bias for each class.
         None with ``combine="best"``, which has ``temperature_``.
     oof_proba_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of each training object by models, calibration and weights that have not seen
-        it; NaN for objects that no split holds out.
+        Held-out probabilities of the training objects: models, calibration and weights are fitted
+        without them. NaN for objects that no split holds out.
     best_family_ : str
         The chosen family; of an ensemble the member with the largest weight.
     best_estimator_ : estimator
@@ -212,8 +213,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     best_params_ : dict
         Its chosen parameters.
     best_score_ : float
-        Mean score over the folds of what predicts: of the ensemble (weights and calibration from
-        the other folds), or of the chosen family. Chosen among many, it is somewhat optimistic.
+        Mean score over the folds of the ensemble (weights and calibration from the other folds), or
+        of the chosen family. It is slightly optimistic, because candidates are chosen on the same
+        folds.
     candidates_ : dict of str to estimator
         The best of each family, not fitted.
     temperature_ : float
@@ -477,9 +479,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     )
             ignoring = sorted({m.family for m in members if not FAMILIES[m.family].weighted})
             if ignoring and np.ptp(sample_weight) > 0:
+                zero = "; also objects of weight 0 train them" if not sample_weight.all() else ""
                 warnings.warn(
-                    f"The families {', '.join(ignoring)} ignore sample_weight; the calibration and "
-                    "the weights of the ensemble do not.",
+                    f"The families {', '.join(ignoring)} ignore sample_weight{zero}; the "
+                    "calibration and the weights of the ensemble do not.",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -527,7 +530,10 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     row["note"] = f"failed: {error}"
             self.leaderboard_.append(row)
         noted = [row for row in self.leaderboard_ if row["note"] not in ("", BEHIND)]
-        notes = [f"{row['member']} ({row['note']})" for row in noted]
+        notes = [
+            f"{', '.join(row['member'] for row in rows)} ({rows[0]['note']})"
+            for rows in grouped(noted, lambda row: row["note"])
+        ]
         if not best:
             raise ValueError(f"No family could be fitted: {'; '.join(notes)}")
         if notes:

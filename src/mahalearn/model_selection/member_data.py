@@ -155,7 +155,13 @@ class EncodedBatches:
         self.batches, self.encoder = batches, encoder
         rng, rows, keys = np.random.default_rng(0), None, np.empty(0)
         for X, _ in pairs_of(batches, "MahalanobisClassifierCV"):
-            rows = np.asarray(X) if rows is None else np.concatenate([rows, np.asarray(X)])
+            X = np.asarray(X)
+            if rows is not None and X.shape[1:] != rows.shape[1:]:
+                raise ValueError(
+                    f"The batches differ in their columns: one of shape {X.shape} follows others "
+                    f"of {rows.shape[1]} columns."
+                )
+            rows = X if rows is None else np.concatenate([rows, X])
             keys = np.concatenate([keys, rng.random(len(X))])
             if len(keys) > ENCODED_ROWS:
                 smallest = np.argpartition(keys, ENCODED_ROWS)[:ENCODED_ROWS]

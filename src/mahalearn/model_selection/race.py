@@ -262,7 +262,7 @@ def race(members, data, splits, spectrum, rules):
             results[member] = results[member]._replace(note=results[member].note or BEHIND)
         growth = _growth(part, part_splits, data, splits)
         expected = expected_seconds(first, chosen, seconds, growth, at_landmarks)
-        entering = _entering(results, expected, rules.time_budget, start, len(data.y))
+        entering = _entering(results, expected, rules.time_budget, start, data)
         candidates = [candidates[i] for i in chosen if candidates[i].member in entering]
     if at_landmarks:
         candidates = [_at_landmarks(c) for c in candidates]
@@ -290,7 +290,7 @@ def _record(results, member, one):
     results[member] = result._replace(seconds=result.seconds + one.seconds, note=note)
 
 
-def _entering(results, expected, time_budget, start, n):
+def _entering(results, expected, time_budget, start, data):
     """Members of the final; the others get a note, and a long final is announced."""
     left_out = too_long(expected, time_budget, time.monotonic() - start)
     for member, result in results.items():
@@ -299,7 +299,7 @@ def _entering(results, expected, time_budget, start, n):
         elif member in expected or result.note:
             note = result.note
         else:
-            note = f"left out: it has no form at landmarks, and {n} objects take it too long"
+            note = f"left out: no form at landmarks, {_why_landmarks(data)}"
         results[member] = result._replace(note=note)
     remaining = sum(seconds for member, seconds in expected.items() if member not in left_out)
     if remaining > LONG_SECONDS:
@@ -309,6 +309,12 @@ def _entering(results, expected, time_budget, start, n):
             stacklevel=5,
         )
     return set(expected) - left_out
+
+
+def _why_landmarks(data):
+    if not data.has_rows:
+        return "which batches need"
+    return f"and {len(data.y)} objects take it too long; effort='best' uses them all"
 
 
 def _final(candidates, data, splits, rules, results):

@@ -177,18 +177,17 @@ class BestEstimatorMixin(ClassifierMixin):
 class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     """Search over the parameters of a classifier, as ``GridSearchCV`` does it, but faster.
 
-    All candidates of one kernel share its matrix, and all values of the parameter along which a
-    classifier has a path (`reg`, `C`, `n_neighbors`) share factorisations, so that the scores of
-    ``GridSearchCV`` cost a fraction of its time. Probabilities are calibrated on the held-out
-    scores.
+    All candidates with the same kernel share its matrix, and all values of `reg` (or `n_neighbors`)
+    share factorisations. So the scores of ``GridSearchCV`` are computed in a fraction of its time.
+    Probabilities are calibrated on the held-out scores.
 
     Read more in the :doc:`user guide </model_selection>`.
 
     Parameters
     ----------
     estimator : classifier
-        A classifier of this library, or a pipeline that ends in one. Others are taken and fitted
-        again for each candidate, as ``GridSearchCV`` does it.
+        A classifier of this library, or a pipeline that ends in one. Any other classifier is
+        refitted for each candidate, as in ``GridSearchCV``.
     param_grid : dict or list of dict, default=None
         Parameters and the values to try, as in scikit-learn; for a pipeline their names begin with
         the step's, ``step__name``. Kernels may be listed; "elastic" stands for the Euclidean

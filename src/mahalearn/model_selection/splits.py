@@ -221,6 +221,13 @@ def make_splits(cv, X, y, counts, random_state, groups=None):
     are left to learn from.
     """
     if is_whole(cv):
+        if groups is not None:
+            warnings.warn(
+                f"cv={cv} does not keep groups apart: scores of new groups will be lower than "
+                f"those reported. Use cv=GroupKFold({cv}) or another splitter of groups.",
+                UserWarning,
+                stacklevel=4,
+            )
         splits = _stratified(cv, y, counts, random_state)
     else:
         splits = check_positions(splits_of(cv, X, y, groups), len(y))
@@ -250,7 +257,7 @@ def _stratified(cv, y, counts, random_state):
             f"than cv={cv} folds: {folds} folds are used, and scores and probabilities of such "
             "classes are rough.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     repeats = int(np.clip(SCORED // len(y), 1, max(MOST_REPEATS, MOST_SPLITS // folds)))
     splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state)

@@ -174,12 +174,12 @@ class Fitted(NamedTuple):
 
 
 class MahalanobisNovelty(PValueMixin, BaseEstimator):
-    """Detect outliers and unknown classes in tables and embeddings, with certified p-values.
+    """Detect outliers and unknown classes in tables and embeddings, with conformal p-values.
 
-    A row is compared with every known class by its Mahalanobis distance. ``p_none`` says how
-    unusual it would be for a row of the known classes to be as far from all of them; `predict`
-    flags rows with ``p_none`` ≤ `level`. No contamination rate is guessed and no outliers are
-    needed. ``guarantee_`` states the guarantee of the p-values.
+    A row is compared with every known class by its Mahalanobis distance. ``p_none`` is a p-value:
+    the share of regular rows that would be at least as far from all classes. `predict` flags rows
+    with ``p_none`` ≤ `level`. No contamination rate and no outliers are needed. ``guarantee_``
+    states the guarantee of the p-values.
 
     Read more in the :doc:`user guide </outliers>`.
 
@@ -210,13 +210,14 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     calibration : {"auto", "loo", "reservoir", "split"}, default="auto"
         Rows among which distances are ranked.
 
-        - "loo": all training rows, each bounded as if left out; a second pass.
+        - "loo": all training rows, with bounds on their leave-one-out distances; a second pass.
         - "reservoir": a random part of the training rows, in one pass.
         - "split": a random fifth, at most 10,000, that is not used for the distances.
         - "auto": "loo"; "reservoir" in `partial_fit`; "split" with `relative`.
     trim : float, default=0.0
-        Share of the training rows that may be contaminated: as many of each class, the farthest,
-        are left out, and there is no guarantee. The rows are read several times.
+        Share of the training rows that may be outliers. This share of each class, the farthest
+        rows, is left out of the estimates; there is then no guarantee. The rows are read several
+        times.
     random_state : int, RandomState instance or None, default=0
         Draws the rows that are set aside.
 

@@ -402,6 +402,6 @@ def _advice(figures, equal):
         )
     error = figures.get("nearest_neighbor_error")
     if error is not None:
-        yield f"The nearest neighbour alone errs on {error:.1%}: what a classifier has to beat."
+        yield f"The nearest neighbour has an error of {error:.1%}; a classifier should have less."
     elif figures["n_objects"] > TRIANGLE_EXACT:
         yield "Pass y to see how well the nearest neighbour does and how far class means are apart."

@@ -83,6 +83,7 @@ class Everything:
             f"The {n} rows are worked through part by part: methods are ranked on a stratified "
             f"sample of {len(self.problem)}, then the best {FINALISTS} of {', '.join(STREAMED)} "
             "are fitted on all rows.",
+            *self.summary.notes(),
             *self.problem.notes,
             *describe_table(self.problem.X),
         ]

@@ -29,7 +29,7 @@ Sheet = Annotated[
 Skip = Annotated[int | None, seldom(min=0, help="Lines above the header (detected automatically).")]
 Missing = Annotated[
     str | None,
-    typer.Option(help='Words for missing cells, such as "n.d.,<LOD"; usual words are known.'),
+    typer.Option(help='Words for missing cells, such as "n.d.,<LOD", besides the usual ones.'),
 ]
 Decimal = Annotated[
     str | None,
@@ -73,18 +73,18 @@ class DataOptions:
     objects: Annotated[
         Path | None,
         typer.Option(
-            help="FASTA, time series (.ts, UCR, .npy), JSON lines, or a text a line (or class, "
+            help="FASTA, time series (.ts, UCR, .npy), JSON lines, or lines of text (or class, "
             "tab, text)."
         ),
     ] = None
     labels: Annotated[
-        Path | None, typer.Option(help="Classes: one a line, or name and class to match by name.")
+        Path | None, typer.Option(help="Classes: one in each line, or name and class.")
     ] = None
     measure: Annotated[
         str | None,
         typer.Option(
-            help="What compares objects: elastic, dtw, msm, alignment, edit, compression, jaccard, "
-            "hausdorff, …; what suits the file by default."
+            help="Measure of two objects: elastic, dtw, msm, alignment, edit, compression, "
+            "jaccard, hausdorff, …; by default chosen by the kind of file."
         ),
     ] = None
     kind: Annotated[

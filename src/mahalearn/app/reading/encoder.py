@@ -109,13 +109,22 @@ def match_columns(frame, about, ids=None):
         for feature in features:
             with faults.collected():
                 notes += _check(X, feature)
-            unit = units.get(feature["name"])
-            if unit and feature.get("unit", unit) != unit:
+            before, now = feature.get("unit"), units.get(feature["name"])
+            if before and now and before != now:
                 faults.add(
-                    f"Column {feature['name']!r} was in {feature['unit']!r} in training and is in "
-                    f"{unit!r} now; give it in {feature['unit']!r}."
+                    f"Column {feature['name']!r} was in {before!r} in training and is in {now!r} "
+                    f"now; give it in {before!r}."
+                )
+            elif before != now:
+                notes.append(
+                    f"Column {feature['name']!r} has {_unit(now)} now and had {_unit(before)} in "
+                    "training; its numbers were taken as they are."
                 )
     return X, notes + _gaps(X, about)
+
+
+def _unit(name):
+    return f"the unit {name!r}" if name else "no unit in its cells"
 
 
 def _renamed(frame, names):

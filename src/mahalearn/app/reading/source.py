@@ -116,44 +116,50 @@ def load(path, what="file"):
     source : FileContents
     """
     path = Path(path)
-    if is_stream(path):
-        name, suffix, data = "standard input", "", _limited(sys.stdin.buffer, "standard input")
-    else:
-        name, suffix = str(path), path.suffix.lower()
-        if not path.exists():
-            raise DataError(f"There is no {what} {name!r}.")
-        if path.is_dir():
-            raise DataError(f"{name!r} is a folder without .parquet files; name a file.")
-        if stat.S_ISREG(path.stat().st_mode):
-            data = path.read_bytes()
-        else:  # a pipe, or a device such as /dev/stdin
-            with open(path, "rb") as file:
-                data = _limited(file, name)
-    if not data:
-        raise DataError(f"{name!r} is empty.")
-    notes, inner = [], path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
+    name = "standard input" if is_stream(path) else str(path)
+    inner, data, notes = path, _contents(path, name, what), []
     for _ in range(2):  # .csv.gz within .zip, and no deeper
-        kind = next((kind for mark, kind in _PACKED.items() if data.startswith(mark)), None)
-        if kind:
-            data = _unpack(_OPEN[kind], data, name, kind)
-            suffix = inner.suffix.lower() if not is_stream(path) else ""
-        elif data.startswith(b"PK\x03\x04"):
-            suffix, data, inner = _zip(data, name, notes)
-            if suffix in (".xlsx", ".npz"):
-                break
-        else:
-            break
+        inner, data = _unpacked(inner, data, name, notes)
     if not data:
         raise DataError(f"{name!r} is empty.")
+    suffix = inner.suffix.lower()
     if suffix in _SUFFIXES:
         raise DataError(f"{name!r} is not a {_SUFFIXES[suffix]} file, as its name says.")
-    detected = next((kind for mark, kind in _FORMATS.items() if data.startswith(mark)), None)
-    if data[257:262] == b"ustar":
-        detected = ".tar"
+    detected = ".tar" if data[257:262] == b"ustar" else _by_beginning(data, _FORMATS)
     suffix = detected or suffix
     if suffix in REFUSED and (detected or not _looks_like_text(data)):
         raise DataError(f"{name!r} {REFUSED[suffix]}.")
     return FileContents(name, suffix, data, notes)
+
+
+def _contents(path, name, what):
+    """The bytes of a file, a pipe or standard input."""
+    if is_stream(path):
+        return _limited(sys.stdin.buffer, name)
+    if not path.exists():
+        raise DataError(f"There is no {what} {name!r}.")
+    if path.is_dir():
+        raise DataError(f"{name!r} is a folder without .parquet files; name a file.")
+    if stat.S_ISREG(path.stat().st_mode):
+        return path.read_bytes()
+    with open(path, "rb") as file:  # a pipe, or a device such as /dev/stdin
+        return _limited(file, name)
+
+
+def _by_beginning(data, marks):
+    """What the first bytes of a file say of it, None if nothing."""
+    return next((what for mark, what in marks.items() if data.startswith(mark)), None)
+
+
+def _unpacked(inner, data, name, notes):
+    """Name and bytes of what a compressed file or an archive holds; of any other file its own."""
+    kind = _by_beginning(data, _PACKED)
+    if kind:
+        packed = inner.suffix.lower() in _SUFFIXES
+        return inner.with_suffix("") if packed else inner, _unpack(_OPEN[kind], data, name, kind)
+    if data.startswith(b"PK\x03\x04"):
+        return _zip(inner, data, name, notes)
+    return inner, data
 
 
 def _looks_like_text(data):
@@ -192,39 +198,19 @@ def _n_entries(data):
     return int.from_bytes(data[end + 10 : end + 12], "little")
 
 
-def _zip(data, name, notes):
-    """Format, contents and name of what a zip archive holds: one file, or a workbook, or arrays."""
-    damaged = DataError(f"{name!r} is a damaged zip archive; make it again.")
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        entries = archive.infolist()
-    except MemoryError:
-        raise
-    except Exception:  # zipfile also raises IndexError, ValueError and others
-        raise damaged from None
-    if _n_entries(data) not in (len(entries), _ZIP64) or not all(i.filename for i in entries):
-        raise damaged
-    members = [info for info in entries if not info.is_dir()]
-    size = sum(info.file_size for info in members)
-    if size > MOST_BYTES:
-        raise DataError(
-            f"{name!r} unpacks to {size / 2**20:.0f} MB, more than the {MOST_BYTES / 2**20:.0f} MB "
-            "that are read from an archive; unpack it and save it as Parquet, or take fewer rows."
-        )
+def _zip(path, data, name, notes):
+    """Name and bytes of the one file of a zip archive; workbooks and arrays stay as they are."""
+    archive, members = _members(data, name)
     names = {info.filename for info in members}
     if "xl/workbook.xml" in names:
-        return ".xlsx", data, Path(name)
+        return path.with_suffix(".xlsx"), data
     if names and all(member.endswith(".npy") for member in names):
-        return ".npz", data, Path(name)
+        return path.with_suffix(".npz"), data
     for part, kind in _INSIDE.items():
         if part in names:
             raise DataError(f"{name!r} {REFUSED[kind]}.")
-    files = [
-        info
-        for info in members
-        if not info.filename.startswith("__MACOSX/")
-        and not Path(info.filename).name.startswith(".")
-    ]
+    own = {n for n in names if not n.startswith("__MACOSX/") and not Path(n).name.startswith(".")}
+    files = [info for info in members if info.filename in own]
     if len(files) != 1:
         what = listed(repr(info.filename) for info in files) if files else "none"
         raise DataError(f"{name!r} must hold one file to be read; it holds {what}.")
@@ -236,11 +222,34 @@ def _zip(data, name, notes):
     except (DataError, MemoryError):
         raise
     except Exception:
-        raise damaged from None
+        raise _damaged_archive(name) from None
     notes.append(f"{files[0].filename!r} was read from the archive.")
-    inner = Path(files[0].filename)
-    suffix = inner.suffix.lower()
-    return suffix, inside, inner.with_suffix("") if suffix in _SUFFIXES else inner
+    return Path(files[0].filename), inside
+
+
+def _members(data, name):
+    """A zip archive, and its files: all that it says it has, and not too large."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        entries = archive.infolist()
+    except MemoryError:
+        raise
+    except Exception:  # zipfile also raises IndexError, ValueError and others
+        raise _damaged_archive(name) from None
+    if _n_entries(data) not in (len(entries), _ZIP64) or not all(i.filename for i in entries):
+        raise _damaged_archive(name)
+    members = [info for info in entries if not info.is_dir()]
+    size = sum(info.file_size for info in members)
+    if size > MOST_BYTES:
+        raise DataError(
+            f"{name!r} unpacks to {size / 2**20:.0f} MB, more than the {MOST_BYTES / 2**20:.0f} MB "
+            "that are read from an archive; unpack it and save it as Parquet, or take fewer rows."
+        )
+    return archive, members
+
+
+def _damaged_archive(name):
+    return DataError(f"{name!r} is a damaged zip archive; make it again.")
 
 
 # --- text files -----------------------------------------------------------------------------------
@@ -283,6 +292,8 @@ def cells_of(path, text, skip=0):
         text = text.split("\n", skip)[-1] if text.count("\n") >= skip else ""
     delimiter = sniff(lines_of(path, text)[:50])
     numbered = list(numbered_rows(path, io.StringIO(text), delimiter, skip))
+    if not numbered:
+        raise DataError(f"{str(path)!r} is empty.")
     return [row for _, row in numbered], [line for line, _ in numbered], delimiter
 
 
@@ -301,13 +312,16 @@ def numbered_rows(path, lines, delimiter, skip=0):
         Number of lines of the file above these.
     """
     if delimiter == " ":
-        numbered = enumerate((line.split() for line in lines), skip + 1)
-    else:
-        numbered = _csv_rows(path, lines, delimiter, skip + 1)
-    for line, row in numbered:
+        lines = map(_with_blanks, lines)
+    for line, row in _csv_rows(path, lines, delimiter, skip + 1):
         row = [cell.strip() for cell in row]
         if any(row):
             yield line, row
+
+
+def _with_blanks(line):
+    """A line whose cells blanks divide, none before the first and behind the last."""
+    return line.replace("\t", " ").strip() + "\n"
 
 
 def _csv_rows(path, lines, delimiter, line):
@@ -323,7 +337,7 @@ def _csv_rows(path, lines, delimiter, line):
     try:
         for row in csv.reader(noted(), delimiter=delimiter, skipinitialspace=True):
             # csv's own limit is a setting of the process, which other packages change.
-            if any(len(cell) > LONGEST_CELL for cell in row):
+            if sum(map(len, taken)) > LONGEST_CELL < max(map(len, row)):
                 raise csv.Error
             if len(taken) > 1 and len(row) > 1 and _are_rows(taken, len(row), delimiter):
                 raise DataError(
@@ -487,5 +501,6 @@ def _delimiter(lines):
         better = [mark for mark, width, names in cuts if names == width > most]
         return better[0] if better and first == 1 else delimiter
     # The line of names above a matrix may lack the cell above the names of the rows.
-    words = {len(line.split()) for line in lines[1:] or lines}
+    below = map(_with_blanks, lines[1:] or lines)
+    words = {len(row) for row in csv.reader(below, delimiter=" ", skipinitialspace=True)}
     return " " if len(words) == 1 and words != {1} else None

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..words import counted
 from .columns import (
+    COMMAS,
     MISSING,
     as_labels,
     counting_columns,
@@ -23,7 +24,7 @@ from .layout import TableFormat
 from .overview import column_overview
 from .problem import DataError, Faults, Problem, is_text, listed
 from .source import FileContents, load
-from .text_tables import COMMAS, text_table, unique_names
+from .text_tables import text_table, unique_names
 
 USUAL_TARGETS = ("class", "target", "label", "y", "species", "category", "diagnosis", "outcome")
 
@@ -181,43 +182,47 @@ def _table_problem(frame, target, name, notes, drop, roles, weights, faults):
     target = find_target(columns, target)
     chosen = {"classes": target, **find_columns(columns, {**roles, "weights": weights}, faults)}
     dropped = list(find_columns(columns, dict(enumerate(drop)), faults).values())
-    other = [column for role, column in chosen.items() if role != "classes"]
-    for column in [*dropped, *other]:
-        if column == target:
-            faults.add(f"Column {column!r} holds the classes and cannot be anything else.")
-    numbered = [c for c in frame.columns[counting_columns(frame)] if c != target]
-    as_read, labels = frame, frame[target]
-    labelled = labels.notna().to_numpy()
-    if not labelled.all():
-        n_left, were = (~labelled).sum(), "was" if (~labelled).sum() == 1 else "were"
-        notes.append(f"{counted(n_left, 'row')} without a class {were} left out.")
-        frame, labels = _without(frame, ~labelled, COMMAS in notes), labels[labelled]
+    special = [*dropped, *(column for role, column in chosen.items() if role != "classes")]
+    if target in special:
+        faults.add(f"Column {target!r} holds the classes and cannot be anything else.")
+    numbered = set(frame.columns[counting_columns(frame)]) - {target}
+    units, frame = frame.attrs.get("units", {}), _with_class(frame, target, notes)
     y = None
     with faults.collected():
-        y = as_labels(labels.tolist(), target)
-    notes += _missing_classes(y)
-    X = frame.drop(columns=list(dict.fromkeys([target, *dropped, *other])))
+        y = as_labels(frame[target].tolist(), target)
+        notes += _missing_classes(y)
+    X = frame.drop(columns=list(dict.fromkeys([target, *special])))
     X, names, left_out = select_features(X, notes, numbered, faults)
-    X = X.reset_index(drop=True)
-    if not X.shape[1] and not faults.errors:
-        faults.add(" ".join([f"Beside {target!r} there is no column left to classify by.", *notes]))
     values = {}
     for role, take in (("groups", _groups), ("weights", _weights)):
         if role in chosen:
             with faults.collected():
                 values[role] = take(frame[chosen[role]])
+    if not X.shape[1] and not faults.errors:
+        faults.add(" ".join([f"Beside {target!r} there is no column left to classify by.", *notes]))
     if faults.errors:  # raised together
         return None
     if "names" in chosen:
         names = [written(value) or "" for value in frame[chosen["names"]]]
+    X = X.reset_index(drop=True)
     notes += table_notices(X, y, target)
     by_column = dict.fromkeys(dropped, "dropped") | {c: role for role, c in chosen.items()}
-    units = as_read.attrs.get("units", {})
-    overview = column_overview(frame, by_column, left_out, units)
     return Problem(
-        "vectors", X, y, name, names=names, target=target, notes=notes, overview=overview,
-        units=units, **values,
+        "vectors", X, y, name, names=names, target=target, notes=notes, units=units,
+        overview=column_overview(frame, by_column, left_out, units), **values,
     )  # fmt: skip
+
+
+def _with_class(frame, target, notes):
+    """The rows of a table that have a class, and a note on the others."""
+    labelled = frame[target].notna().to_numpy()
+    n_left = int((~labelled).sum())
+    if not n_left:
+        return frame
+    notes.append(
+        f"{counted(n_left, 'row')} without a class {'was' if n_left == 1 else 'were'} left out."
+    )
+    return _without(frame, ~labelled, COMMAS in notes)
 
 
 def _missing_classes(y):

@@ -1,15 +1,16 @@
 """Tables of text files and sheets: cells become columns of numbers or texts."""
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from ..words import counted
 from .columns import (
+    COMMAS,
     NO_CLASS,
     PANDAS_INDEX,
     as_written,
+    doubtful_number,
     is_comma_column,
+    is_missing,
     misleading_marks,
     tidy,
     tidy_classes,
@@ -20,7 +21,6 @@ from .problem import DataError, listed
 from .source import MOST_TITLES, cells_of, decoded
 
 KINDS = "CSV, TSV, Excel, JSON, Parquet, NPZ and ARFF files"
-COMMAS = "Commas within numbers were read as decimal points."
 
 
 def text_grid(source, form, faults):
@@ -135,10 +135,13 @@ class TextColumns:
         Columns that stay as they are written.
     commas : list of bool
         Whether each column has decimal commas.
-    limits, words : dict of str to list of str
-        By column, cells such as <0.5 and n.d. that were read as numbers and as missing ones.
+    limits, words, empty : dict of str to list of str
+        By column, cells such as <0.5 that were read as numbers, such as n.d. as missing ones, and
+        words among categories, such as none, as missing cells.
     units : dict of str to str
         Units that were taken off numbers.
+    bare : dict of str to int
+        Numbers of such columns that had none.
     """
 
     names: list
@@ -148,7 +151,9 @@ class TextColumns:
     commas: list
     limits: dict = field(default_factory=lambda: defaultdict(list))
     words: dict = field(default_factory=lambda: defaultdict(list))
+    empty: dict = field(default_factory=lambda: defaultdict(list))
     units: dict = field(default_factory=dict)
+    bare: dict = field(default_factory=lambda: defaultdict(int))
 
     def refuse_misleading(self, grid, points):
         """Record columns whose marks may be decimal or separate thousands."""
@@ -163,34 +168,51 @@ class TextColumns:
 
         self.units, values = {}, {}
         for j, (name, column) in enumerate(zip(self.names, grid.columns())):
-            if name == self.classes and name not in self.texts:
-                values[j] = tidy_classes(column, self.commas[j])
-                grid.notes += _merged_classes(column, values[j])
-            elif name in self.texts:
-                values[j] = as_written(column, *[NO_CLASS] * (name == self.classes))
+            if name == self.classes or name in self.texts:
+                values[j] = self.texts_of(name, column)
             else:
                 values[j] = self._feature(name, column, self.commas[j], grid)
+            if name == self.classes:
+                grid.notes += _merged_classes(column, values[j])
         frame = pd.DataFrame(values, index=[line - 1 for line in grid.lines])
         frame.columns = self.names
         frame.attrs["units"] = self.units
         return frame
 
+    def texts_of(self, name, cells):
+        """Values of the column of classes, or of one that stays as it is written."""
+        if name not in self.texts:
+            return tidy_classes(cells, self.commas[self.names.index(name)])
+        if name == self.classes:
+            return as_written(cells, NO_CLASS)
+        self._note_empty(name, cells)
+        return as_written(cells)
+
     def _feature(self, name, column, comma, grid):
         """Values of a column of features; its unit and its odd cells are remembered."""
         with grid.faults.collected():
-            plain, unit = without_unit(column, name, grid.lines)
+            plain, unit, n_bare = without_unit(column, name, grid.lines)
             if unit:
                 column, self.units[name] = plain, unit
+                self.bare[name] += n_bare
                 comma = comma or is_comma_column(column)
         values, limits, words = tidy(column, comma)
         self.limits[name] += limits
         self.words[name] += words
+        if values.dtype.kind != "f":
+            self._note_empty(name, column)
         return values
+
+    def _note_empty(self, name, column):
+        """Remember words such as none among categories: they may be one."""
+        words = [word for word in set(column) if word.isalpha() and is_missing(word)]
+        if words and set(map(str.lower, words)) != {"nan"}:
+            self.empty[name] += words
 
     def forget(self):
         """Begin anew to remember odd cells."""
-        self.limits.clear()
-        self.words.clear()
+        for remembered in (self.limits, self.words, self.empty, self.bare):
+            remembered.clear()
 
     def notes(self):
         """Sentences on cells that were read as something else."""
@@ -202,20 +224,16 @@ class TextColumns:
                 notes.append(
                     f"Cells such as {example!r} were read as {what}, by column {listed(places)}."
                 )
+        if any(self.empty.values()):
+            words = [f"{name!r} ({listed(sorted(set(odd)))})" for name, odd in self.empty.items()]
+            notes.append(f"Words among categories were read as missing cells: {listed(words)}.")
         if self.units:
             pairs = listed(f"{name!r} ({unit})" for name, unit in self.units.items())
             notes.append(f"Units were taken off the numbers of {pairs}.")
+        bare = listed(f"{name!r} ({n})" for name, n in self.bare.items() if n)
+        if bare:
+            notes.append(f"Numbers without a unit were taken as the others, by column {bare}.")
         return notes
-
-
-def doubtful_number(cell):
-    """What a cell such as 1.065 may be, and what to do."""
-    plain = cell.replace(",", "").replace(".", "")
-    decimals = counted(len(re.split("[.,]", cell)[-1]), "decimal")
-    return (
-        f"{cell!r}: this may be {plain}, or a number with {decimals}. Write such numbers without "
-        "separators of thousands."
-    )
 
 
 def _class_column(grid, find):
