@@ -215,7 +215,11 @@ SERVES = {
     "value": ("a long table",),
     "interpolate": ("a long table", "--objects"),
 }
-RARE = ("keep", "merge", "drop")
+CHOICES = {
+    "rare": ("keep", "merge", "drop"),
+    "kind": (None, "dissimilarity", "similarity"),
+    "mixed": ("onehot", "gower"),
+}
 # Columns of a table that may hold series in long format, and rows of each series.
 MOST_COLUMNS_OF_SERIES, LEAST_ROWS_OF_SERIES = 50, 5
 # Files by whose names people mean objects or a matrix.
@@ -282,7 +286,20 @@ def series_hint(problem):
 
 def _check_source(options):
     """Refuse options that name no source, several, or are of no use for it; all at once."""
-    from ..reading.problem import DataError, Faults
+    from ..reading.problem import Faults
+
+    source = _source(options)
+    with Faults().raised() as faults:
+        for fault in _faults_of_options(options, source):
+            faults.add(fault)
+        if options.data and not source.startswith("the set"):
+            with faults.collected():
+                _check_table(options.data)
+
+
+def _source(options):
+    """What the options read, in the words of `SERVES`."""
+    from ..reading.problem import DataError
     from ..reading.read import names_set
 
     data = options.data
@@ -293,31 +310,31 @@ def _check_source(options):
             "Give one of DATA (a table or the name of a set), --proximity MATRIX or --objects FILE"
             + (f"; got {' and '.join(there)}." if there else ".")
         )
-    is_set = bool(data and names_set(data))
-    table = "a long table" if options.time else "a table"
-    source = f"the set {data}" if is_set else table if data else there[0]
-    with Faults().raised() as faults:
-        for name in options.chosen():
-            serves = SERVES.get(name)
-            if serves and not source.startswith(serves):
-                faults.add(f"--{name} does nothing for {source}; it serves {' and '.join(serves)}.")
-        choices = {"rare": RARE, "kind": (None, "dissimilarity", "similarity")}
-        choices["mixed"] = ("onehot", "gower")
-        for name, values in choices.items():
-            if getattr(options, name) not in values:
-                words = ", ".join(filter(None, values))
-                faults.add(f"--{name} must be one of {words}; got {getattr(options, name)!r}.")
-        for name in ("proximity", "objects", "labels"):
-            path = getattr(options, name)
-            if path and path.is_dir():
-                faults.add(f"--{name} must name a file; {str(path)!r} is a folder.")
-        if list(map(str, options.inputs)).count("-") > 1:
-            faults.add("Standard input (-) can be read once only.")
-        if options.time and not (options.id and options.value):
-            faults.add("--time needs --id (the series of a row) and --value (its value) as well.")
-        if data and not is_set:
-            with faults.collected():
-                _check_table(data)
+    if not data:
+        return there[0]
+    if names_set(data):
+        return f"the set {data}"
+    return "a long table" if options.time else "a table"
+
+
+def _faults_of_options(options, source):
+    """Sentences on options that do nothing for the source, or cannot be what they are."""
+    for name in options.chosen():
+        serves = SERVES.get(name)
+        if serves and not source.startswith(serves):
+            yield f"--{name} does nothing for {source}; it serves {' and '.join(serves)}."
+    for name, values in CHOICES.items():
+        if getattr(options, name) not in values:
+            words = ", ".join(filter(None, values))
+            yield f"--{name} must be one of {words}; got {getattr(options, name)!r}."
+    for name in ("proximity", "objects", "labels"):
+        path = getattr(options, name)
+        if path and path.is_dir():
+            yield f"--{name} must name a file; {str(path)!r} is a folder."
+    if list(map(str, options.inputs)).count("-") > 1:
+        yield "Standard input (-) can be read once only."
+    if options.time and not (options.id and options.value):
+        yield "--time needs --id (the series of a row) and --value (its value) as well."
 
 
 def _check_table(data):
